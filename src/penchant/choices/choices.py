@@ -1,0 +1,248 @@
+"""Decisions: what could be chosen, what was chosen, and what is known of each option."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
+from penchant.choices import arrays
+from penchant.choices.natural import NaturalParameters
+from penchant.errors import DataError, nearest
+
+WeightKind = Literal["frequency", "probability"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Choices:
+    """Decisions among options described by explanatory variables, Eq. (3).
+
+    Make one with `from_arrays`, `from_frame` or `from_wide`; they check the data. The rows of all
+    choice sets stand one set after another, so sets may differ in size.
+
+    Attributes
+    ----------
+    explanatory
+        Matrix (n_rows, n_parameters): one row per option of each decision.
+    first_row
+        First row of each decision, and n_rows at the end: (n_decisions + 1,).
+    chosen
+        Position of the chosen option in its set, from 0.
+    names
+        Names of the variables.
+    available
+        Rows on offer; None where all are.
+    weights, weight_kind
+        How often each decision counts; None for once.
+    offset
+        Known part of the objective, per row.
+    option, option_labels
+        Which option each row is; None where the position says it.
+    subject, subject_labels
+        Who decided.
+    decision_labels
+        The user's name for each decision.
+    notes
+        What a reader of the results should know about the data.
+    natural
+        Map from theta to natural parameters, where a model gives one.
+    """
+
+    explanatory: Matrix
+    first_row: IntVector
+    chosen: IntVector
+    names: tuple[str, ...]
+    available: BoolVector | None = None
+    weights: Vector | None = None
+    weight_kind: WeightKind = "frequency"
+    offset: Vector | None = None
+    option: IntVector | None = None
+    option_labels: tuple[Any, ...] | None = None
+    subject: IntVector | None = None
+    subject_labels: tuple[Any, ...] | None = None
+    decision_labels: Labels | None = None
+    notes: tuple[str, ...] = ()
+    natural: NaturalParameters | None = None
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                locked = value.view()
+                locked.flags.writeable = False
+                object.__setattr__(self, field.name, locked)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        explanatory: Any,
+        chosen: Any,
+        *,
+        available: Any = None,
+        weights: Any = None,
+        offset: Any = None,
+        subject: Any = None,
+        names: Sequence[str] | None = None,
+        weight_kind: WeightKind = "frequency",
+    ) -> Choices:
+        """Decisions from an array of explanatory variables and the indices chosen.
+
+        Parameters
+        ----------
+        explanatory
+            Array (n_decisions, n_options, n_parameters), or a list of matrices
+            (n_options of that decision, n_parameters). Not copied where it is float64.
+        chosen
+            Index of the option taken in each decision, from 0.
+        available
+            Mask (n_decisions, n_options) of the options on offer; the variables of the others may
+            be NaN.
+        weights
+            How often each decision counts.
+        offset
+            Known part of the objective (n_decisions, n_options).
+        subject
+            Who decided: a label per decision.
+        names
+            Names of the variables; x1, x2 ... if not given.
+        weight_kind
+            "frequency": a weight of 2 is the same decision made twice; "probability": sampling
+            weights. They differ in the robust covariance.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import penchant as pn
+        >>> values = np.array([[[1.0], [2.0]], [[0.5], [0.1]], [[0.3], [0.4]]])
+        >>> pn.Choices.from_arrays(values, [1, 0, 0], names=["value"])
+        Choices: 3 decisions, 2 options each, 1 variable (value)
+        """
+        rows, first_row = arrays.explanatory_rows(explanatory)
+        n = len(first_row) - 1
+        sizes = np.diff(first_row)
+        shape = (n, int(sizes[0])) if (sizes == sizes[0]).all() else None
+        labels = arrays.variable_names(names, rows.shape[1])
+        picked = arrays.chosen_positions(chosen, first_row)
+        on_offer = arrays.available_rows(available, shape, first_row, picked)
+        known = arrays.row_offset(offset, shape, len(rows))
+        arrays.check_finite(rows, on_offer, first_row, labels)
+        if known is not None:
+            arrays.check_finite(known[:, None], on_offer, first_row, ("offset",), "offset")
+        people = arrays.subject_codes(subject, n)
+        return cls(
+            explanatory=rows,
+            first_row=first_row,
+            chosen=picked,
+            names=labels,
+            available=on_offer,
+            weights=arrays.decision_weights(weights, n, weight_kind),
+            weight_kind=weight_kind,
+            offset=known,
+            subject=None if people is None else people[0],
+            subject_labels=None if people is None else people[1],
+        )
+
+    @property
+    def n_decisions(self) -> int:
+        """Number of decisions."""
+        return len(self.chosen)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows: options of all decisions, those not on offer included."""
+        return len(self.explanatory)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of variables, and so of weights theta."""
+        return self.explanatory.shape[1]
+
+    @property
+    def n_options(self) -> IntVector:
+        """Number of options on offer in each decision."""
+        if self.available is None:
+            return np.diff(self.first_row)
+        return np.add.reduceat(self.available.astype(np.int64), self.first_row[:-1])
+
+    @property
+    def total_weight(self) -> float:
+        """Number of decisions, each counted as often as its weight says."""
+        return float(self.n_decisions if self.weights is None else self.weights.sum())
+
+    @property
+    def chosen_row(self) -> IntVector:
+        """Row of the chosen option of each decision."""
+        return self.first_row[:-1] + self.chosen
+
+    def decision_name(self, k: int) -> str:
+        """The user's name of decision k, or its number."""
+        return str(k) if self.decision_labels is None else str(self.decision_labels[k])
+
+    def subset(self, decisions: Any) -> Choices:
+        """Keep some decisions: a boolean mask or indices, in their given order."""
+        kept = np.arange(self.n_decisions)[decisions]
+        if not kept.size:
+            raise DataError("decisions must keep at least one; got none. Check the filter.")
+        sizes = np.diff(self.first_row)[kept]
+        first_row = np.zeros(len(kept) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=first_row[1:])
+        rows = np.repeat(self.first_row[kept] - first_row[:-1], sizes) + np.arange(first_row[-1])
+
+        def per_row(values: Any) -> Any:
+            return None if values is None else values[rows]
+
+        def per_decision(values: Any) -> Any:
+            return None if values is None else values[kept]
+
+        return dataclasses.replace(
+            self,
+            explanatory=self.explanatory[rows],
+            first_row=first_row,
+            chosen=self.chosen[kept],
+            available=per_row(self.available),
+            weights=per_decision(self.weights),
+            offset=per_row(self.offset),
+            option=per_row(self.option),
+            subject=per_decision(self.subject),
+            decision_labels=per_decision(self.decision_labels),
+        )
+
+    def select(self, names: Sequence[str]) -> Choices:
+        """Keep some variables, in the order given."""
+        columns = [self._column(name) for name in names]
+        if not columns:
+            raise DataError("names must keep at least one variable; got none. Name one.")
+        return dataclasses.replace(
+            self,
+            explanatory=np.ascontiguousarray(self.explanatory[:, columns]),
+            names=tuple(self.names[a] for a in columns),
+            natural=None,
+        )
+
+    def drop(self, *names: str) -> Choices:
+        """Leave some variables out."""
+        for name in names:
+            self._column(name)
+        return self.select([name for name in self.names if name not in names])
+
+    def _column(self, name: str) -> int:
+        if name not in self.names:
+            raise DataError(
+                f"names must be variables; got {name!r}, but they are {', '.join(self.names)}."
+                f"{nearest(name, self.names) or ' Correct it.'}"
+            )
+        return self.names.index(name)
+
+    def __repr__(self) -> str:
+        sizes = self.n_options
+        options = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()}-{sizes.max()}"
+        variables = f"{self.n_parameters} variable" + ("s" if self.n_parameters > 1 else "")
+        people = "" if self.subject_labels is None else f", {len(self.subject_labels)} subjects"
+        return (
+            f"Choices: {self.n_decisions} decisions, {options} options each{people}, "
+            f"{variables} ({', '.join(self.names)})"
+        )

@@ -1,0 +1,1 @@
+"""A thin shell: parse, call one function, show."""

@@ -1,0 +1,58 @@
+"""What goes wrong, in one sentence: what, where, and what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+SHOWN = 10
+
+
+class DataError(ValueError):
+    """The data cannot be used as given; the message says where and what to do."""
+
+
+class NotIdentifiedError(ValueError):
+    """The choices cannot tell some directions of theta apart."""
+
+
+class SeparationError(ValueError):
+    """The likelihood has no maximum: it rises towards its supremum at infinity."""
+
+
+class NotConvergedError(RuntimeError):
+    """The estimator stopped before it reached the maximum."""
+
+
+class PenchantWarning(UserWarning):
+    """A doubt about data or estimate, with a `code` to filter on."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def listing(places: Iterable[str], total: int | None = None) -> str:
+    """Up to ten places in words, then how many there are in all.
+
+    >>> listing(["row 2", "row 5"])
+    'row 2, row 5'
+    >>> listing([f"row {i}" for i in range(12)])[-28:]
+    'row 8, row 9 (... 12 in all)'
+    """
+    shown = []
+    count = 0
+    for place in places:
+        count += 1
+        if count <= SHOWN:
+            shown.append(place)
+    count = count if total is None else total
+    return ", ".join(shown) + (f" (... {count} in all)" if count > len(shown) else "")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word most like `word`, as a hint, or nothing.
+
+    >>> nearest("prise", ["price", "wait"])
+    " Did you mean 'price'?"
+    """
+    matches = get_close_matches(word, list(known), n=1)
+    return f" Did you mean {matches[0]!r}?" if matches else ""
