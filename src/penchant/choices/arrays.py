@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.choices.exact import exact_floats
+from penchant.choices.exact import Place, exact_floats
 from penchant.errors import DataError, listing
 
 
@@ -83,7 +83,8 @@ def _from_one_hot(array: np.ndarray[Any, Any]) -> IntVector:
             "chosen must mark exactly one option per decision; "
             f"got {picked[wrong[0]].sum()} at {places}. Mark one, or drop these decisions."
         )
-    return picked.argmax(axis=1)
+    positions: IntVector = picked.argmax(axis=1)
+    return positions
 
 
 def _whole_numbers(array: np.ndarray[Any, Any]) -> IntVector:
@@ -164,7 +165,14 @@ def check_finite(
     )
 
 
-def decision_weights(weights: Any, n: int, kind: str) -> Vector | None:
+def decision_place(k: int) -> str:
+    """Where decision k is, for arrays."""
+    return f"decision {k}"
+
+
+def decision_weights(
+    weights: Any, n: int, kind: str, place: Place = decision_place
+) -> Vector | None:
     """Weight of each decision: whole numbers for frequencies, any for probabilities."""
     if kind not in ("frequency", "probability"):
         raise DataError(
@@ -180,7 +188,7 @@ def decision_weights(weights: Any, n: int, kind: str) -> Vector | None:
         )
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if wrong.size:
-        places = listing((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
+        places = listing((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
             f"weights must be finite and not negative; got {places}. Correct or drop them."
         )
@@ -188,7 +196,7 @@ def decision_weights(weights: Any, n: int, kind: str) -> Vector | None:
         raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
     wrong = np.flatnonzero(array != np.floor(array))
     if kind == "frequency" and wrong.size:
-        places = listing((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
+        places = listing((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
             f"weights must be whole numbers, as frequencies are; got {places}. "
             "Pass weight_kind='probability' for sampling weights."

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
-from penchant.choices import arrays
+from penchant.choices import arrays, long
 from penchant.choices.natural import NaturalParameters
 from penchant.errors import DataError, nearest
 
@@ -146,6 +146,77 @@ class Choices:
             subject_labels=None if people is None else people[1],
         )
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        decision: Any,
+        option: Any,
+        chosen: Any,
+        explanatory: Sequence[Any],
+        weight: Any = None,
+        subject: Any = None,
+        available: Any = None,
+        offset: Any = None,
+        weight_kind: WeightKind = "frequency",
+        missing: Literal["error", "drop_set"] = "error",
+    ) -> Choices:
+        """Decisions from a long table: one row per option of each decision.
+
+        Rows may come in any order: decisions are sorted by subject and decision, options by label.
+
+        Parameters
+        ----------
+        frame
+            A pandas, polars or pyarrow table.
+        decision
+            Column, or columns, that name the decision; names may start afresh for each subject.
+        option
+            Column that names the option.
+        chosen
+            Column of 0/1 or True/False, or of the chosen option's label, the same in all rows of a
+            decision.
+        explanatory
+            Columns of the variables.
+        weight
+            Column that says how often a decision counts, the same in all its rows.
+        subject
+            Column that names who decided.
+        available
+            Column of 0/1 or True/False; rows not on offer are left out, whatever they hold.
+        offset
+            Column of the known part of the objective.
+        weight_kind
+            As in `from_arrays`.
+        missing
+            "error", or "drop_set" to leave out decisions with a missing cell and say so in `notes`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import penchant as pn
+        >>> table = pd.DataFrame({
+        ...     "trip": [1, 1, 2, 2], "mode": ["bus", "car", "car", "bus"],
+        ...     "taken": [0, 1, 0, 1], "price": [2.0, 5.0, 6.0, 1.5],
+        ... })
+        >>> pn.Choices.from_frame(
+        ...     table, decision="trip", option="mode", chosen="taken", explanatory=["price"]
+        ... )
+        Choices: 2 decisions, 2 options each, 1 variable (price)
+        """
+        columns = long.LongColumns(
+            decision=long.column_names(decision, "decision"),
+            option=option,
+            chosen=chosen,
+            explanatory=long.column_names(explanatory, "explanatory"),
+            weight=weight,
+            subject=subject,
+            available=available,
+            offset=offset,
+        )
+        return cls(**long.long_fields(frame, columns, weight_kind=weight_kind, missing=missing))
+
     @property
     def n_decisions(self) -> int:
         """Number of decisions."""
@@ -159,7 +230,7 @@ class Choices:
     @property
     def n_parameters(self) -> int:
         """Number of variables, and so of weights theta."""
-        return self.explanatory.shape[1]
+        return int(self.explanatory.shape[1])
 
     @property
     def n_options(self) -> IntVector:
@@ -179,7 +250,7 @@ class Choices:
         return self.first_row[:-1] + self.chosen
 
     def decision_name(self, k: int) -> str:
-        """The user's name of decision k, or its number."""
+        """Return the user's name of decision k, or its number."""
         return str(k) if self.decision_labels is None else str(self.decision_labels[k])
 
     def subset(self, decisions: Any) -> Choices:

@@ -1,68 +1,137 @@
 """Numbers as they come, converted to float64 exactly or not at all."""
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import Vector
+from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, listing
 
 EXACT_INTEGERS = 2**53
 
+Place = Callable[[int], str]
 
-def exact_floats(values: Any, name: str) -> Vector:
+
+def position(i: int) -> str:
+    """Where cell i is, for data without rows and columns."""
+    return f"position {i}"
+
+
+def exact_floats(values: Any, name: str, place: Place = position) -> Vector:
     """Return `values` as float64, without a copy where they are float64 already.
 
     Integers beyond 2**53 that float64 cannot hold, text, dates and complex numbers are errors;
     float32 and smaller types are widened, which changes no value.
     """
+    reject_containers(values, name)
     array = np.asarray(values)
+    kind = array.dtype.kind
     if array.dtype == np.float64:
         return array
-    if array.dtype.kind == "b" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8):
+    if kind == "b" or (kind == "f" and array.dtype.itemsize <= 8):
         return array.astype(np.float64)
-    if array.dtype.kind in "iu":
-        return _exact_integers(array, name)
-    if array.dtype.kind == "O":
-        return _exact_objects(array, name)
+    if kind in "iu":
+        return _exact_integers(array, name, place)
+    if kind in "OUST":
+        return _exact_objects(array, name, place)
     raise DataError(
         f"{name} must hold numbers; got dtype {array.dtype}. Convert it to float, or leave it out."
     )
 
 
-def _exact_integers(array: np.ndarray[Any, Any], name: str) -> Vector:
+def reject_containers(values: Any, name: str) -> None:
+    """Masked, sparse and lazy containers are refused rather than silently filled."""
+    home = type(values).__module__.partition(".")[0]
+    if isinstance(values, np.ma.MaskedArray):
+        got, advice = "a masked array", "Pass .data, and its mask as `available=~mask`."
+    elif home == "scipy" and hasattr(values, "toarray"):
+        got, advice = "a sparse matrix", "Convert it with .toarray()."
+    elif home == "dask":
+        got, advice = "a lazy dask object", "Convert it with .compute()."
+    elif hasattr(values, "collect") and hasattr(values, "collect_schema"):
+        got, advice = "a lazy table", "Call .collect() first."
+    else:
+        return
+    raise DataError(f"{name} must be a plain array or table; got {got}. {advice}")
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, pandas' NA or NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return not isinstance(value, (str, bytes)) and bool(value != value)
+
+
+def _exact_integers(array: np.ndarray[Any, Any], name: str, place: Place) -> Vector:
     floats = array.astype(np.float64)
     if array.dtype.itemsize < 8 or array.size == 0:
         return floats
-    if -EXACT_INTEGERS <= int(array.min()) and int(array.max()) <= EXACT_INTEGERS:
+    if int(array.min()) >= -EXACT_INTEGERS and int(array.max()) <= EXACT_INTEGERS:
         return floats
-    flat, flat_floats = array.ravel(), floats.ravel()
-    wrong = [i for i in range(flat.size) if int(flat_floats[i]) != int(flat[i])]
-    if not wrong:
+    wrong = _rounded(array.ravel(), floats.ravel())
+    if not wrong.size:
         return floats
-    places = listing(f"{int(flat[i])} at position {i}" for i in wrong)
+    places = listing((f"{array.flat[i]} at {place(i)}" for i in wrong[:11]), wrong.size)
     raise DataError(
         f"{name} must hold numbers that float64 can represent; got {places}. "
         "Subtract a constant or rescale it first."
     )
 
 
-def _exact_objects(array: np.ndarray[Any, Any], name: str) -> Vector:
+def _rounded(integers: np.ndarray[Any, Any], floats: Vector) -> IntVector:
+    # the largest integers round up to a power of two that their own type cannot hold
+    fits = floats < float(2 ** (63 if integers.dtype.kind == "i" else 64))
+    back = np.where(fits, floats, 0.0).astype(integers.dtype)
+    return np.flatnonzero(~fits | (back != integers))
+
+
+def _exact_objects(array: np.ndarray[Any, Any], name: str, place: Place) -> Vector:
     floats = np.empty(array.shape, dtype=np.float64)
-    flat, flat_floats = array.ravel(), floats.reshape(-1)
-    wrong: list[str] = []
-    for i, value in enumerate(flat):
-        if value is None:
-            flat_floats[i] = np.nan
-        elif isinstance(value, (str, bytes, complex)):
-            wrong.append(f"{value!r} at position {i}")
+    flat = floats.reshape(-1)
+    wrong = []
+    for i, value in enumerate(array.ravel()):
+        number = _exact_number(value)
+        if number is None:
+            wrong.append(i)
         else:
-            try:
-                flat_floats[i] = float(value)
-            except (TypeError, ValueError):
-                wrong.append(f"{value!r} at position {i}")
+            flat[i] = number
     if wrong:
-        raise DataError(
-            f"{name} must hold numbers; got {listing(wrong)}. Convert or remove these cells."
-        )
+        raise _not_numbers([(array.flat[i], place(i)) for i in wrong[:11]], len(wrong), name)
     return floats
+
+
+def _exact_number(value: Any) -> float | None:
+    if is_missing(value):
+        return float("nan")
+    if isinstance(value, (str, bytes, complex, np.datetime64, np.timedelta64)):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if isinstance(value, int) and int(number) != value else number
+
+
+def _not_numbers(cells: list[tuple[Any, str]], total: int, name: str) -> DataError:
+    places = listing((f"{value!r} at {place}" for value, place in cells), total)
+    return DataError(f"{name} must hold numbers; got {places}. {text_advice(cells[0][0])}")
+
+
+def text_advice(value: Any) -> str:
+    """Say what to do about a cell that should have been a number.
+
+    >>> text_advice("1,5")
+    "It looks like decimal comma; pass decimal=',' when reading the table."
+    """
+    text = str(value).strip()
+    if re.fullmatch(r"[+-]?[\d.]*,\d+", text):
+        return "It looks like decimal comma; pass decimal=',' when reading the table."
+    if re.fullmatch(r"[+-]?\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d+)?", text):
+        return "It looks like a thousands separator; remove it."
+    if re.fullmatch(r"[+-]?[\d.,]+\s*%", text):
+        return "It looks like a percentage; remove the sign and divide by 100."
+    if re.fullmatch(r"[+-]?\d+\.?\d*([eE][+-]?\d+)?", text) and isinstance(value, str):
+        return "It looks like a number stored as text; convert the column to float."
+    return "Convert or remove these cells."

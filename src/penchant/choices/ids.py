@@ -1,0 +1,107 @@
+"""Which decision, option and subject each row of a table belongs to."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Labels
+from penchant.choices.frames import Table, column_labels, row_place
+from penchant.choices.labels import Coded, integer_codes
+from penchant.errors import SHOWN, DataError, listing
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Codes of each row's decision, option and subject.
+
+    Attributes
+    ----------
+    decision, n_decisions
+        Code of the decision, in sorted order of subject and decision, and how many there are.
+    parts
+        The columns that together name a decision.
+    option, subject
+        The columns that name the option and the person.
+    """
+
+    decision: IntVector
+    n_decisions: int
+    parts: tuple[Coded, ...]
+    option: Coded
+    subject: Coded | None
+
+    def decision_name(self, row: int) -> str:
+        """Name the decision of a row, in the user's labels."""
+        labels = tuple(part.at(row) for part in self.parts)
+        name = f"decision {labels[0] if len(labels) == 1 else labels}"
+        return name if self.subject is None else f"{name} of subject {self.subject.at(row)}"
+
+    def place(self, row: int) -> str:
+        """Name a row, its decision and its option."""
+        return f"row {row} ({self.decision_name(row)}, option {self.option.at(row)})"
+
+    def rows_of(self, row: int) -> IntVector:
+        """All rows of the decision that a row belongs to."""
+        return np.flatnonzero(self.decision == self.decision[row])
+
+    def first_rows(self, wrong: BoolVector) -> list[int]:
+        """Find a row of each of the first decisions that are wrong."""
+        decisions = np.flatnonzero(wrong)[: SHOWN + 1]
+        return [int(np.argmax(self.decision == k)) for k in decisions]
+
+    def listed(self, wrong: BoolVector) -> str:
+        """List the decisions that are wrong, with their rows."""
+        described = (
+            f"{self.decision_name(row)} ({listing(map(row_place, self.rows_of(row)))})"
+            for row in self.first_rows(wrong)
+        )
+        return listing(described, int(wrong.sum()))
+
+    def decision_labels(self, rows: IntVector, names: Sequence[Any]) -> Labels:
+        """Label of the decision of each row; a record where several columns name it."""
+        columns = [part.labels[part.codes[rows]] for part in self.parts]
+        if len(columns) == 1:
+            return columns[0]
+        record = np.dtype([(str(n), c.dtype) for n, c in zip(names, columns, strict=True)])
+        labels = np.empty(len(rows), dtype=record)
+        for name, column in zip(names, columns, strict=True):
+            labels[str(name)] = column
+        return labels
+
+
+def read_ids(table: Table, decision: Sequence[Any], option: Any, subject: Any) -> Ids:
+    """Codes of the decision, option and subject columns."""
+    named = [("decision", name) for name in decision] + [("option", option)]
+    named += [] if subject is None else [("subject", subject)]
+    coded = [column_labels(table, name, f"{role} {name!r}") for role, name in named]
+    _check_present(zip(named, coded, strict=True))
+    parts = tuple(coded[: len(decision)])
+    person = None if subject is None else coded[-1]
+    codes, n_decisions = _joint(parts if person is None else (person, *parts))
+    return Ids(codes, n_decisions, parts, coded[len(decision)], person)
+
+
+def _check_present(columns: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
+    gaps = [
+        (f"{role} {name!r}", row_place(row), coded.missing.size)
+        for (role, name), coded in columns
+        for row in coded.missing[: SHOWN + 1].tolist()
+    ]
+    if gaps:
+        total = sum({what: size for what, _, size in gaps}.values())
+        places = listing((f"{what} at {place}" for what, place, _ in gaps), total)
+        role = gaps[0][0].partition(" ")[0]
+        raise DataError(
+            f"{role} must not be missing; got an empty cell in {places}. Fill or drop these rows."
+        )
+
+
+def _joint(columns: Sequence[Coded]) -> tuple[IntVector, int]:
+    """One code for the labels of several columns taken together."""
+    codes, count = columns[0].codes, len(columns[0])
+    for column in columns[1:]:
+        codes, labels = integer_codes(codes * len(column) + column.codes)
+        count = len(labels)
+    return codes, count

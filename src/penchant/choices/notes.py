@@ -1,0 +1,61 @@
+"""What a reader of the results should know about the data."""
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError
+
+
+def counted(n: int, noun: str) -> str:
+    """Write a number and its noun.
+
+    >>> counted(1, "decision"), counted(1200, "row")
+    ('1 decision', '1,200 rows')
+    """
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
+    """Decisions with one option teach nothing; if all are so, there is nothing to estimate."""
+    single = int((sizes == 1).sum())
+    if single == len(sizes):
+        raise DataError(
+            "explanatory must offer two or more options in some decision; got "
+            f"{counted(single, 'decision')} with one option each: nothing to estimate. "
+            "Add a row for every option that could have been chosen."
+        )
+    if not single:
+        return ()
+    return (f"{counted(single, 'decision')} with a single option: uninformative.",)
+
+
+def weight_notes(weights: Vector | None) -> tuple[str, ...]:
+    """Decisions of weight zero are there, but do not count."""
+    none = 0 if weights is None else int((weights == 0).sum())
+    return (f"{counted(none, 'decision')} with weight 0: not counted.",) if none else ()
+
+
+def repeat_notes(rows: Matrix, first_row: IntVector, chosen: IntVector) -> tuple[str, ...]:
+    """Decisions that equal another in all variables and the choice, where most do."""
+    n = len(chosen)
+    repeated = n - len(np.unique(_hashes(rows, first_row, chosen)))
+    if 2 * repeated <= n:
+        return ()
+    return (
+        f"{counted(repeated, 'decision')} of {n:,} repeat another exactly "
+        "(same variables, same choice).",
+    )
+
+
+def _hashes(rows: Matrix, first_row: IntVector, chosen: IntVector) -> Vector:
+    """Hash each decision to 64 bits that differ, almost surely, where decisions differ."""
+    factors = np.random.default_rng(1).integers(1, 2**63, rows.shape[1], dtype=np.uint64) * 2 + 1
+    row = np.ascontiguousarray(rows).view(np.uint64) @ factors
+    row ^= row >> np.uint64(32)
+    row *= np.uint64(0x9E3779B97F4A7C15)
+    row[first_row[:-1] + chosen] *= np.uint64(0xD1B54A32D192ED03)
+    row ^= row >> np.uint64(29)
+    position = np.arange(len(rows), dtype=np.int64)
+    position -= np.repeat(first_row[:-1], np.diff(first_row))
+    row *= 2 * position.astype(np.uint64) + 1
+    return np.add.reduceat(row, first_row[:-1])

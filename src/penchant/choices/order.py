@@ -1,0 +1,80 @@
+"""Rows in the order of decisions, and of options inside each: the same for any input order."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.choices.labels import SPREAD
+
+# rows of a block are written variable by variable while they stay in the processor's cache
+BLOCK = 8192
+
+
+def sorted_rows(
+    decision: IntVector, option: IntVector, n_options: int, kept: BoolVector | None
+) -> IntVector:
+    """Rows kept, by decision then option; fewer than those kept where a pair repeats."""
+    rows = None if kept is None else np.flatnonzero(kept)
+    key = decision * n_options
+    key += option
+    if rows is not None:
+        key = key[rows]
+    order = _by_slot(key) if key.size * SPREAD + 1000 > key.max(initial=0) else _by_sort(key)
+    return order if rows is None else rows[order]
+
+
+def _by_slot(key: IntVector) -> IntVector:
+    slot = np.full(int(key.max(initial=0)) + 1, -1, dtype=np.int64)
+    slot[key] = np.arange(key.size)
+    return slot[slot >= 0]
+
+
+def _by_sort(key: IntVector) -> IntVector:
+    order = np.argsort(key)
+    ascending = key[order]
+    distinct: IntVector = order[np.append(True, ascending[1:] != ascending[:-1])]
+    return distinct
+
+
+def repeated_rows(
+    decision: IntVector, option: IntVector, n_options: int, kept: BoolVector | None
+) -> list[tuple[int, int]]:
+    """Pairs of rows that name the same option of the same decision."""
+    rows = np.arange(decision.size) if kept is None else np.flatnonzero(kept)
+    key = (decision * n_options + option)[rows]
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(np.diff(key[order]) == 0)
+    return [(int(rows[order[i]]), int(rows[order[i + 1]])) for i in same]
+
+
+def gather(columns: Sequence[Vector], order: IntVector) -> Matrix:
+    """Matrix whose rows are the columns' cells in the order given."""
+    matrix = np.empty((order.size, len(columns)), dtype=np.float64)
+    sources = [np.ascontiguousarray(column) for column in columns]
+
+    def fill(start: int) -> None:
+        rows = order[start : start + BLOCK]
+        block = matrix[start : start + BLOCK]
+        for a, source in enumerate(sources):
+            block[:, a] = source.take(rows)
+
+    starts = range(0, order.size, BLOCK)
+    if len(starts) < 4:
+        for start in starts:
+            fill(start)
+        return matrix
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
+        list(threads.map(fill, starts))
+    return matrix
+
+
+def set_starts(decision: IntVector, order: IntVector, n_decisions: int) -> IntVector:
+    """First row of each decision that has rows, and their number at the end."""
+    sizes = np.bincount(decision[order], minlength=n_decisions)
+    sizes = sizes[sizes > 0]
+    first_row = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=first_row[1:])
+    return first_row
