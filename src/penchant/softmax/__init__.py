@@ -1,0 +1,1 @@
+"""The concave problem: softmax choices with a linear objective."""

@@ -1,0 +1,333 @@
+"""Compiled loops of the softmax likelihood. Bare arrays, no policy.
+
+Decisions are packed in blocks of eight lanes. A block holds, for each of its rows and variables,
+eight numbers: x of that row's option relative to the option chosen, one per decision. The chosen
+option itself needs no row (its objective is 0), so a block has one row fewer than its largest
+choice set; smaller sets are filled up with zeros, and `side` counts those.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from penchant.softmax._lanes import LANES, block_moments
+
+CHUNK = 512  # blocks summed together; fixed, so that the number of threads changes no digit
+
+MOVED, CONVERGED, STALLED, SINGULAR, SLOW = 0, 1, 2, 3, 4
+ENOUGH = 1e-10  # Newton decrement, in standard errors
+SMALL = 0.05  # below this a Newton step from a finite maximum at least squares the decrement
+PATIENCE = 3
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def block_starts(order, n_rows, starts):
+    """Row at which each block starts, for decisions taken in `order`; returns the blocks' number."""
+    n_blocks = (len(order) + LANES - 1) // LANES
+    starts[0] = 0
+    for b in range(n_blocks):
+        most = 0
+        for k in order[b * LANES : (b + 1) * LANES]:
+            most = max(most, n_rows[k])
+        starts[b + 1] = starts[b] + most
+    return n_blocks
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pack_blocks(table, order, starts, begin, end, values, side, largest):
+    """Write blocks begin..end: rows relative to the chosen one, weights, numbers of filling rows.
+
+    `largest` (2, n_columns) collects the largest |x| and the largest |x_i - x_chosen|.
+    """
+    rows, offset, available, first_row, chosen, weights = table
+    d = rows.shape[1]
+    n_columns = d + (1 if offset.size else 0)
+    for b in range(begin, end):
+        origin = starts[b] * n_columns * LANES
+        n_rows = starts[b + 1] - starts[b]
+        for lane in range(LANES):
+            used = 0
+            side[b, lane] = 0.0
+            if b * LANES + lane < len(order):
+                k = order[b * LANES + lane]
+                side[b, lane] = weights[k] if weights.size else 1.0
+                c = first_row[k] + chosen[k]
+                for a in range(d):
+                    largest[0, a] = max(largest[0, a], abs(rows[c, a]))
+                for r in range(first_row[k], first_row[k + 1]):
+                    if r == c or (available.size and not available[r]):
+                        continue
+                    place = origin + used * n_columns * LANES + lane
+                    for a in range(d):
+                        difference = rows[r, a] - rows[c, a]
+                        values[place + a * LANES] = difference
+                        largest[0, a] = max(largest[0, a], abs(rows[r, a]))
+                        largest[1, a] = max(largest[1, a], abs(difference))
+                    if offset.size:
+                        values[place + d * LANES] = offset[r] - offset[c]
+                    used += 1
+            side[b, LANES + lane] = n_rows - used
+            for row in range(used, n_rows):
+                for a in range(n_columns):
+                    values[origin + (row * n_columns + a) * LANES + lane] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sum_blocks(packed, theta, variables, offset, begin, end, moments):
+    """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end."""
+    values, starts, side = packed
+    d = len(variables)
+    n_moments = 1 + d + d * (d + 1) // 2
+    n_columns = d + len(offset)
+    most = 1
+    for b in range(begin, end):
+        most = max(most, starts[b + 1] - starts[b])
+    scratch = np.empty(most * LANES)
+    total = np.zeros(n_moments * LANES)
+    for b in range(begin, end):
+        block_moments(
+            values,
+            starts[b] * n_columns * LANES,
+            starts[b + 1] - starts[b],
+            theta,
+            variables,
+            offset,
+            side[b],
+            scratch,
+            total,
+        )
+    for j in range(n_moments):
+        moments[j] = total[j * LANES : (j + 1) * LANES].sum()
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sum_chunks(packed, n_blocks, theta, variables, offset, moments):
+    """Sum all blocks, chunk after chunk."""
+    moments[:] = 0.0
+    part = np.empty_like(moments)
+    for begin in range(0, n_blocks, CHUNK):
+        sum_blocks(packed, theta, variables, offset, begin, min(begin + CHUNK, n_blocks), part)
+        moments += part
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cholesky(matrix, factor):
+    """Cholesky factor of a matrix with unit diagonal; returns the smallest pivot."""
+    d = len(matrix)
+    smallest = 1.0
+    for a in range(d):
+        for c in range(a + 1):
+            rest = matrix[a, c]
+            for e in range(c):
+                rest -= factor[a, e] * factor[c, e]
+            if a == c:
+                smallest = min(smallest, rest)
+                factor[a, a] = math.sqrt(rest) if rest > 0.0 else np.nan
+            else:
+                factor[a, c] = rest / factor[c, c]
+    return smallest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve(factor, right, solution):
+    """Solve with a Cholesky factor."""
+    d = len(right)
+    for a in range(d):
+        rest = right[a]
+        for c in range(a):
+            rest -= factor[a, c] * solution[c]
+        solution[a] = rest / factor[a, a]
+    for a in range(d - 1, -1, -1):
+        rest = solution[a]
+        for c in range(a + 1, d):
+            rest -= factor[c, a] * solution[c]
+        solution[a] = rest / factor[a, a]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def newton_step(information, gradient, step):
+    """Newton step on columns scaled to unit information; returns the squared decrement, or NaN."""
+    d = len(gradient)
+    scale = np.empty(d)
+    for a in range(d):
+        scale[a] = math.sqrt(information[a, a]) if information[a, a] > 0.0 else np.nan
+    correlation = np.empty((d, d))
+    for a in range(d):
+        for c in range(d):
+            correlation[a, c] = information[a, c] / scale[a] / scale[c]
+    factor = np.empty((d, d))
+    smallest = cholesky(correlation, factor)
+    if not smallest > 1e-15:
+        return np.nan
+    solve(factor, gradient / scale, step)
+    squared = 0.0
+    for a in range(d):
+        squared += step[a] * gradient[a] / scale[a]
+        step[a] /= scale[a]
+    return squared
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def unpack_moments(moments, precision, linear, theta, gradient, information):
+    """Add the prior -theta'P theta/2 + b'theta to the moments; returns the value."""
+    d = len(linear)
+    value = moments[0]
+    for a in range(d):
+        pull = 0.0
+        for c in range(d):
+            pull += precision[a, c] * theta[c]
+        value += theta[a] * (linear[a] - 0.5 * pull)
+        gradient[a] = linear[a] - pull - moments[1 + a]
+        for c in range(a + 1):
+            both = moments[1 + d + a * (a + 1) // 2 + c]
+            information[a, c] = both + precision[a, c]
+            information[c, a] = both + precision[c, a]
+    return value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance(moments, precision, linear, theta, best, step, information, gradient, memo):
+    """One move of Newton's method with step halving: given the moments at theta, the next theta.
+
+    `memo`: best value, fraction of the step tried, decrement, slow steps in a row, steps taken.
+    `best`, `information`, `gradient` are those of the best point so far. At CONVERGED, theta is
+    best + step: the polishing step, which needs no further evaluation.
+    """
+    d = len(linear)
+    trial_gradient = np.empty(d)
+    trial_information = np.empty((d, d))
+    value = unpack_moments(moments, precision, linear, theta, trial_gradient, trial_information)
+    slack = 1e-13 * (1.0 + abs(memo[0]))
+    if not (math.isfinite(value) and value >= memo[0] - slack):
+        memo[1] *= 0.5
+        theta[:] = best + memo[1] * step
+        return MOVED if memo[1] > 1e-12 else STALLED
+    memo[0] = value
+    best[:] = theta
+    gradient[:] = trial_gradient
+    information[:] = trial_information
+    squared = newton_step(information, gradient, step)
+    if not math.isfinite(squared):
+        return SINGULAR
+    previous = memo[2]
+    memo[2] = math.sqrt(max(squared, 0.0))
+    theta[:] = best + step
+    if memo[2] < ENOUGH:
+        return CONVERGED
+    memo[3] = memo[3] + 1.0 if previous < SMALL and memo[2] > 0.25 * previous else 0.0
+    memo[1] = 1.0
+    memo[4] += 1.0
+    return SLOW if memo[3] >= PATIENCE else MOVED
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def start_memo(memo):
+    """Fresh memory of `advance`."""
+    memo[0] = -np.inf
+    memo[1] = 1.0
+    memo[2] = np.inf
+    memo[3] = 0.0
+    memo[4] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def maximise(
+    packed, n_blocks, variables, offset, prior, theta, best, information, gradient, memo, max_steps
+):
+    """Maximise the log-likelihood plus a quadratic from theta; returns how it ended."""
+    precision, linear = prior
+    d = len(variables)
+    moments = np.empty(1 + d + d * (d + 1) // 2)
+    step = np.zeros(d)
+    full = np.ones(d + len(offset))
+    start_memo(memo)
+    while True:
+        full[:d] = theta
+        sum_chunks(packed, n_blocks, full, variables, offset, moments)
+        code = advance(
+            moments, precision, linear, theta, best, step, information, gradient, memo
+        )
+        if code != MOVED or memo[4] > max_steps:
+            return code
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def scatter(packed, n_blocks, variables, offset, n_options, moments):
+    """Within-set scatter, the sum of (x_i - mean)(x_i - mean)' over all rows, in `moments`."""
+    values, starts, side = packed
+    weighted = side[:n_blocks].copy()
+    for b in range(n_blocks):
+        rows = starts[b + 1] - starts[b]
+        for lane in range(LANES):
+            options = rows - side[b, LANES + lane] + 1.0
+            weighted[b, lane] *= options
+            n_options[0] += weighted[b, lane]
+    theta = np.zeros(len(variables) + len(offset))
+    sum_chunks((values, starts, weighted), n_blocks, theta, variables, offset, moments)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results, begin, end):
+    """Fit subjects begin..end, whose decisions are order[bounds[s]:bounds[s + 1]].
+
+    Each is packed into a scratch that stays in the processor's cache. `prior` holds a precision,
+    a linear term and a multiple of the squared column scales to add to the precision.
+    """
+    base_precision, linear, ridge, max_steps = prior
+    theta, information, gradient, memo, codes, spread, largest = results
+    d = len(variables)
+    n_columns = d + len(offset)
+    most_blocks, most_rows = scratch_size(order, bounds, n_rows, begin, end)
+    starts = np.empty(most_blocks + 1, dtype=np.int64)
+    values = np.empty(most_rows * n_columns * LANES)
+    side = np.empty((most_blocks, 2 * LANES))
+    moments = np.empty(1 + d + d * (d + 1) // 2)
+    best = np.empty(d)
+    count = np.zeros(1)
+    for s in range(begin, end):
+        mine = order[bounds[s] : bounds[s + 1]]
+        n_blocks = block_starts(mine, n_rows, starts)
+        pack_blocks(table, mine, starts, 0, n_blocks, values, side, largest[s])
+        packed = (values, starts, side)
+        count[0] = 0.0
+        scatter(packed, n_blocks, variables, offset, count, moments)
+        precision = base_precision.copy()
+        for a in range(d):
+            for c in range(a + 1):
+                spread[s, a, c] = moments[1 + d + a * (a + 1) // 2 + c] / count[0]
+                spread[s, c, a] = spread[s, a, c]
+            precision[a, a] += ridge * spread[s, a, a]
+        codes[s] = maximise(
+            packed,
+            n_blocks,
+            variables,
+            offset,
+            (precision, linear),
+            theta[s],
+            best,
+            information[s],
+            gradient[s],
+            memo[s],
+            max_steps,
+        )
+        if codes[s] != CONVERGED:
+            theta[s] = best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def scratch_size(order, bounds, n_rows, begin, end):
+    """Blocks and block rows of the largest subject, for any order of its decisions."""
+    most_blocks = 0
+    most_rows = 0
+    for s in range(begin, end):
+        n_blocks = (bounds[s + 1] - bounds[s] + LANES - 1) // LANES
+        rows = 0
+        for b in range(n_blocks):
+            most = 0
+            for j in range(bounds[s] + b * LANES, min(bounds[s] + (b + 1) * LANES, bounds[s + 1])):
+                most = max(most, n_rows[order[j]])
+            rows += most
+        most_blocks = max(most_blocks, n_blocks)
+        most_rows = max(most_rows, rows)
+    return most_blocks, most_rows

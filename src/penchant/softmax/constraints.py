@@ -1,0 +1,208 @@
+"""Linear inequality constraints on theta: matrix theta >= bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.errors import DataError, nearest
+from penchant.softmax.likelihood import Likelihood
+from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
+
+TOUCHING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Inequalities matrix @ theta >= bound, one per row.
+
+    Examples
+    --------
+    >>> positive = Constraints.at_least(["price", "quality"], quality=0.0)
+    >>> positive.matrix
+    array([[0., 1.]])
+    >>> positive.labels
+    ('quality >= 0',)
+    """
+
+    matrix: Matrix
+    bound: Vector
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        matrix = np.atleast_2d(np.array(self.matrix, dtype=np.float64))
+        bound = np.atleast_1d(np.array(self.bound, dtype=np.float64))
+        if matrix.ndim != 2 or bound.shape != (len(matrix),) or not np.isfinite(matrix).all():
+            raise DataError(
+                "constraints must be a matrix (n_constraints, n_parameters) with one bound per "
+                f"row; got shapes {matrix.shape} and {bound.shape}. Match them."
+            )
+        if not np.isfinite(bound).all():
+            raise DataError(f"bound must be finite; got {bound.tolist()}. Leave that row out.")
+        object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(self, "bound", bound)
+        if not self.labels:
+            labels = tuple(f"constraint {i}" for i in range(len(bound)))
+            object.__setattr__(self, "labels", labels)
+
+    @classmethod
+    def at_least(cls, names: Any, **lowest: float) -> Constraints:
+        """Single parameters at or above a number: at_least(names, price=0.0)."""
+        return cls.single(names, lowest, 1.0)
+
+    @classmethod
+    def at_most(cls, names: Any, **highest: float) -> Constraints:
+        """Single parameters at or below a number."""
+        return cls.single(names, highest, -1.0)
+
+    @classmethod
+    def single(cls, names: Any, bounds: Mapping[str, float], sign: float) -> Constraints:
+        """Bounds on single parameters; sign 1 for lower, -1 for upper ones."""
+        known = list(names)
+        for name in bounds:
+            if name not in known:
+                raise DataError(
+                    f"constraints must name variables; got {name!r}, but they are "
+                    f"{', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
+                )
+        matrix = np.zeros((len(bounds), len(known)))
+        for i, name in enumerate(bounds):
+            matrix[i, known.index(name)] = sign
+        symbol = ">=" if sign > 0 else "<="
+        labels = tuple(f"{name} {symbol} {value:g}" for name, value in bounds.items())
+        return cls(matrix, sign * np.array(list(bounds.values()), dtype=np.float64), labels)
+
+    def __and__(self, other: Constraints) -> Constraints:
+        return Constraints(
+            np.vstack([self.matrix, other.matrix]),
+            np.concatenate([self.bound, other.bound]),
+            self.labels + other.labels,
+        )
+
+    def feasible_point(self) -> Vector:
+        """The point nearest to 0 that satisfies every constraint with some room, if any has."""
+        return _nearest_to_zero(self.matrix, self.bound)
+
+    def touched(self, theta: Vector) -> BoolVector:
+        """Constraints that hold with equality at theta."""
+        size = np.abs(self.matrix) @ np.abs(theta) + np.abs(self.bound)
+        return np.asarray(self.matrix @ theta - self.bound <= TOUCHING * np.maximum(size, 1e-300))
+
+
+def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
+    """Least distance programming: min |y| subject to matrix y >= bound (Lawson & Hanson, 23)."""
+    size = np.linalg.norm(matrix, axis=1)
+    rows = matrix / size[:, None]
+    right = bound / size
+    if (right <= 0).all():
+        return np.zeros(matrix.shape[1])
+    unit = max(1.0, float(np.abs(right).max()))
+    system = np.vstack([rows.T, right / unit])
+    goal = np.zeros(len(system))
+    goal[-1] = 1.0
+    multipliers, _ = optimize.nnls(system, goal)
+    residual = system @ multipliers - goal
+    if abs(residual[-1]) < 1e-12:
+        raise DataError(
+            "constraints must leave some theta; got inequalities that contradict each other. "
+            "Remove one."
+        )
+    return np.asarray(-residual[:-1] / residual[-1] * unit)
+
+
+def maximise_within(
+    likelihood: Likelihood,
+    constraints: Constraints,
+    quadratic: Quadratic,
+    max_steps: int = 100,
+) -> tuple[Maximum, BoolVector]:
+    """Maximise under the constraints; also which of them are active.
+
+    Newton steps, each the solution of a small quadratic program, until the set of touched
+    constraints settles; then Newton's method on that face.
+    """
+    theta = constraints.feasible_point()
+    value, gradient, information = _objective(likelihood, quadratic, theta)
+    n_steps, decrement = 0, np.inf
+    while n_steps < max_steps:
+        step = _constrained_step(gradient, information, constraints, theta)
+        slope = float(gradient @ step)
+        decrement = float(np.sqrt(max(step @ information @ step, 0.0)))
+        if decrement < 1e-8 or slope <= 0:
+            break
+        fraction = 1.0
+        while fraction > 1e-10:
+            trial = _objective(likelihood, quadratic, theta + fraction * step)
+            if np.isfinite(trial[0]) and trial[0] >= value + 1e-4 * fraction * slope - 1e-12:
+                break
+            fraction /= 2
+        else:
+            break
+        theta = theta + fraction * step
+        value, gradient, information = trial
+        n_steps += 1
+    return _on_face(likelihood, constraints, quadratic, theta, n_steps)
+
+
+def _on_face(
+    likelihood: Likelihood,
+    constraints: Constraints,
+    quadratic: Quadratic,
+    theta: Vector,
+    n_steps: int,
+) -> tuple[Maximum, BoolVector]:
+    """Finish with Newton's method on the face of the touched constraints."""
+    active = constraints.touched(theta)
+    basis = null_basis(constraints.matrix[active], len(theta))
+    if not basis.shape[1]:
+        value, gradient, information = _objective(likelihood, quadratic, theta)
+        return Maximum(theta, value, gradient, information, 0.0, n_steps, "converged"), active
+    face = Restricted(likelihood, theta, basis)
+    inner = maximise(face, quadratic.within(theta, basis))
+    best = theta + basis @ inner.theta
+    if (constraints.matrix @ best < constraints.bound - 1e-9 * (1 + np.abs(constraints.bound))).any():
+        best = theta
+    value, gradient, information = _objective(likelihood, quadratic, best)
+    ended = Maximum(
+        best, value, gradient, information, inner.decrement, n_steps + inner.n_steps, inner.ending
+    )
+    return ended, active
+
+
+def null_basis(rows: Matrix, n: int) -> Matrix:
+    """Orthonormal basis of the directions orthogonal to all rows."""
+    if not len(rows):
+        return np.eye(n)
+    _, singular, right = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    rank = int((singular > 1e-12).sum())
+    return np.ascontiguousarray(right[rank:].T)
+
+
+def _objective(
+    likelihood: Likelihood, quadratic: Quadratic, theta: Vector
+) -> tuple[float, Vector, Matrix]:
+    moments = likelihood.moments(theta)
+    return (
+        moments.log_likelihood + quadratic(theta),
+        moments.gradient + quadratic.linear - quadratic.precision @ theta,
+        moments.information + quadratic.precision,
+    )
+
+
+def _constrained_step(
+    gradient: Vector, information: Matrix, constraints: Constraints, theta: Vector
+) -> Vector:
+    """Maximise g's - s'Is/2 with matrix (theta + s) >= bound."""
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    correlation = information / np.outer(scale, scale)
+    factor = np.linalg.cholesky(correlation + 1e-14 * np.eye(len(scale)))
+    centre = np.linalg.solve(factor, gradient / scale)  # y = L's, so s = L^-T y
+    rows = np.linalg.solve(factor, (constraints.matrix / scale).T).T
+    right = constraints.bound - constraints.matrix @ theta
+    shifted = _nearest_to_zero(rows, right - rows @ centre)
+    return np.linalg.solve(factor.T, shifted + centre) / scale

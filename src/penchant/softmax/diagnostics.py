@@ -1,0 +1,178 @@
+"""What the data can tell: the state of an estimate, in numbers and in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal[
+    "converged",
+    "not identified",
+    "separated",
+    "weakly identified",
+    "at a bound",
+    "stopped early",
+]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A combination of parameters that can be estimated although its parts cannot."""
+
+    weights: Mapping[str, float]
+    estimate: float
+    standard_error: float
+
+    def __str__(self) -> str:
+        return f"{in_words(self.weights)} = {self.estimate:.6g} ({self.standard_error:.2g})"
+
+
+@dataclass(frozen=True)
+class Separation:
+    """No maximum: the log-likelihood rises to its supremum along a direction of theta.
+
+    Attributes
+    ----------
+    kind
+        "complete" where every choice becomes certain in the limit, else "quasi-complete".
+    direction
+        Entries of the direction, by name of the variable.
+    supremum
+        Least upper bound of the log-likelihood.
+    n_resolved
+        Decisions in which some option becomes impossible in the limit.
+    """
+
+    kind: Literal["complete", "quasi-complete"]
+    direction: Mapping[str, float]
+    supremum: float
+    n_resolved: int
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """How the estimate was reached, and how far it can be trusted.
+
+    Attributes
+    ----------
+    rank
+        Number of directions of theta that the choices identify.
+    null_directions
+        Directions along which no probability changes, by name of the variable.
+    combinations
+        What can still be estimated, where theta is not identified.
+    decisions_needed
+        At least so many more decisions are needed for identification.
+    separation, near_separation
+        See `Separation`; near: separated but for differences below 1/1000 standard deviation.
+    condition
+        Condition number of the information, scaled to unit diagonal.
+    iterations, decrement
+        Newton steps, and the length of the last one in standard errors.
+    certificate
+        What proved that the maximum exists: "newton", "linear program", "prior", "penalty".
+    bounds
+        Constraints that hold with equality.
+    """
+
+    rank: int
+    null_directions: tuple[Mapping[str, float], ...]
+    combinations: tuple[Combination, ...]
+    decisions_needed: int
+    separation: Separation | None
+    near_separation: Mapping[str, float] | None
+    condition: float
+    iterations: int
+    decrement: float
+    certificate: str | None
+    bounds: tuple[str, ...]
+
+
+def in_words(weights: Mapping[str, float], digits: int = 3) -> str:
+    """A linear combination as one writes it.
+
+    >>> in_words({"price": 1.0, "tax": -2.5, "wait": 0.0})
+    'price - 2.5 tax'
+    """
+    words = ""
+    for name, weight in weights.items():
+        if weight == 0:
+            continue
+        sign = ("-" if weight < 0 else "") if not words else (" - " if weight < 0 else " + ")
+        size = "" if abs(abs(weight) - 1) < 1e-9 else f"{abs(weight):.{digits}g} "
+        words += f"{sign}{size}{name}"
+    return words or "0"
+
+
+def not_identified_sentence(
+    rank: int, n_parameters: int, null: tuple[Mapping[str, float], ...], needed: int
+) -> str:
+    """Why theta is not identified, and what to do."""
+    alone = [next(iter(_parts(v))) for v in null if len(_parts(v)) == 1]
+    joint = [v for v in null if len(_parts(v)) > 1]
+    reasons = []
+    if alone:
+        verb = "does" if len(alone) == 1 else "do"
+        reasons.append(f"{', '.join(alone)} {verb} not vary inside any choice set")
+    if joint:
+        reasons.append("no choice tells " + "; ".join(f"{in_words(v)}" for v in joint) + " from 0")
+    advice = "Drop a variable" + (
+        f", interact {alone[0]} with the options" if alone else ""
+    ) + f", give a parameter_prior, or collect at least {needed} more decision{'s' * (needed != 1)}."
+    return (
+        f"theta is not identified: the choices determine {rank} of {n_parameters} directions "
+        f"({'; '.join(reasons)}). {advice}"
+    )
+
+
+def _parts(direction: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in direction.items() if value != 0}
+
+
+def separated_sentence(separation: Separation) -> str:
+    """That there is no estimate, along which direction, and what to do."""
+    constants = [name for name in _parts(separation.direction) if name.startswith("constant:")]
+    why = ""
+    if constants and len(constants) == len(_parts(separation.direction)):
+        why = " An option is always or never chosen: its constant goes to infinity."
+    return (
+        f"The choices are separated ({separation.kind}): the log-likelihood rises towards "
+        f"{separation.supremum:.6g} along {in_words(separation.direction)} and has no maximum, so "
+        f"there is no estimate and no standard error in that direction.{why} Use "
+        "method='firth' or parameter_prior=ScaledPrior(), or read the profile intervals."
+    )
+
+
+def weak_sentence(condition: float, names: list[str]) -> str:
+    """That the estimate hangs on little."""
+    return (
+        f"theta is weakly identified: the scaled information has condition number {condition:.2g}; "
+        f"{', '.join(names)} can hardly be told apart. Standard errors are right but large in that "
+        "direction; drop one of these variables or give a parameter_prior."
+    )
+
+
+def near_separation_sentence(direction: Mapping[str, float]) -> str:
+    """That the maximum exists only by differences too small to mean anything."""
+    return (
+        "theta is weakly identified: but for differences below a thousandth of a standard "
+        f"deviation the choices are separated along {in_words(direction)}. Do not interpret the "
+        "size of these weights; give a parameter_prior or use method='firth'."
+    )
+
+
+def bound_sentence(bounds: tuple[str, ...]) -> str:
+    """That a constraint decides the estimate."""
+    return (
+        f"The estimate lies at a bound ({', '.join(bounds)}): parameters held there have no "
+        "standard error. Read the profile interval, or ask whether the constraint is right."
+    )
+
+
+def stopped_sentence(n_steps: int, decrement: float) -> str:
+    """That the maximum was not reached."""
+    return (
+        f"Stopped after {n_steps} steps at {decrement:.2g} standard errors from the maximum. "
+        "Allow more with max_steps; until then this is not an estimate."
+    )

@@ -1,0 +1,94 @@
+"""Bias reduction after Firth: the likelihood times the square root of det I (Jeffreys' prior).
+
+Finite for every identified data set, separated or not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.choices import Choices
+from penchant.softmax.likelihood import Likelihood
+from penchant.softmax.newton import Maximum
+from penchant.softmax.probabilities import expected_rows, log_probabilities
+
+ENOUGH = 1e-10
+LONGEST = 5.0  # change of an objective in one step
+
+
+def information_slope(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
+    """Half the derivative of log det I: (1/2) tr(I^-1 dI/dtheta_a), one per parameter."""
+    p = np.exp(log_probabilities(theta, choices))
+    centred = expected_rows(p, choices)
+    leverage = np.einsum("ra,ra->r", centred @ covariance, centred)
+    weights = 1.0 if choices.weights is None else np.repeat(
+        choices.weights, np.diff(choices.first_row)
+    )
+    return np.asarray(0.5 * (weights * p * leverage) @ centred)
+
+
+def first_order_bias(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
+    """First-order bias of the maximum-likelihood estimate at theta: -I^-1 (1/2) tr(I^-1 dI)."""
+    return -covariance @ information_slope(theta, choices, covariance)
+
+
+def maximise_firth(
+    choices: Choices,
+    likelihood: Likelihood,
+    origin: Vector | None = None,
+    basis: Matrix | None = None,
+    max_steps: int = 200,
+) -> Maximum:
+    """Maximise l + (1/2) log det I: steps I^-1 U*, halved while the value falls.
+
+    With `origin` and `basis`, over the plane theta = origin + basis phi.
+    """
+    d = likelihood.n_parameters
+    theta = np.zeros(d) if origin is None else np.array(origin)
+    plane = np.eye(d) if basis is None else basis
+    value, gradient, information = _penalised(theta, choices, likelihood)
+    n_steps, decrement, ending = 0, np.inf, "out of steps"
+    while n_steps <= max_steps:
+        slope = plane.T @ gradient
+        step = plane @ np.linalg.solve(plane.T @ information @ plane, slope)
+        decrement = float(np.sqrt(max(gradient @ step, 0.0)))
+        if decrement < ENOUGH:
+            theta, ending = theta + step, "converged"
+            break
+        step *= min(1.0, LONGEST / max(float(np.abs(step) @ likelihood.largest[1]), 1e-300))
+        trial = _no_lower(theta, step, value, choices, likelihood)
+        if trial is None:
+            ending = "stalled"
+            break
+        theta, (value, gradient, information) = trial
+        n_steps += 1
+    return Maximum(theta, value, gradient, information, decrement, n_steps, ending)
+
+
+def _no_lower(
+    theta: Vector, step: Vector, value: float, choices: Choices, likelihood: Likelihood
+) -> tuple[Vector, tuple[float, Vector, Matrix]] | None:
+    """The longest of step, step/2, step/4 ... that does not lower the value, or None."""
+    for _ in range(35):
+        trial = _penalised(theta + step, choices, likelihood)
+        if trial[0] >= value - 1e-13 * (1.0 + abs(value)):
+            return theta + step, trial
+        step = step / 2
+    return None
+
+
+def _penalised(
+    theta: Vector, choices: Choices, likelihood: Likelihood
+) -> tuple[float, Vector, Matrix]:
+    """Penalised log-likelihood, its gradient, and the information; -inf where that is singular."""
+    moments = likelihood.moments(theta)
+    scale = np.sqrt(np.diag(moments.information))
+    sign, log_determinant = np.linalg.slogdet(moments.information / np.outer(scale, scale))
+    if not (sign > 0 and (scale > 0).all()):
+        return -np.inf, moments.gradient, moments.information
+    half = 0.5 * float(log_determinant) + float(np.log(scale).sum())
+    covariance = np.linalg.inv(moments.information / np.outer(scale, scale))
+    covariance /= np.outer(scale, scale)
+    slope = information_slope(theta, choices, covariance)
+    return moments.log_likelihood + half, moments.gradient + slope, moments.information

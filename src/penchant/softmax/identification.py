@@ -1,0 +1,163 @@
+"""Which directions of theta the choices can tell, Lemma 1.
+
+Notes
+-----
+Paper: Lemma 1 asks the second moment of the variables of all options but the last, Eq. (8), to be
+positive definite. That is neither sufficient (a variable equal across options has a second moment
+and tells nothing) nor necessary; the condition is on the scatter *within* choice sets. The number
+of decisions is bounded by sum(m_k - 1) >= d, not by m n >= d.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from penchant._typing import Matrix, Vector
+from penchant.choices import Choices
+from penchant.softmax.likelihood import Likelihood
+
+EPSILON = float(np.finfo(np.float64).eps)
+CERTAIN = 1e-6  # smallest eigenvalue of the scaled scatter beyond which rounding is no question
+ROWS_AT_ONCE = 200_000
+
+
+@dataclass(frozen=True)
+class Identification:
+    """Rank of the within-set scatter, and coordinates in which the problem is well conditioned.
+
+    Attributes
+    ----------
+    scale
+        Within-set root mean square of each variable.
+    null_directions
+        Directions of theta along which no probability changes: (n_parameters - rank, n_parameters),
+        in reduced echelon form.
+    basis
+        theta = basis @ phi, phi identified: (n_parameters, rank). None: theta itself will do.
+    """
+
+    scale: Vector
+    rank: int
+    null_directions: Matrix
+    basis: Matrix | None
+
+    @property
+    def complete(self) -> bool:
+        """Every direction of theta is identified."""
+        return self.rank == len(self.scale)
+
+    @property
+    def identified(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Parameters identified by themselves: those in no null direction."""
+        return ~(self.null_directions != 0).any(axis=0)
+
+
+def identification(choices: Choices, likelihood: Likelihood) -> Identification:
+    """Rank and coordinates of the identified part of theta."""
+    return from_spread(choices, likelihood.spread(), likelihood.largest)
+
+
+def from_spread(choices: Choices, spread: Matrix, largest: Matrix) -> Identification:
+    """The same, from the within-set mean square and the largest values of each variable."""
+    d = len(spread)
+    scale = np.sqrt(np.diag(spread))
+    varies = largest[1] > 64 * EPSILON * largest[0]
+    if varies.all():
+        if np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] > CERTAIN:
+            return Identification(scale, d, np.empty((0, d)), None)
+    return _by_singular_values(choices, np.where(varies, scale, 0.0), largest)
+
+
+def _by_singular_values(choices: Choices, scale: Vector, largest: Matrix) -> Identification:
+    """Rank from the singular values of the centred variables: half the digits are not lost."""
+    d = len(scale)
+    varying = np.flatnonzero(scale > 0)
+    null = np.eye(d)[scale == 0]
+    if not varying.size:
+        return Identification(scale, 0, null, np.empty((d, 0)))
+    unit = scale[varying]
+    triangle = _triangle_of_centred(choices, varying, unit)
+    _, singular, right = linalg.svd(triangle)
+    singular = singular / np.sqrt(_total_rows(choices))
+    noise = EPSILON * float((largest[0][varying] / unit).max())
+    kept = singular > max(1e-12, 32 * noise)
+    rank = int(kept.sum())
+    directions = np.zeros((len(varying) - rank, d))
+    directions[:, varying] = reduced_echelon(right[~kept]) / unit
+    null = np.vstack([null, directions])
+    null /= np.abs(null).max(axis=1, keepdims=True, initial=1e-300)
+    basis = np.zeros((d, rank))
+    basis[varying] = (right[kept] / unit).T / singular[kept]
+    return Identification(scale, rank, null, basis)
+
+
+def _total_rows(choices: Choices) -> float:
+    weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
+    return float(weights @ choices.n_options)
+
+
+def _triangle_of_centred(choices: Choices, columns: np.ndarray, unit: Vector) -> Matrix:  # type: ignore[type-arg]
+    """R of the QR factorisation of all rows, centred in their sets and scaled."""
+    d = len(columns)
+    triangle = np.zeros((0, d))
+    edges = _edges(choices)
+    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        centred = centred_rows(choices, begin, end)[:, columns] / unit
+        triangle = np.linalg.qr(np.vstack([triangle, centred]), mode="r")
+    padded = np.zeros((max(d, len(triangle)), d))
+    padded[: len(triangle)] = triangle
+    return padded
+
+
+def _edges(choices: Choices) -> list[int]:
+    """Decisions at which to cut, so that each part has a bounded number of rows."""
+    marks = np.arange(0, choices.n_rows, ROWS_AT_ONCE)
+    inner = np.searchsorted(choices.first_row, marks)
+    return [int(k) for k in np.union1d(inner, [0, choices.n_decisions])]
+
+
+def centred_rows(choices: Choices, begin: int, end: int) -> Matrix:
+    """Variables of decisions begin..end less their mean in the set, weighted; 0 if not on offer."""
+    starts = choices.first_row[begin : end + 1]
+    rows = slice(int(starts[0]), int(starts[-1]))
+    sizes = np.diff(starts)
+    chosen = np.repeat(choices.chosen_row[begin:end], sizes)
+    relative = choices.explanatory[rows] - choices.explanatory[chosen]
+    n_options = choices.n_options[begin:end]
+    if choices.available is not None:
+        relative[~choices.available[rows]] = 0.0
+    mean = np.add.reduceat(relative, starts[:-1] - starts[0]) / n_options[:, None]
+    centred = relative - np.repeat(mean, sizes, axis=0)
+    if choices.available is not None:
+        centred[~choices.available[rows]] = 0.0
+    if choices.weights is not None:
+        centred *= np.sqrt(np.repeat(choices.weights[begin:end], sizes))[:, None]
+    return np.asarray(centred)
+
+
+def reduced_echelon(directions: Matrix) -> Matrix:
+    """Basis of the same space with as many zeros as elimination gives, largest entry 1.
+
+    >>> reduced_echelon(np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]]))
+    array([[ 1.,  0., -1.],
+           [ 0.,  1., -1.]])
+    """
+    rows = np.array(directions, dtype=np.float64)
+    rows /= np.abs(rows).max(axis=1, keepdims=True) if rows.size else 1.0
+    pivot = 0
+    for column in range(rows.shape[1]):
+        if pivot == len(rows):
+            break
+        best = pivot + int(np.abs(rows[pivot:, column]).argmax())
+        if abs(rows[best, column]) < 1e-9:
+            continue
+        rows[[pivot, best]] = rows[[best, pivot]]
+        rows[pivot] /= rows[pivot, column]
+        others = np.arange(len(rows)) != pivot
+        rows[others] -= np.outer(rows[others, column], rows[pivot])
+        pivot += 1
+    rows[np.abs(rows) < 1e-9 * np.abs(rows).max(axis=1, keepdims=True, initial=1e-300)] = 0.0
+    return rows + 0.0

@@ -1,0 +1,274 @@
+"""The log-likelihood of softmax choices with its derivatives, ready for many evaluations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.softmax import _kernels as kernels
+from penchant.softmax._compiling import announce_compilation
+
+announce_compilation()
+
+MANY_VARIABLES = 24  # beyond this the matrix products of NumPy are faster than the lanes
+ROWS_AT_ONCE = 100_000
+BLOCKS_PER_TASK = 4 * kernels.CHUNK
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Log-likelihood, gradient and information at one theta, Eq. (5)."""
+
+    log_likelihood: float
+    gradient: Vector
+    information: Matrix
+
+
+class Likelihood(Protocol):
+    """What the estimators need to know of the choices."""
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of weights theta."""
+
+    @property
+    def largest(self) -> Matrix:
+        """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
+
+    def moments(self, theta: Vector) -> Moments:
+        """Log-likelihood, gradient and information."""
+
+    def spread(self) -> Matrix:
+        """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
+
+
+def available_threads() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def likelihood_of(choices: Choices, threads: int | None = None) -> Likelihood:
+    """Pack the choices for evaluation."""
+    workers = available_threads() if threads is None else threads
+    if choices.n_parameters > MANY_VARIABLES:
+        return DenseLikelihood(choices)
+    return PackedLikelihood.of(choices, workers)
+
+
+def kernel_table(choices: Choices) -> tuple[Any, ...]:
+    """The arrays of the choices as the compiled loops take them; empty for absent ones."""
+    empty = np.empty(0)
+    return (
+        choices.explanatory,
+        empty if choices.offset is None else choices.offset,
+        np.empty(0, dtype=np.bool_) if choices.available is None else choices.available,
+        choices.first_row,
+        choices.chosen,
+        empty if choices.weights is None else choices.weights,
+    )
+
+
+def by_size(n_rows: IntVector) -> IntVector:
+    """Decisions in order of the size of their sets, so that blocks need little filling."""
+    if n_rows.min() == n_rows.max():
+        return np.arange(len(n_rows))
+    return np.argsort(n_rows, kind="stable")
+
+
+def variables_tuple(n_parameters: int) -> tuple[int, ...]:
+    """A tuple whose length tells the compiled loops the number of variables."""
+    return (0,) * n_parameters
+
+
+@dataclass(frozen=True)
+class PackedLikelihood:
+    """Decisions packed in lanes for the compiled loops (see `_kernels`)."""
+
+    packed: tuple[Vector, IntVector, Matrix]
+    n_blocks: int
+    n_parameters: int
+    has_offset: bool
+    largest: Matrix
+    threads: int
+
+    @classmethod
+    def of(cls, choices: Choices, threads: int) -> PackedLikelihood:
+        """Pack, with several threads where there is much to do."""
+        d = choices.n_parameters
+        n_rows = choices.n_options - 1
+        order = by_size(n_rows)
+        starts = np.empty(len(order) // kernels.LANES + 2, dtype=np.int64)
+        n_blocks = kernels.block_starts(order, n_rows, starts)
+        n_columns = d + (choices.offset is not None)
+        values = np.empty(int(starts[n_blocks]) * n_columns * kernels.LANES)
+        side = np.empty((n_blocks, 2 * kernels.LANES))
+        table = kernel_table(choices)
+
+        def pack(begin: int, end: int) -> Matrix:
+            found = np.zeros((2, d))
+            kernels.pack_blocks(table, order, starts, begin, end, values, side, found)
+            return found
+
+        largest = np.max(_in_parts(pack, n_blocks, threads), axis=0)
+        packed = (values, starts[: n_blocks + 1], side)
+        return cls(packed, n_blocks, d, choices.offset is not None, largest, threads)
+
+    @property
+    def _kinds(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return variables_tuple(self.n_parameters), (0,) if self.has_offset else ()
+
+    def _sums(self, theta: Vector) -> Vector:
+        """All moments in one vector; chunks are added in order whatever the threads."""
+        variables, offset = self._kinds
+        full = np.append(theta, 1.0) if self.has_offset else np.ascontiguousarray(theta)
+        d = self.n_parameters
+        n_moments = 1 + d + d * (d + 1) // 2
+
+        def add_up(begin: int, end: int) -> Matrix:
+            starts = range(begin, end, kernels.CHUNK)
+            parts = np.empty((len(starts), n_moments))
+            for part, first in zip(parts, starts, strict=True):
+                last = min(first + kernels.CHUNK, end)
+                kernels.sum_blocks(self.packed, full, variables, offset, first, last, part)
+            return parts
+
+        total = np.zeros(n_moments)
+        for parts in _in_parts(add_up, self.n_blocks, self.threads):
+            for part in parts:
+                total += part
+        return total
+
+    def moments(self, theta: Vector) -> Moments:
+        """Log-likelihood, gradient and information."""
+        return _moments(self._sums(theta), self.n_parameters)
+
+    def spread(self) -> Matrix:
+        """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
+        variables, offset = self._kinds
+        d = self.n_parameters
+        sums = np.empty(1 + d + d * (d + 1) // 2)
+        count = np.zeros(1)
+        kernels.scatter(self.packed, self.n_blocks, variables, offset, count, sums)
+        return _moments(sums, d).information / count[0]
+
+
+def _moments(sums: Vector, d: int) -> Moments:
+    information = np.empty((d, d))
+    lower = np.tril_indices(d)
+    information[lower] = sums[1 + d :]
+    information.T[lower] = sums[1 + d :]
+    return Moments(float(sums[0]), -sums[1 : 1 + d], information)
+
+
+def _in_parts(work: Callable[[int, int], Matrix], n_blocks: int, threads: int) -> list[Matrix]:
+    """Results of work(begin, end) over ranges of blocks, in order."""
+    starts = range(0, n_blocks, BLOCKS_PER_TASK)
+    ends = [min(begin + BLOCKS_PER_TASK, n_blocks) for begin in starts]
+    if threads == 1 or len(ends) == 1:
+        return [work(begin, end) for begin, end in zip(starts, ends, strict=True)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, starts, ends))
+
+
+@dataclass(frozen=True)
+class DenseLikelihood:
+    """The same sums by matrix products, for many variables."""
+
+    choices: Choices
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of weights theta."""
+        return self.choices.n_parameters
+
+    @property
+    def largest(self) -> Matrix:
+        """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
+        size = np.zeros((2, self.n_parameters))
+        for decisions in self._parts():
+            z, rows, starts, on_offer = self._relative(decisions)
+            x = np.where(on_offer[:, None], self.choices.explanatory[rows], 0.0)
+            size[0] = np.maximum(size[0], np.abs(x).max(axis=0))
+            size[1] = np.maximum(size[1], np.abs(z).max(axis=0))
+        return size
+
+    def _parts(self) -> list[slice]:
+        """Slices of decisions with a bounded number of rows."""
+        first_row = self.choices.first_row
+        marks = np.searchsorted(first_row, np.arange(0, first_row[-1], ROWS_AT_ONCE))
+        edges = np.unique(np.append(marks, self.choices.n_decisions))
+        edges = np.union1d(edges, [0])
+        return [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+    def _relative(self, decisions: slice) -> tuple[Matrix, slice, IntVector, Any]:
+        """Variables relative to the chosen option, 0 for options not on offer."""
+        c = self.choices
+        starts = c.first_row[decisions.start : decisions.stop + 1]
+        rows = slice(int(starts[0]), int(starts[-1]))
+        sizes = np.diff(starts)
+        reference = np.repeat(c.chosen_row[decisions], sizes)
+        on_offer = np.ones(len(reference), bool) if c.available is None else c.available[rows]
+        z = np.where(on_offer[:, None], c.explanatory[rows], c.explanatory[reference])
+        z -= c.explanatory[reference]
+        return z, rows, starts[:-1] - starts[0], on_offer
+
+    def moments(self, theta: Vector) -> Moments:
+        """Log-likelihood, gradient and information."""
+        c = self.choices
+        value = 0.0
+        gradient = np.zeros(self.n_parameters)
+        information = np.zeros((self.n_parameters, self.n_parameters))
+        for decisions in self._parts():
+            z, rows, starts, on_offer = self._relative(decisions)
+            q = z @ theta
+            if c.offset is not None:
+                sizes = np.diff(np.append(starts, len(q)))
+                q = q + np.where(on_offer, c.offset[rows], 0.0)
+                q -= np.repeat(c.offset[c.chosen_row[decisions]], sizes)
+            part = _weighted_moments(z, q, starts, on_offer, _weights(c)[decisions])
+            value += part.log_likelihood
+            gradient += part.gradient
+            information += part.information
+        return Moments(value, gradient, information)
+
+    def spread(self) -> Matrix:
+        """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
+        weights = _weights(self.choices) * self.choices.n_options
+        information = np.zeros((self.n_parameters, self.n_parameters))
+        for decisions in self._parts():
+            z, _, starts, on_offer = self._relative(decisions)
+            part = _weighted_moments(z, np.zeros(len(z)), starts, on_offer, weights[decisions])
+            information += part.information
+        return information / weights.sum()
+
+
+def _weights(choices: Choices) -> Vector:
+    return np.ones(choices.n_decisions) if choices.weights is None else choices.weights
+
+
+def _weighted_moments(
+    z: Matrix, q: Vector, starts: IntVector, on_offer: Any, weights: Vector
+) -> Moments:
+    """Moments of some decisions from objectives q relative to the chosen option."""
+    sizes = np.diff(np.append(starts, len(q)))
+    q = np.where(on_offer, q, -np.inf)
+    top = np.maximum.reduceat(q, starts)
+    e = np.exp(q - np.repeat(top, sizes))
+    mass = np.add.reduceat(e, starts)
+    p = e / np.repeat(mass, sizes)
+    mean = np.add.reduceat(p[:, None] * z, starts)
+    information = (z.T * (p * np.repeat(weights, sizes))) @ z - (mean.T * weights) @ mean
+    return Moments(
+        -float(weights @ (np.log(mass) + top)),
+        -(weights @ mean),
+        (information + information.T) / 2,
+    )

@@ -1,0 +1,146 @@
+"""Newton's method for the concave problem, Eqs. (4) and (6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.softmax import _kernels as kernels
+from penchant.softmax.likelihood import Likelihood, Moments
+
+ENDINGS = {
+    kernels.CONVERGED: "converged",
+    kernels.MOVED: "out of steps",
+    kernels.STALLED: "stalled",
+    kernels.SINGULAR: "singular",
+    kernels.SLOW: "slow",
+}
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """A concave quadratic added to the log-likelihood: -theta'P theta/2 + b'theta + constant."""
+
+    precision: Matrix
+    linear: Vector
+    constant: float = 0.0
+
+    @classmethod
+    def none(cls, n_parameters: int) -> Quadratic:
+        """Nothing added: maximum likelihood."""
+        return cls(np.zeros((n_parameters, n_parameters)), np.zeros(n_parameters))
+
+    @classmethod
+    def around(cls, mean: Vector, precision: Matrix) -> Quadratic:
+        """Log-density of N(mean, precision^-1), less its normalising constant."""
+        linear = precision @ mean
+        return cls(precision, linear, -0.5 * float(mean @ linear))
+
+    def within(self, origin: Vector, basis: Matrix) -> Quadratic:
+        """The same quadratic as a function of phi, where theta = origin + basis phi."""
+        at_origin = self.precision @ origin
+        return Quadratic(
+            basis.T @ self.precision @ basis,
+            basis.T @ (self.linear - at_origin),
+            self(origin),
+        )
+
+    def __call__(self, theta: Vector) -> float:
+        return self.constant + float(theta @ (self.linear - 0.5 * (self.precision @ theta)))
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """Where Newton's method ended, and how.
+
+    `information` is that of the whole objective, a quadratic included; `decrement` is the length
+    of the last step in standard errors.
+    """
+
+    theta: Vector
+    value: float
+    gradient: Vector
+    information: Matrix
+    decrement: float
+    n_steps: int
+    ending: str
+
+
+def maximise(
+    likelihood: Likelihood,
+    quadratic: Quadratic | None = None,
+    start: Vector | None = None,
+    max_steps: int = 100,
+    patient: bool = False,
+) -> Maximum:
+    """Maximise the log-likelihood plus a quadratic.
+
+    Full steps, halved while the value falls; the end is a decrement below 1e-10, and one step more.
+    Unless `patient`, it stops as "slow" when steps stop shrinking as they do near a finite
+    maximum: the sign of a supremum at infinity.
+    """
+    d = likelihood.n_parameters
+    added = Quadratic.none(d) if quadratic is None else quadratic
+    theta = np.zeros(d) if start is None else np.array(start, dtype=np.float64)
+    best, step, gradient = theta.copy(), np.zeros(d), np.zeros(d)
+    information, memo = np.zeros((d, d)), np.empty(5)
+    kernels.start_memo(memo)
+    code = kernels.MOVED
+    while code == kernels.MOVED and memo[4] <= max_steps:
+        sums = _as_sums(likelihood.moments(theta))
+        code = kernels.advance(
+            sums, added.precision, added.linear, theta, best, step, information, gradient, memo
+        )
+        if code == kernels.SLOW and patient:
+            code = kernels.MOVED if memo[2] > 1e-7 else kernels.CONVERGED
+    polished = code == kernels.CONVERGED
+    return Maximum(
+        theta=theta if polished else best,
+        value=float(memo[0]) + added.constant,
+        gradient=gradient,
+        information=information,
+        decrement=float(memo[2]),
+        n_steps=int(memo[4]),
+        ending=ENDINGS[code],
+    )
+
+
+def _as_sums(moments: Moments) -> Vector:
+    lower = np.tril_indices(len(moments.gradient))
+    return np.concatenate(
+        ([moments.log_likelihood], -moments.gradient, moments.information[lower])
+    )
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """A likelihood on the plane theta = origin + basis phi, as a function of phi."""
+
+    likelihood: Likelihood
+    origin: Vector
+    basis: Matrix
+
+    @property
+    def n_parameters(self) -> int:
+        """Dimension of the plane."""
+        return self.basis.shape[1]
+
+    @property
+    def largest(self) -> Matrix:
+        """Bounds of the largest |x| and |x_i - x_chosen| of each direction of the plane."""
+        return self.likelihood.largest @ np.abs(self.basis)
+
+    def moments(self, phi: Vector) -> Moments:
+        """Log-likelihood, gradient and information with respect to phi."""
+        whole = self.likelihood.moments(self.origin + self.basis @ phi)
+        return Moments(
+            whole.log_likelihood,
+            self.basis.T @ whole.gradient,
+            self.basis.T @ whole.information @ self.basis,
+        )
+
+    def spread(self) -> Matrix:
+        """Within-set spread of the directions of the plane."""
+        return self.basis.T @ self.likelihood.spread() @ self.basis

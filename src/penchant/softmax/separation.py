@@ -1,0 +1,147 @@
+"""Does the maximum exist? Separation of the choices by a direction of theta.
+
+A direction v with v'(x_chosen - x_j) >= 0 for every option j of every decision, and > 0 for some,
+lets the log-likelihood rise for ever: there is no maximum-likelihood estimate. Theorem 1 of the
+paper needs its absence and does not say so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.choices import Choices
+
+SAME = 1e-9  # differences below this, in within-set standard deviations, are rounding noise
+STRICT = 1e-7  # a difference along the direction above this is positive
+ENOUGH = 1e-6  # and one above this is no artefact of the linear program's tolerance
+ROWS_AT_FIRST = 4_000
+ROWS_MORE = 1_000
+
+
+@dataclass(frozen=True)
+class Recession:
+    """A direction of theta along which the likelihood never falls.
+
+    Attributes
+    ----------
+    direction
+        In the units of theta, largest entry of the scaled direction 1.
+    resolved
+        Rows whose probability falls to 0 along it.
+    """
+
+    direction: Vector
+    resolved: BoolVector
+
+
+def certificate(largest: Vector, covariance: Matrix, decrement: float, n: float) -> bool:
+    """Whether a Newton iterate proves that the maximum exists.
+
+    With D the largest distance of two options of a set in the metric of the covariance, and the
+    decrement lambda, D lambda < 1 suffices. D is bounded by the largest differences from the
+    chosen option; rounding of the gradient is allowed for.
+    """
+    distance = 2.0 * float(np.sqrt(largest @ np.abs(covariance) @ largest))
+    noise = float(np.finfo(np.float64).eps) * np.sqrt(n) * distance
+    return bool(distance * (decrement + noise) < 0.5)
+
+
+def recession(
+    choices: Choices,
+    scale: Vector,
+    ignored: float = SAME,
+    cone: Matrix | None = None,
+) -> Recession | None:
+    """A recession direction by linear programming, or None: then the maximum exists.
+
+    Parameters
+    ----------
+    choices
+        Decisions; those of weight 0 do not count.
+    scale
+        Within-set root mean square of each variable.
+    ignored
+        Differences below this, in units of `scale`, count as none.
+    cone
+        Rows c with c'v >= 0 required besides (directions allowed by linear constraints).
+    """
+    rows, differences = _differences(choices, scale, ignored)
+    if not len(differences):
+        return None
+    allowed = np.empty((0, len(scale))) if cone is None else cone / scale
+    direction = _furthest(differences.mean(axis=0), differences, allowed)
+    if not (differences @ direction).max() > ENOUGH:
+        return None
+    resolved = np.zeros(choices.n_rows, dtype=bool)
+    resolved[rows] = differences @ direction > STRICT
+    return Recession(direction / scale, resolved)
+
+
+def _differences(choices: Choices, scale: Vector, ignored: float) -> tuple[Vector, Matrix]:
+    """Rows (x_chosen - x_j) / scale that differ, with unit largest entry, and their places."""
+    sizes = np.diff(choices.first_row)
+    chosen = np.repeat(choices.chosen_row, sizes)
+    counted = np.arange(choices.n_rows) != chosen
+    if choices.available is not None:
+        counted &= choices.available
+    if choices.weights is not None:
+        counted &= np.repeat(choices.weights > 0, sizes)
+    rows = np.flatnonzero(counted)
+    x = choices.explanatory
+    differences = (x[chosen[rows]] - x[rows]) / scale
+    size = np.abs(differences).max(axis=1)
+    differs = size > ignored
+    return rows[differs], differences[differs] / size[differs, None]
+
+
+def _furthest(goal: Vector, differences: Matrix, allowed: Matrix) -> Vector:
+    """Maximise goal'v over the directions v in the unit box that lower no difference.
+
+    Constraints are added where the last direction breaks them, so that a few thousand stand for
+    millions.
+    """
+    step = max(1, len(differences) // ROWS_AT_FIRST)
+    active = np.arange(0, len(differences), step)
+    while True:
+        direction = _solve(goal, np.vstack([differences[active], allowed]))
+        along = differences @ direction
+        broken = np.setdiff1d(np.flatnonzero(along < -SAME), active, assume_unique=True)
+        if not broken.size:
+            return direction
+        worst = broken[np.argsort(along[broken], kind="stable")[:ROWS_MORE]]
+        active = np.concatenate([active, worst])
+
+
+def _solve(total: Vector, rows: Matrix) -> Vector:
+    solution = optimize.linprog(
+        -total,
+        A_ub=-rows,
+        b_ub=np.zeros(len(rows)),
+        bounds=(-1.0, 1.0),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if solution.x is None:
+        raise RuntimeError(f"the linear program for separation failed: {solution.message}")
+    direction = np.where(np.abs(solution.x) < SAME, 0.0, solution.x)
+    return np.asarray(direction)
+
+
+def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:
+    """Where each parameter goes along the recession directions: +inf, -inf, or 0 for nowhere.
+
+    NaN where some directions let it rise and others fall.
+    """
+    _, differences = _differences(choices, scale, SAME)
+    free = np.empty((0, len(scale)))
+    result = np.zeros(len(scale))
+    for a in np.flatnonzero(direction):
+        sign = np.sign(direction[a])
+        goal = -sign * np.eye(len(scale))[a]
+        opposite = goal @ _furthest(goal, differences, free) > ENOUGH
+        result[a] = np.nan if opposite else sign * np.inf
+    return result

@@ -1,0 +1,376 @@
+"""From choices to the maximum, with proof that it is one: the estimator behind `fit`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.softmax import separation as separating
+from penchant.softmax.constraints import Constraints, maximise_within, null_basis
+from penchant.softmax.firth import maximise_firth
+from penchant.softmax.identification import Identification, identification
+from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.newton import Maximum, Quadratic, maximise
+
+FAR = 50.0  # a range of theta'x above this asks whether the data are nearly separated
+NEGLIGIBLE = 1e-3
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Everything the estimator found out.
+
+    Attributes
+    ----------
+    theta
+        The maximum; its limit in a separated direction; NaN where not identified.
+    covariance
+        Inverse information of what is identified, NaN elsewhere.
+    log_likelihood
+        Of the choices alone, at theta or its supremum.
+    recession
+        Direction of separation in the user's units, or None.
+    certainty
+        Covariance before parameters were blanked: usable for identified combinations.
+    point
+        theta with a number everywhere, for which `certainty` holds.
+    """
+
+    theta: Vector
+    covariance: Matrix
+    log_likelihood: float
+    log_posterior: float | None
+    known: Identification
+    ending: str
+    decrement: float
+    n_steps: int
+    condition: float
+    certificate: str | None
+    recession: Vector | None
+    resolved: BoolVector | None
+    near: Vector | None
+    active: BoolVector | None
+    point: Vector
+    certainty: Matrix
+
+
+def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
+    """Inverse of the information, and its condition number, both by way of a unit diagonal."""
+    if not len(information):
+        return information.copy(), 1.0
+    scale = np.sqrt(np.diag(information))
+    if not (np.isfinite(scale).all() and (scale > 0).all()):
+        return np.full_like(information, np.nan), np.inf
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    if not values[0] > 0:
+        return np.full_like(information, np.nan), np.inf
+    inverse = (vectors / values) @ vectors.T / np.outer(scale, scale)
+    return np.asarray((inverse + inverse.T) / 2), float(values[-1] / values[0])
+
+
+def in_coordinates(choices: Choices, basis: Matrix) -> Choices:
+    """Choices whose variables are x @ basis, relative to the chosen option of the set."""
+    sizes = np.diff(choices.first_row)
+    relative = choices.explanatory - np.repeat(choices.explanatory[choices.chosen_row], sizes, 0)
+    if choices.available is not None:
+        relative[~choices.available] = 0.0
+    names = tuple(f"phi{a}" for a in range(basis.shape[1]))
+    return replace(choices, explanatory=relative @ basis, names=names)
+
+
+def maximum_likelihood(
+    choices: Choices,
+    constraints: Constraints | None = None,
+    start: Vector | None = None,
+    max_steps: int = 100,
+    threads: int | None = None,
+) -> Solution:
+    """Maximum-likelihood estimate, Eq. (4), or proof that there is none."""
+    likelihood = likelihood_of(choices, threads)
+    known = identification(choices, likelihood)
+    if known.rank == 0:
+        return _nothing_identified(likelihood, known)
+    if constraints is not None:
+        return _constrained(choices, likelihood, known, constraints, max_steps)
+    basis = known.basis
+    work = choices if basis is None else in_coordinates(choices, basis)
+    inner = likelihood if basis is None else likelihood_of(work, threads)
+    begin = _start_in(basis, start)
+    maximum = maximise(inner, start=begin, max_steps=max_steps)
+    covariance, _ = scaled_inverse(maximum.information)
+    if _certified(maximum, inner, covariance, choices):
+        return _finite(choices, known, inner, maximum, "newton")
+    scale = known.scale if basis is None else np.ones(basis.shape[1])
+    found = separating.recession(work, scale)
+    if found is not None:
+        return _separated(choices, known, found, threads)
+    if maximum.ending == "slow":
+        maximum = maximise(inner, start=maximum.theta, max_steps=max_steps, patient=True)
+    return _finite(choices, known, inner, maximum, "linear program")
+
+
+def _start_in(basis: Matrix | None, start: Vector | None) -> Vector | None:
+    if start is None or basis is None:
+        return start
+    return np.asarray(np.linalg.lstsq(basis, start, rcond=None)[0])
+
+
+def _certified(
+    maximum: Maximum, likelihood: Likelihood, covariance: Matrix, choices: Choices
+) -> bool:
+    if not np.isfinite(covariance).all() or maximum.ending == "slow":
+        return False
+    return separating.certificate(
+        likelihood.largest[1], covariance, maximum.decrement, choices.total_weight
+    )
+
+
+def _finite(
+    choices: Choices, known: Identification, likelihood: Likelihood, maximum: Maximum, proof: str
+) -> Solution:
+    """A maximum that exists, back in the user's coordinates."""
+    covariance, condition = scaled_inverse(maximum.information)
+    near = _near_separation(choices, known, likelihood, maximum)
+    theta = maximum.theta
+    if known.basis is not None:
+        theta = known.basis @ theta
+        covariance = known.basis @ covariance @ known.basis.T
+        condition = max(condition, _user_condition(covariance, known))
+    shown, blanked = blank(theta, covariance, known.identified)
+    return Solution(
+        theta=shown,
+        covariance=blanked,
+        log_likelihood=maximum.value,
+        log_posterior=None,
+        known=known,
+        ending=maximum.ending,
+        decrement=maximum.decrement,
+        n_steps=maximum.n_steps,
+        condition=condition,
+        certificate=proof if maximum.ending == "converged" else None,
+        recession=None,
+        resolved=None,
+        near=near,
+        active=None,
+        point=theta,
+        certainty=covariance,
+    )
+
+
+def _user_condition(covariance: Matrix, known: Identification) -> float:
+    """Condition number of the correlation of the parameters, where all are identified."""
+    if not known.complete:
+        return 1.0
+    sd = np.sqrt(np.diag(covariance))
+    singular = np.linalg.svd(covariance / np.outer(sd, sd), compute_uv=False)
+    return float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
+
+
+def blank(theta: Vector, covariance: Matrix, keep: BoolVector) -> tuple[Vector, Matrix]:
+    """NaN for the parameters not kept."""
+    shown = np.where(keep, theta, np.nan)
+    return shown, np.where(np.outer(keep, keep), covariance, np.nan)
+
+
+def _near_separation(
+    choices: Choices, known: Identification, likelihood: Likelihood, maximum: Maximum
+) -> Vector | None:
+    """Direction that separates all but negligible differences, looked for if theta'x is large."""
+    if likelihood.largest[1] @ np.abs(maximum.theta) < FAR or not known.complete:
+        return None
+    found = separating.recession(choices, known.scale, ignored=NEGLIGIBLE)
+    return None if found is None else found.direction
+
+
+def _nothing_identified(likelihood: Likelihood, known: Identification) -> Solution:
+    d = len(known.scale)
+    moments = likelihood.moments(np.zeros(d))
+    blank_matrix = np.full((d, d), np.nan)
+    return Solution(
+        theta=np.full(d, np.nan),
+        covariance=blank_matrix,
+        log_likelihood=moments.log_likelihood,
+        log_posterior=None,
+        known=known,
+        ending="converged",
+        decrement=0.0,
+        n_steps=0,
+        condition=np.inf,
+        certificate=None,
+        recession=None,
+        resolved=None,
+        near=None,
+        active=None,
+        point=np.zeros(d),
+        certainty=np.zeros((d, d)),
+    )
+
+
+def _separated(
+    choices: Choices, known: Identification, found: separating.Recession, threads: int | None
+) -> Solution:
+    """The limit along the recession direction: the fit to what it leaves undecided."""
+    direction = found.direction if known.basis is None else known.basis @ found.direction
+    direction = _cleaned(direction, known)
+    on_offer = ~found.resolved
+    if choices.available is not None:
+        on_offer = on_offer & choices.available
+    rest = maximum_likelihood(replace(choices, available=on_offer), threads=threads)
+    resolved = found.resolved
+    if rest.recession is not None and rest.resolved is not None:
+        resolved = resolved | rest.resolved
+        direction = _both(direction, rest.recession, known.scale)
+    theta, covariance = _limit(choices, known, direction, rest)
+    return replace(
+        rest,
+        theta=theta,
+        covariance=covariance,
+        known=known,
+        certificate="linear program",
+        recession=direction,
+        resolved=resolved,
+        near=None,
+        condition=np.inf,
+    )
+
+
+def _cleaned(direction: Vector, known: Identification) -> Vector:
+    """Entries that are rounding noise in standard units set to 0; the largest made 1."""
+    size = np.abs(direction * known.scale)
+    kept = np.where(size > 1e-8 * size.max(), direction, 0.0)
+    return np.asarray(kept / np.abs(kept).max())
+
+
+def _both(first: Vector, second: Vector, scale: Vector) -> Vector:
+    """First, and second where the first decides nothing; signs of the first win."""
+    mixed = first + 1e-3 * second * np.abs(first * scale).max() / np.abs(second * scale).max()
+    return np.asarray(np.where(first != 0, first, mixed))
+
+
+def _limit(
+    choices: Choices, known: Identification, direction: Vector, rest: Solution
+) -> tuple[Vector, Matrix]:
+    """Parameters in the limit: infinite along the direction, finite where the rest identifies."""
+    where = np.zeros(len(direction))
+    if known.complete:
+        where = separating.limits(choices, known.scale, direction)
+    finite = rest.known.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
+    theta, covariance = blank(rest.theta, rest.covariance, finite)
+    theta = np.where(np.isinf(where), where, theta)
+    return theta, covariance
+
+
+def _constrained(
+    choices: Choices,
+    likelihood: Likelihood,
+    known: Identification,
+    constraints: Constraints,
+    max_steps: int,
+) -> Solution:
+    """Maximum likelihood under linear inequalities."""
+    if not known.complete:
+        return maximum_likelihood(choices)
+    found = separating.recession(choices, known.scale, cone=constraints.matrix)
+    if found is not None:
+        return _separated(choices, known, found, None)
+    none = Quadratic.none(likelihood.n_parameters)
+    maximum, active = maximise_within(likelihood, constraints, none, max_steps)
+    solution = _finite(choices, known, likelihood, maximum, "linear program")
+    return on_face(solution, maximum, constraints, active)
+
+
+def on_face(
+    solution: Solution, maximum: Maximum, constraints: Constraints, active: BoolVector
+) -> Solution:
+    """Covariance on the face of the active constraints; none for parameters held by them."""
+    if not active.any():
+        return replace(solution, active=active)
+    d = len(solution.point)
+    basis = null_basis(constraints.matrix[active], d)
+    inner, _ = scaled_inverse(basis.T @ maximum.information @ basis)
+    covariance = basis @ inner @ basis.T
+    free = np.abs(basis).max(axis=1, initial=0.0) > 1e-12
+    shown = np.where(np.outer(free, free), covariance, np.nan)
+    return replace(solution, covariance=shown, certainty=covariance, active=active)
+
+
+def maximum_a_posteriori(
+    choices: Choices,
+    quadratic_of_scale: object,
+    constraints: Constraints | None = None,
+    start: Vector | None = None,
+    max_steps: int = 100,
+    threads: int | None = None,
+) -> Solution:
+    """MAP estimate with a Gaussian prior, Eq. (6): it always exists."""
+    likelihood = likelihood_of(choices, threads)
+    known = identification(choices, likelihood)
+    d = choices.n_parameters
+    quadratic = quadratic_of_scale.quadratic(d, known.scale)  # type: ignore[attr-defined]
+    active = None
+    if constraints is None:
+        maximum = maximise(likelihood, quadratic, start, max_steps, patient=True)
+    else:
+        maximum, active = maximise_within(likelihood, constraints, quadratic, max_steps)
+    solution = _penalised_solution(likelihood, known, maximum, "prior")
+    if active is not None and constraints is not None:
+        solution = on_face(solution, maximum, constraints, active)
+    return solution
+
+
+def bias_reduced(
+    choices: Choices, max_steps: int = 200, threads: int | None = None
+) -> Solution:
+    """Firth's estimate: finite whenever theta is identified."""
+    likelihood = likelihood_of(choices, threads)
+    known = identification(choices, likelihood)
+    if known.rank == 0:
+        return _nothing_identified(likelihood, known)
+    if known.basis is None:
+        maximum = maximise_firth(choices, likelihood, max_steps=max_steps)
+        return _penalised_solution(likelihood, known, maximum, "penalty")
+    work = in_coordinates(choices, known.basis)
+    inner = likelihood_of(work, threads)
+    maximum = maximise_firth(work, inner, max_steps=max_steps)
+    solution = _penalised_solution(inner, known, maximum, "penalty")
+    point = known.basis @ solution.point
+    certainty = known.basis @ solution.certainty @ known.basis.T
+    theta, covariance = blank(point, certainty, known.identified)
+    # det I changes by a constant with the coordinates, which moves no maximum.
+    shift = float(np.linalg.slogdet(known.basis)[1]) if known.complete else 0.0
+    posterior = None if solution.log_posterior is None else solution.log_posterior - shift
+    return replace(
+        solution,
+        theta=theta,
+        covariance=covariance,
+        point=point,
+        certainty=certainty,
+        log_posterior=posterior,
+    )
+
+
+def _penalised_solution(
+    likelihood: Likelihood, known: Identification, maximum: Maximum, proof: str
+) -> Solution:
+    covariance, condition = scaled_inverse(maximum.information)
+    return Solution(
+        theta=maximum.theta,
+        covariance=covariance,
+        log_likelihood=likelihood.moments(maximum.theta).log_likelihood,
+        log_posterior=maximum.value,
+        known=known,
+        ending=maximum.ending,
+        decrement=maximum.decrement,
+        n_steps=maximum.n_steps,
+        condition=condition,
+        certificate=proof if maximum.ending == "converged" else None,
+        recession=None,
+        resolved=None,
+        near=None,
+        active=None,
+        point=maximum.theta,
+        certainty=covariance,
+    )
