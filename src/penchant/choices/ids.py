@@ -102,6 +102,16 @@ def _joint(columns: Sequence[Coded]) -> tuple[IntVector, int]:
     """One code for the labels of several columns taken together."""
     codes, count = columns[0].codes, len(columns[0])
     for column in columns[1:]:
-        codes, labels = integer_codes(codes * len(column) + column.codes)
-        count = len(labels)
+        codes, count = _pair_codes(codes, column)
     return codes, count
+
+
+def _pair_codes(first: IntVector, second: Coded) -> tuple[IntVector, int]:
+    owner = np.zeros(len(second), dtype=np.int64)
+    owner[second.codes] = first
+    if (owner[second.codes] == first).all():  # the second column alone tells the pairs apart
+        rank = np.empty(len(second), dtype=np.int64)
+        rank[np.argsort(owner, kind="stable")] = np.arange(len(second))
+        return rank[second.codes], len(second)
+    codes, labels = integer_codes(first * len(second) + second.codes)
+    return codes, len(labels)

@@ -1,9 +1,12 @@
 """What a reader of the results should know about the data."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
+
+Hashes = NDArray[np.uint64]
 
 
 def counted(n: int, noun: str) -> str:
@@ -38,7 +41,10 @@ def weight_notes(weights: Vector | None) -> tuple[str, ...]:
 def repeat_notes(rows: Matrix, first_row: IntVector, chosen: IntVector) -> tuple[str, ...]:
     """Decisions that equal another in all variables and the choice, where most do."""
     n = len(chosen)
-    repeated = n - len(np.unique(_hashes(rows, first_row, chosen)))
+    picked = _row_hashes(rows[first_row[:-1] + chosen])
+    if 2 * _distinct(picked) >= n:  # decisions are no fewer than the rows chosen in them
+        return ()
+    repeated = n - _distinct(_decision_hashes(_row_hashes(rows), first_row, chosen))
     if 2 * repeated <= n:
         return ()
     return (
@@ -47,15 +53,24 @@ def repeat_notes(rows: Matrix, first_row: IntVector, chosen: IntVector) -> tuple
     )
 
 
-def _hashes(rows: Matrix, first_row: IntVector, chosen: IntVector) -> Vector:
-    """Hash each decision to 64 bits that differ, almost surely, where decisions differ."""
+def _distinct(hashes: Hashes) -> int:
+    return int((np.diff(np.sort(hashes)) != 0).sum()) + 1
+
+
+def _row_hashes(rows: Matrix) -> Hashes:
+    """Hash each row to 64 bits that differ, almost surely, where rows differ."""
     factors = np.random.default_rng(1).integers(1, 2**63, rows.shape[1], dtype=np.uint64) * 2 + 1
-    row = np.ascontiguousarray(rows).view(np.uint64) @ factors
-    row ^= row >> np.uint64(32)
-    row *= np.uint64(0x9E3779B97F4A7C15)
+    hashes: Hashes = np.ascontiguousarray(rows).view(np.uint64) @ factors
+    hashes ^= hashes >> np.uint64(32)
+    hashes *= np.uint64(0x9E3779B97F4A7C15)
+    return hashes
+
+
+def _decision_hashes(row: Hashes, first_row: IntVector, chosen: IntVector) -> Hashes:
     row[first_row[:-1] + chosen] *= np.uint64(0xD1B54A32D192ED03)
     row ^= row >> np.uint64(29)
-    position = np.arange(len(rows), dtype=np.int64)
+    position = np.arange(len(row), dtype=np.int64)
     position -= np.repeat(first_row[:-1], np.diff(first_row))
     row *= 2 * position.astype(np.uint64) + 1
-    return np.add.reduceat(row, first_row[:-1])
+    hashes: Hashes = np.add.reduceat(row, first_row[:-1])
+    return hashes

@@ -55,19 +55,20 @@ def gather(columns: Sequence[Vector], order: IntVector) -> Matrix:
     matrix = np.empty((order.size, len(columns)), dtype=np.float64)
     sources = [np.ascontiguousarray(column) for column in columns]
 
-    def fill(start: int) -> None:
-        rows = order[start : start + BLOCK]
-        block = matrix[start : start + BLOCK]
-        for a, source in enumerate(sources):
-            block[:, a] = source.take(rows)
+    def fill(starts: range) -> None:
+        for start in starts:
+            rows = order[start : start + BLOCK]
+            block = matrix[start : start + BLOCK]
+            for a, source in enumerate(sources):
+                block[:, a] = source.take(rows)
 
     starts = range(0, order.size, BLOCK)
-    if len(starts) < 4:
-        for start in starts:
-            fill(start)
+    n_threads = min(4, os.cpu_count() or 1, len(starts) // 4)
+    if n_threads < 2:
+        fill(starts)
         return matrix
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
-        list(threads.map(fill, starts))
+    with ThreadPoolExecutor(n_threads) as threads:
+        list(threads.map(fill, (starts[i::n_threads] for i in range(n_threads))))
     return matrix
 
 
