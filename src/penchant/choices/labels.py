@@ -73,7 +73,9 @@ def float_codes(ids: np.ndarray[Any, Any]) -> Coded:
 
 def arrow_codes(column: Any) -> Coded:
     """Text, categories, truth values and dates, coded by Arrow's hash table."""
-    if not hasattr(column.type, "value_type") or not hasattr(column, "dictionary"):
+    if hasattr(column, "combine_chunks"):
+        column = column.combine_chunks()
+    if not hasattr(column, "dictionary"):
         column = column.dictionary_encode()
     indices = column.indices
     missing = np.flatnonzero(indices.is_null().to_numpy(zero_copy_only=False))
