@@ -1,0 +1,147 @@
+"""CSV files: typed columns that lose nothing of what the cells say."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from penchant.errors import DataError
+from penchant.io.broken import check_records, explained, no_rows
+from penchant.io.header import Header, header
+from penchant.io.source import Source
+from penchant.io.text import TextStream, check_encoding
+
+MISSING = ("", "NA", "NaN", "nan", "NULL", "null", "None", ".")
+_TRUE = ("true", "True", "TRUE")
+_FALSE = ("false", "False", "FALSE")
+_LEADING_ZERO = r"^\s*[+-]?0[0-9xX]"
+_WHOLE_NUMBER = r"^\s*[+-]?[0-9]+\s*$"
+_BEYOND_INTEGERS = 2.0**63
+
+
+def read_delimited(
+    source: Source, *, delimiter: str | None, decimal: str, encoding: str
+) -> pa.Table:
+    """Read a CSV file into typed columns.
+
+    Notes
+    -----
+    Numbers become numbers unless that would change an identifier: a column of whole numbers stays
+    text where some begin with a zero (07) or lie beyond 64 bits. Dates and times stay text.
+    """
+    check_encoding(encoding)
+    top = header(source, delimiter=delimiter, encoding=encoding)
+    _check_decimal(decimal, top.delimiter)
+    with TextStream(source, encoding) as stream:
+        table = _typed(source, stream, top, decimal, encoding)
+        _check_whole(source, stream, top, table, encoding)
+        texts = _doubtful(table, stream.leading_zeros)
+    if texts:
+        table = _with_texts(source, top, table, texts, encoding)
+    return _without_null_type(table)
+
+
+def _check_decimal(decimal: str, delimiter: str) -> None:
+    if decimal not in (".", ","):
+        raise DataError(f"decimal must be '.' or ','; got {decimal!r}. Choose one.")
+    if decimal == delimiter:
+        raise DataError(
+            f"decimal must differ from the delimiter; got {decimal!r} for both. "
+            "Pass the delimiter that divides the columns, such as delimiter=';'."
+        )
+
+
+def _typed(
+    source: Source, stream: TextStream, top: Header, decimal: str, encoding: str
+) -> pa.Table:
+    convert = pa_csv.ConvertOptions(
+        null_values=MISSING,
+        true_values=_TRUE,
+        false_values=_FALSE,
+        strings_can_be_null=True,
+        decimal_point=decimal,
+    )
+    return _read(source, stream, top, convert, encoding)
+
+
+def _texts(source: Source, top: Header, names: Sequence[str], encoding: str) -> pa.Table:
+    convert = pa_csv.ConvertOptions(
+        null_values=MISSING,
+        strings_can_be_null=True,
+        include_columns=list(names),
+        column_types=dict.fromkeys(names, pa.string()),
+    )
+    with TextStream(source, encoding) as stream:
+        return _read(source, stream, top, convert, encoding)
+
+
+def _read(
+    source: Source, stream: TextStream, top: Header, convert: pa_csv.ConvertOptions, encoding: str
+) -> pa.Table:
+    layout = pa_csv.ParseOptions(delimiter=top.delimiter, newlines_in_values=True)
+    reading = pa_csv.ReadOptions(column_names=list(top.names), skip_rows=top.n_lines)
+    try:
+        return pa_csv.read_csv(stream, reading, layout, convert)
+    except pa.ArrowInvalid as error:
+        raise explained(source, top, encoding, str(error)) from None
+
+
+def _check_whole(
+    source: Source, stream: TextStream, top: Header, table: pa.Table, encoding: str
+) -> None:
+    """No row is missing: the table has rows, and no open quote has swallowed any."""
+    if table.num_rows == 0:
+        raise no_rows(source)
+    if stream.n_quotes % 2 or (stream.n_quotes and _has_long_cells(table)):
+        check_records(source, top, encoding)
+
+
+def _has_long_cells(table: pa.Table) -> bool:
+    columns = [column for column in table.columns if pa.types.is_string(column.type)]
+    return any(
+        pc.any(pc.match_substring(column, end)).as_py() for column in columns for end in "\r\n"
+    )
+
+
+def _doubtful(table: pa.Table, leading_zeros: bool) -> list[str]:
+    """Columns whose text may say more than the numbers or dates made of it."""
+    return [
+        field.name
+        for field, column in zip(table.schema, table.columns, strict=True)
+        if pa.types.is_temporal(field.type)
+        or (leading_zeros and pa.types.is_integer(field.type))
+        or (pa.types.is_floating(field.type) and _is_huge(column))
+    ]
+
+
+def _is_huge(column: pa.ChunkedArray) -> bool:
+    extremes = pc.min_max(column).as_py()
+    return any(abs(value) >= _BEYOND_INTEGERS for value in extremes.values() if value is not None)
+
+
+def _with_texts(
+    source: Source, top: Header, table: pa.Table, names: list[str], encoding: str
+) -> pa.Table:
+    texts = _texts(source, top, names, encoding)
+    for name in names:
+        place = table.column_names.index(name)
+        if _stays_text(table.schema.field(place).type, texts[name]):
+            table = table.set_column(place, name, texts[name])
+    return table
+
+
+def _stays_text(inferred: pa.DataType, text: pa.ChunkedArray) -> bool:
+    if pa.types.is_integer(inferred):
+        return bool(pc.any(pc.match_substring_regex(text, _LEADING_ZERO)).as_py())
+    if pa.types.is_floating(inferred):
+        return bool(pc.all(pc.match_substring_regex(text, _WHOLE_NUMBER)).as_py())
+    return True
+
+
+def _without_null_type(table: pa.Table) -> pa.Table:
+    """Columns without any value become numbers that are all missing."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_null(field.type):
+            table = table.set_column(place, field.name, table[field.name].cast(pa.float64()))
+    return table

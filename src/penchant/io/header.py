@@ -1,0 +1,151 @@
+"""The header of a CSV file: its delimiter and the names of its columns."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from penchant.errors import DataError
+from penchant.io.source import Source
+from penchant.io.text import TextStream
+
+# In this order where two of them divide the file equally well: commas also stand inside cells.
+DELIMITERS = ("\t", ";", "|", ",")
+_SAMPLE = 20
+_SPELLED = {r"\t": "\t", "tab": "\t", "space": " "}
+
+
+@dataclass(frozen=True)
+class Header:
+    """How a CSV file is divided: its delimiter, its columns, the lines before its first row."""
+
+    delimiter: str
+    names: tuple[str, ...]
+    n_lines: int
+
+
+def lines(source: Source, encoding: str) -> Iterator[str]:
+    """Return the lines of the text, with their ends, whichever of LF, CRLF and CR those are."""
+    with io.TextIOWrapper(
+        io.BufferedReader(TextStream(source, encoding)), encoding="utf-8", newline=""
+    ) as text:
+        yield from text
+
+
+def header(source: Source, *, delimiter: str | None, encoding: str) -> Header:
+    """Return the header of a CSV file; the delimiter is found where none is given."""
+    sample = list(islice(lines(source, encoding), _SAMPLE))
+    if not any(line.strip() for line in sample):
+        raise DataError(
+            f"{source.name} must hold a header and at least one row; got an empty file. "
+            "Check what wrote it."
+        )
+    hint = re.fullmatch(r"sep=(.)\s*", sample[0])  # Excel's own first line
+    if hint:
+        sample.pop(0)
+    divided = _delimiter(hint[1] if hint and delimiter is None else delimiter, sample)
+    cells, n_lines = _first_record(source, sample, divided)
+    if len(cells) == 1:
+        _check_single_column(source, divided, sample)
+    return Header(divided, _names(source, cells), n_lines + bool(hint))
+
+
+def _delimiter(given: str | None, sample: list[str]) -> str:
+    if given is None:
+        return _found(sample)
+    delimiter = _SPELLED.get(given, given)
+    if len(delimiter) == 1 and delimiter.isascii() and delimiter not in '\r\n"\0':
+        return delimiter
+    raise DataError(
+        f"delimiter must be one character; got {given!r}. Use ',', ';', '|' or '\\t', "
+        "or leave it out to have it found."
+    )
+
+
+def _found(sample: list[str]) -> str:
+    widths = {delimiter: _widths(sample, delimiter) for delimiter in DELIMITERS}
+    dividing = [delimiter for delimiter in DELIMITERS if widths[delimiter][0] > 1]
+    steady = [delimiter for delimiter in dividing if len(set(widths[delimiter])) == 1]
+    return max(steady or dividing or [","], key=lambda delimiter: widths[delimiter][0])
+
+
+def _widths(sample: list[str], delimiter: str) -> list[int]:
+    """Count the cells of the header and of the records after it."""
+    try:
+        widths = [len(cells) for cells in csv.reader(sample, delimiter=delimiter) if cells]
+    except csv.Error:
+        widths = []
+    # The last record may go on after the sample.
+    return (widths[:-1] if len(sample) == _SAMPLE and len(widths) > 1 else widths) or [0]
+
+
+def _first_record(source: Source, sample: list[str], delimiter: str) -> tuple[list[str], int]:
+    reader = csv.reader(sample, delimiter=delimiter, strict=True)
+    try:
+        cells = next((cells for cells in reader if cells), [])
+    except csv.Error as error:
+        raise quote_error(source, 1, str(error)) from None
+    return cells, reader.line_num
+
+
+def quote_error(source: Source, line: int, reason: str) -> DataError:
+    """Return the error for quotes that the csv module refuses in the record of that line."""
+    if "expected after" in reason:
+        return DataError(
+            f"{source.name} must have a delimiter after a closing quote; got other text in the "
+            f"record that begins on line {line}. Double the quotes inside a cell, or close it."
+        )
+    if "field limit" in reason:
+        return DataError(
+            f"{source.name} must have cells of at most {csv.field_size_limit()} characters; got a "
+            f"longer one in the record that begins on line {line}. Close its quote if it has one."
+        )
+    return DataError(
+        f"{source.name} must close every quote; got one opened on line {line} that is never "
+        "closed. Close it, or double the quotes inside a cell."
+    )
+
+
+def _check_single_column(source: Source, delimiter: str, sample: list[str]) -> None:
+    for other in (*DELIMITERS, " ", ":"):
+        widths = _widths(sample, other)
+        divides = widths[0] > 1 and (other in DELIMITERS or set(widths) == {widths[0]})
+        if other != delimiter and divides:
+            raise DataError(
+                f"delimiter must divide the header of {source.name} into columns; got "
+                f"{delimiter!r}, which leaves one column on line 1, where {other!r} "
+                f"would make {widths[0]}. Pass delimiter={other!r}."
+            )
+
+
+def _names(source: Source, cells: list[str]) -> tuple[str, ...]:
+    names = tuple(cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells))
+    check_names(source.name, names)
+    if all(_is_number(cell) for cell in cells):
+        raise DataError(
+            f"{source.name} must name its columns on its first line; got numbers "
+            f"({', '.join(cells[:3])}). Add a header line."
+        )
+    return names
+
+
+def check_names(source_name: str, names: tuple[str, ...]) -> None:
+    """Refuse two columns of the same name."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if not twice:
+        return
+    places = "; ".join(
+        f"{name!r} at columns "
+        + " and ".join(str(k + 1) for k, other in enumerate(names) if other == name)
+        for name in twice[:10]
+    )
+    raise DataError(
+        f"{source_name} must give every column its own name; got {places}. Rename or remove one."
+    )
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*", cell) is not None
