@@ -54,9 +54,14 @@ def _ragged_rows(sets: Sequence[Any]) -> tuple[Matrix, IntVector]:
     return np.concatenate(matrices), first_row
 
 
-def chosen_positions(chosen: Any, first_row: IntVector) -> IntVector:
-    """Index of the chosen option in its set, from 0; one-hot rows are read as indices."""
+def chosen_positions(chosen: Any, first_row: IntVector, available: Any = None) -> IntVector:
+    """Index of the chosen option in its set, from 0; one-hot rows are read as indices.
+
+    The first option on offer where nobody has chosen yet.
+    """
     n = len(first_row) - 1
+    if chosen is None:
+        return _first_on_offer(first_row, available)
     array = np.asarray(chosen)
     if array.ndim == 2 and array.shape == (n, first_row[1] - first_row[0]):
         array = _from_one_hot(array)
@@ -72,6 +77,13 @@ def chosen_positions(chosen: Any, first_row: IntVector) -> IntVector:
     if wrong.size:
         raise _out_of_range(array, sizes, wrong)
     return array.astype(np.int64)
+
+
+def _first_on_offer(first_row: IntVector, available: Any) -> IntVector:
+    if available is None:
+        return np.zeros(len(first_row) - 1, dtype=np.int64)
+    on_offer = np.flatnonzero(np.asarray(available).reshape(-1))
+    return on_offer[np.searchsorted(on_offer, first_row[:-1])] - first_row[:-1]
 
 
 def _from_one_hot(array: np.ndarray[Any, Any]) -> IntVector:

@@ -50,6 +50,8 @@ class Choices:
         What a reader of the results should know about the data.
     natural
         Map from theta to natural parameters, where a model gives one.
+    observed
+        False where nobody has chosen yet: sets to predict or simulate.
     """
 
     explanatory: Matrix
@@ -67,6 +69,7 @@ class Choices:
     decision_labels: Labels | None = None
     notes: tuple[str, ...] = ()
     natural: NaturalParameters | None = None
+    observed: bool = True
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -97,7 +100,7 @@ class Choices:
             Array (n_decisions, n_options, n_parameters), or a list of matrices
             (n_options of that decision, n_parameters). Not copied where it is float64.
         chosen
-            Index of the option taken in each decision, from 0.
+            Index of the option taken in each decision, from 0; None for sets yet to be decided.
         available
             Mask (n_decisions, n_options) of the options on offer; the variables of the others may
             be NaN.
@@ -126,7 +129,7 @@ class Choices:
         sizes = np.diff(first_row)
         shape = (n, int(sizes[0])) if (sizes == sizes[0]).all() else None
         labels = arrays.variable_names(names, rows.shape[1])
-        picked = arrays.chosen_positions(chosen, first_row)
+        picked = arrays.chosen_positions(chosen, first_row, available)
         on_offer = arrays.available_rows(available, shape, first_row, picked)
         known = arrays.row_offset(offset, shape, len(rows))
         arrays.check_finite(rows, on_offer, first_row, labels)
@@ -142,6 +145,7 @@ class Choices:
             weights=arrays.decision_weights(weights, n, weight_kind),
             weight_kind=weight_kind,
             offset=known,
+            observed=chosen is not None,
             subject=None if people is None else people[0],
             subject_labels=None if people is None else people[1],
         )

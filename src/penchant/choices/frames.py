@@ -123,6 +123,19 @@ def column_floats(table: Table, name: Any, role: str) -> Vector:
     )
 
 
+def read_floats(table: Table, named: Sequence[tuple[str, Any]]) -> dict[tuple[str, Any], Vector]:
+    """Columns of numbers by part and name; all that hold something else are named at once."""
+    numbers, wrong = {}, []
+    for role, name in named:
+        try:
+            numbers[role, name] = column_floats(table, name, role)
+        except DataError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise DataError(" ".join(wrong))
+    return numbers
+
+
 def _filled_floats(series: Any, label: str) -> Vector:
     if not series.null_count():
         return exact_floats(_plain_numpy(series), label, row_place)

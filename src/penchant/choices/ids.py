@@ -22,15 +22,21 @@ class Ids:
         Code of the decision, in sorted order of subject and decision, and how many there are.
     parts
         The columns that together name a decision.
+    names
+        Their names.
     option, subject
         The columns that name the option and the person.
+    per_row
+        How many rows one row of the user's table makes.
     """
 
     decision: IntVector
     n_decisions: int
     parts: tuple[Coded, ...]
+    names: tuple[str, ...]
     option: Coded
     subject: Coded | None
+    per_row: int = 1
 
     def decision_name(self, row: int) -> str:
         """Name the decision of a row, in the user's labels."""
@@ -40,7 +46,11 @@ class Ids:
 
     def place(self, row: int) -> str:
         """Name a row, its decision and its option."""
-        return f"row {row} ({self.decision_name(row)}, option {self.option.at(row)})"
+        return f"{self.row_place(row)} ({self.decision_name(row)}, option {self.option.at(row)})"
+
+    def row_place(self, row: int) -> str:
+        """Name a row of the user's table."""
+        return row_place(row // self.per_row)
 
     def rows_of(self, row: int) -> IntVector:
         """All rows of the decision that a row belongs to."""
@@ -54,20 +64,21 @@ class Ids:
     def listed(self, wrong: BoolVector) -> str:
         """List the decisions that are wrong, with their rows."""
         described = (
-            f"{self.decision_name(row)} ({listing(map(row_place, self.rows_of(row)))})"
+            f"{self.decision_name(row)} "
+            f"({listing(dict.fromkeys(map(self.row_place, self.rows_of(row))))})"
             for row in self.first_rows(wrong)
         )
         return listing(described, int(wrong.sum()))
 
-    def decision_labels(self, rows: IntVector, names: Sequence[Any]) -> Labels:
+    def decision_labels(self, rows: IntVector) -> Labels:
         """Label of the decision of each row; a record where several columns name it."""
         columns = [part.labels[part.codes[rows]] for part in self.parts]
         if len(columns) == 1:
             return columns[0]
-        record = np.dtype([(str(n), c.dtype) for n, c in zip(names, columns, strict=True)])
-        labels = np.empty(len(rows), dtype=record)
-        for name, column in zip(names, columns, strict=True):
-            labels[str(name)] = column
+        named = list(zip(self.names, columns, strict=True))
+        labels = np.empty(len(rows), dtype=[(name, column.dtype) for name, column in named])
+        for name, column in named:
+            labels[name] = column
         return labels
 
 
@@ -76,14 +87,16 @@ def read_ids(table: Table, decision: Sequence[Any], option: Any, subject: Any) -
     named = [("decision", name) for name in decision] + [("option", option)]
     named += [] if subject is None else [("subject", subject)]
     coded = [column_labels(table, name, f"{role} {name!r}") for role, name in named]
-    _check_present(zip(named, coded, strict=True))
+    check_present(zip(named, coded, strict=True))
     parts = tuple(coded[: len(decision)])
     person = None if subject is None else coded[-1]
-    codes, n_decisions = _joint(parts if person is None else (person, *parts))
-    return Ids(codes, n_decisions, parts, coded[len(decision)], person)
+    codes, n_decisions = joint_codes(parts if person is None else (person, *parts))
+    names = tuple(str(name) for name in decision)
+    return Ids(codes, n_decisions, parts, names, coded[len(decision)], person)
 
 
-def _check_present(columns: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
+def check_present(columns: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
+    """No decision, option or subject lacks a label."""
     gaps = [
         (f"{role} {name!r}", row_place(row), coded.missing.size)
         for (role, name), coded in columns
@@ -98,7 +111,7 @@ def _check_present(columns: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
         )
 
 
-def _joint(columns: Sequence[Coded]) -> tuple[IntVector, int]:
+def joint_codes(columns: Sequence[Coded]) -> tuple[IntVector, int]:
     """One code for the labels of several columns taken together."""
     codes, count = columns[0].codes, len(columns[0])
     for column in columns[1:]:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector
-from penchant.choices.frames import row_place
 from penchant.choices.ids import Ids
 from penchant.choices.labels import Coded, python_values
 from penchant.errors import DataError, listing, nearest
@@ -148,7 +147,7 @@ def reused_hint(ids: Ids, row: int) -> str:
     if breaks.size != 1:
         return ""
     blocks = (rows[: breaks[0] + 1], rows[breaks[0] + 1 :])
-    spans = " and ".join(f"{row_place(b[0])} to {b[-1]}" for b in blocks)
+    spans = " and ".join(f"{ids.row_place(b[0])} to {b[-1]}" for b in blocks)
     return (
         f" {ids.decision_name(row).capitalize()} appears in two blocks ({spans}): if they are "
         "different decisions, name `subject` or more columns in `decision`."
