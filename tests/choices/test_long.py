@@ -1,6 +1,5 @@
 """A long table becomes the same choices whatever its library, row order and labels."""
 
-import dataclasses
 from decimal import Decimal
 from fractions import Fraction
 
@@ -35,18 +34,6 @@ def table(n_decisions=7, seed=3):
     return pd.DataFrame(rows, columns=["trip", "mode", "taken", "price", "wait", "times"])
 
 
-def assert_same(a, b, *, but=()):
-    for field in dataclasses.fields(Choices):
-        if field.name in but:
-            continue
-        left, right = getattr(a, field.name), getattr(b, field.name)
-        if isinstance(left, np.ndarray):
-            assert left.dtype == right.dtype, field.name
-            np.testing.assert_array_equal(left, right, err_msg=field.name)
-        else:
-            assert left == right, field.name
-
-
 def test_sets_may_differ_in_size_and_options_are_sorted_by_label():
     choices = Choices.from_frame(table(), **COLUMNS, weight="times")
     assert choices.n_decisions == 7
@@ -61,14 +48,14 @@ def test_sets_may_differ_in_size_and_options_are_sorted_by_label():
 
 @settings(max_examples=25, deadline=None)
 @given(order=st.permutations(range(18)))
-def test_rows_in_any_order_give_the_same_choices(order):
+def test_rows_in_any_order_give_the_same_choices(assert_same, order):
     frame = table()
     assert len(frame) == 18
     shuffled = frame.iloc[list(order)]
     assert_same(Choices.from_frame(frame, **COLUMNS), Choices.from_frame(shuffled, **COLUMNS))
 
 
-def test_a_large_table_in_any_order_gives_the_same_choices():
+def test_a_large_table_in_any_order_gives_the_same_choices(assert_same):
     n, m = 20_000, 5
     rng = np.random.default_rng(5)
     chosen = np.zeros((n, m), dtype=int)
@@ -132,7 +119,7 @@ def libraries(frame):
 
 
 @pytest.mark.parametrize("kind", list(libraries(table())))
-def test_every_library_gives_the_same_choices(kind):
+def test_every_library_gives_the_same_choices(assert_same, kind):
     frame = table()
     other = libraries(frame)[kind]
     assert_same(
@@ -144,7 +131,7 @@ def test_every_library_gives_the_same_choices(kind):
 @pytest.mark.parametrize(
     "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint64", "float32", "Int16", "Float32"]
 )
-def test_every_number_type_gives_the_same_as_float64(dtype):
+def test_every_number_type_gives_the_same_as_float64(assert_same, dtype):
     frame = table().assign(price=np.arange(18) % 7)
     expected = Choices.from_frame(frame.astype({"price": "float64"}), **COLUMNS)
     for taken in (dtype, "bool"):
@@ -154,7 +141,7 @@ def test_every_number_type_gives_the_same_as_float64(dtype):
 
 
 @pytest.mark.parametrize("number", [Decimal, Fraction, lambda x: x])
-def test_objects_that_are_numbers_are_converted_exactly(number):
+def test_objects_that_are_numbers_are_converted_exactly(assert_same, number):
     frame = table()
     values = [number(int(v)) / 4 for v in range(18)]
     typed = frame.assign(price=pd.Series(values, dtype=object))
@@ -177,7 +164,7 @@ def test_truth_values_with_a_gap_are_read_as_numbers():
         np.testing.assert_array_equal(choices.explanatory[:3, 0], [1, 0, 1])
 
 
-def test_columns_may_be_views_of_one_read_only_array():
+def test_columns_may_be_views_of_one_read_only_array(assert_same):
     frame = table()
     block = frame[["price", "wait"]].to_numpy()
     block.flags.writeable = False
@@ -196,7 +183,7 @@ def test_the_table_is_unchanged():
 
 
 @pytest.mark.parametrize("labels", [lambda f: f["taken"] == 1, lambda f: f["taken"].astype(float)])
-def test_chosen_may_be_true_and_false_or_floats(labels):
+def test_chosen_may_be_true_and_false_or_floats(assert_same, labels):
     frame = table()
     assert_same(
         Choices.from_frame(frame.assign(taken=labels(frame)), **COLUMNS),
@@ -209,7 +196,7 @@ def chosen_label(frame):
     return frame["trip"].map(taken)
 
 
-def test_chosen_may_be_the_label_of_the_chosen_option():
+def test_chosen_may_be_the_label_of_the_chosen_option(assert_same):
     frame = table()
     assert_same(
         Choices.from_frame(frame.assign(taken=chosen_label(frame)), **COLUMNS),
@@ -258,14 +245,14 @@ def test_huge_ids_stay_exact(top):
         assert again.decision_labels.tolist() == choices.decision_labels.tolist()
 
 
-def test_whole_floats_are_integer_ids():
+def test_whole_floats_are_integer_ids(assert_same):
     frame = table().astype({"trip": float})
     choices = Choices.from_frame(frame, **COLUMNS)
     assert choices.decision_labels.dtype == np.int64
     assert_same(choices, Choices.from_frame(table(), **COLUMNS))
 
 
-def test_ids_may_be_dates():
+def test_ids_may_be_dates(assert_same):
     frame = table()
     days = pd.Timestamp("2024-03-01") + pd.to_timedelta(frame["trip"], unit="D")
     choices = Choices.from_frame(frame.assign(trip=days), **COLUMNS)
@@ -273,7 +260,7 @@ def test_ids_may_be_dates():
     assert "2024-03-12" in choices.decision_name(0)
 
 
-def test_rows_not_on_offer_are_left_out_whatever_they_hold():
+def test_rows_not_on_offer_are_left_out_whatever_they_hold(assert_same):
     frame = table()
     extra = frame[frame["trip"] % 3 == 2].assign(mode="boat", taken=0, price=np.nan, wait=np.inf)
     both = pd.concat([frame.assign(here=1), extra.assign(here=0).drop_duplicates("trip")])
@@ -289,7 +276,7 @@ def test_an_offset_follows_its_row():
     np.testing.assert_array_equal(choices.offset, -choices.explanatory[:, 0])
 
 
-def test_sets_with_a_missing_value_are_dropped_and_counted():
+def test_sets_with_a_missing_value_are_dropped_and_counted(assert_same):
     frame = table()
     frame.loc[[1, 2], "price"] = np.nan  # both in the first decisions, 2 and 3 rows
     frame.loc[17, "wait"] = np.nan

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
-from penchant.choices import arrays, long
+from penchant.choices import arrays, long, wide
 from penchant.choices.natural import NaturalParameters
 from penchant.errors import DataError, nearest
 
@@ -220,6 +220,77 @@ class Choices:
             offset=offset,
         )
         return cls(**long.long_fields(frame, columns, weight_kind=weight_kind, missing=missing))
+
+    @classmethod
+    def from_wide(
+        cls,
+        frame: Any,
+        *,
+        chosen: Any,
+        explanatory: Any,
+        options: Sequence[Any] | None = None,
+        decision: Any = None,
+        subject: Any = None,
+        weight: Any = None,
+        available: Any = None,
+        offset: Any = None,
+        weight_kind: WeightKind = "frequency",
+        missing: Literal["error", "drop_set"] = "error",
+    ) -> Choices:
+        """Decisions from a wide table: one row per decision, with columns for each option.
+
+        The same decisions give the same choices as through `from_frame`.
+
+        Parameters
+        ----------
+        frame
+            A pandas, polars or pyarrow table.
+        chosen
+            Column of the chosen option's label, or its index in `options`, from 0.
+        explanatory
+            Variables and their columns: `{"price": {"bus": "price_bus", "car": "price_car"}}`,
+            `{"price": ["price_bus", "price_car"]}` in the order of `options`, or just `["price"]`,
+            which means the columns `price_bus` and `price_car`.
+        options
+            Labels of the options; may be left out where `explanatory` says them.
+        decision
+            Column, or columns, that name the decision; the row's number if not given.
+        subject
+            Column that names who decided.
+        weight
+            Column that says how often a decision counts.
+        available
+            Columns of 0/1 or True/False, given like one variable of `explanatory`; options not on
+            offer are left out, whatever their columns hold.
+        offset
+            Columns of the known part of the objective, given like one variable of `explanatory`.
+        weight_kind, missing
+            As in `from_frame`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import penchant as pn
+        >>> table = pd.DataFrame({
+        ...     "taken": ["car", "bus"], "price_bus": [2.0, 1.5], "price_car": [5.0, 6.0],
+        ... })
+        >>> pn.Choices.from_wide(
+        ...     table, chosen="taken", explanatory=["price"], options=["bus", "car"]
+        ... )
+        Choices: 2 decisions, 2 options each, 1 variable (price)
+        """
+        labels = wide.option_names(options, explanatory)
+        columns = wide.WideColumns(
+            options=labels,
+            chosen=chosen,
+            explanatory=wide.variable_columns(explanatory, labels),
+            decision=() if decision is None else long.column_names(decision, "decision"),
+            subject=subject,
+            weight=weight,
+            available=None if available is None else wide.by_option(available, labels, "available"),
+            offset=None if offset is None else wide.by_option(offset, labels, "offset"),
+        )
+        return cls(**wide.wide_fields(frame, columns, weight_kind=weight_kind, missing=missing))
 
     @property
     def n_decisions(self) -> int:

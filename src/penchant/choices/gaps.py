@@ -57,12 +57,30 @@ def _role(cells: Cells) -> str:
 
 
 def _described(cells: Cells, ids: Ids, what: str) -> str:
+    distinct = [(role, name, _table_rows(role, rows, ids)) for role, name, rows in cells]
     described = (
-        f"{what} in {name} at {ids.place(row)}"
-        for _, name, rows in cells
+        f"{what} in {name} at {_place(role, row, ids)}"
+        for role, name, rows in distinct
         for row in rows[: SHOWN + 1].tolist()
     )
-    return listing(described, sum(rows.size for *_, rows in cells))
+    return listing(described, sum(rows.size for *_, rows in distinct))
+
+
+def _once_per_decision(role: str, ids: Ids) -> bool:
+    """Whether a cell of the user's table speaks for all options of a decision."""
+    return ids.per_row > 1 and role in ("chosen", "weight")
+
+
+def _table_rows(role: str, rows: IntVector, ids: Ids) -> IntVector:
+    if not _once_per_decision(role, ids):
+        return rows
+    return np.unique(rows // ids.per_row) * ids.per_row
+
+
+def _place(role: str, row: int, ids: Ids) -> str:
+    if not _once_per_decision(role, ids):
+        return ids.place(row)
+    return f"{ids.row_place(row)} ({ids.decision_name(row)})"
 
 
 def drop_sets(
