@@ -1,0 +1,115 @@
+"""The example data: what they are, where they come from, what each column is for."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from penchant.errors import DataError, nearest
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Example data and the roles of their columns, as `Choices.from_frame` takes them.
+
+    Attributes
+    ----------
+    name
+        What `load` calls it.
+    description, source, licence
+        What the data are, where they come from, and on what terms.
+    decision, option, chosen, explanatory, subject
+        The columns that play these parts; subject is None where every decision is another's.
+    """
+
+    name: str
+    description: str
+    source: str
+    licence: str
+    decision: str
+    option: str
+    chosen: str
+    explanatory: tuple[str, ...]
+    subject: str | None = None
+
+
+_TRAVEL_MODE = Dataset(
+    name="travel-mode",
+    description=(
+        "How 210 travellers went from Sydney to Melbourne or Canberra: by air, train, bus or car. "
+        "wait: minutes in the terminal (0 for a car); vehicle_cost: dollars; travel_time: minutes "
+        "in the vehicle; generalised_cost: dollars, with a price put on the time; income: of the "
+        "household, in thousand dollars; party_size: people who travel together."
+    ),
+    source=(
+        "W. H. Greene and D. Hensher (1997), in LIMDEP version 7.0 User's Manual Revised; "
+        "table F18-2 of Greene, Econometric Analysis, 7th edition; as in statsmodels."
+    ),
+    licence="public domain",
+    decision="traveller",
+    option="mode",
+    chosen="chosen",
+    explanatory=("wait", "vehicle_cost", "travel_time", "generalised_cost"),
+)
+
+_MENU = Dataset(
+    name="menu",
+    description=(
+        "A simulation: 20 subjects choose 40 times among three options that differ in price and "
+        "quality. Three subjects (s05, s11, s17) always take what is best for them, so that no "
+        "finite weights are most likely; s14 sees equal prices, which tell nothing of their "
+        "weight; for s08 quality follows price so closely that they can hardly be told apart."
+    ),
+    source="Simulated for this library.",
+    licence="BSD-3-Clause",
+    decision="decision",
+    option="option",
+    chosen="chosen",
+    explanatory=("price", "quality"),
+    subject="subject",
+)
+
+_DATASETS = {known.name: known for known in (_MENU, _TRAVEL_MODE)}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the example data.
+
+    Examples
+    --------
+    >>> names()
+    ('menu', 'travel-mode')
+    """
+    return tuple(_DATASETS)
+
+
+def dataset(name: str) -> Dataset:
+    """Return the description of example data and the roles of their columns.
+
+    Examples
+    --------
+    >>> dataset("menu").explanatory
+    ('price', 'quality')
+    """
+    found = _DATASETS.get(str(name).replace("_", "-"))
+    if found is None:
+        known = ", ".join(names())
+        raise DataError(
+            f"name must be one of {known}; got {name!r}."
+            f"{nearest(str(name), names()) or ' Choose one of them.'}"
+        )
+    return found
+
+
+def load(name: str) -> pa.Table:
+    """Return example data as an Arrow table in long format: one row per option of a decision.
+
+    Examples
+    --------
+    >>> load("travel-mode").num_rows
+    840
+    """
+    file = files("penchant.datasets") / f"{dataset(name).name.replace('-', '_')}.csv"
+    with file.open("rb") as stream:
+        return pa_csv.read_csv(stream)
