@@ -3,28 +3,58 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from penchant._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from penchant.choices import Choices as Choices
+    from penchant.choices import NaturalParameters as NaturalParameters
     from penchant.errors import DataError as DataError
-
-__version__ = "0.1.0"
+    from penchant.errors import NotConvergedError as NotConvergedError
+    from penchant.errors import NotIdentifiedError as NotIdentifiedError
+    from penchant.errors import PenchantWarning as PenchantWarning
+    from penchant.errors import SeparationError as SeparationError
+    from penchant.softmax import Constraints as Constraints
+    from penchant.softmax import Estimate as Estimate
+    from penchant.softmax import Estimates as Estimates
+    from penchant.softmax import GaussianPrior as GaussianPrior
+    from penchant.softmax import ScaledPrior as ScaledPrior
+    from penchant.softmax import fit as fit
+    from penchant.softmax import fit_each as fit_each
+    from penchant.softmax import simulate_choices as simulate_choices
 
 # Loaded at first use, so that `import penchant` and `penchant --help` answer at once.
 _HOMES = {
-    "Choices": "penchant.choices",
-    "DataError": "penchant.errors",
+    "penchant.choices": ("Choices", "NaturalParameters"),
+    "penchant.errors": (
+        "DataError",
+        "NotConvergedError",
+        "NotIdentifiedError",
+        "PenchantWarning",
+        "SeparationError",
+    ),
+    "penchant.softmax": (
+        "Constraints",
+        "Estimate",
+        "Estimates",
+        "GaussianPrior",
+        "ScaledPrior",
+        "fit",
+        "fit_each",
+        "simulate_choices",
+    ),
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _HOME_OF:
         raise AttributeError(f"module 'penchant' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOME_OF])

@@ -17,6 +17,10 @@ from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
 TOUCHING = 1e-9
 
 
+class InfeasibleError(DataError):
+    """No theta satisfies the constraints."""
+
+
 @dataclass(frozen=True, eq=False)
 class Constraints:
     """Inequalities matrix @ theta >= bound, one per row.
@@ -88,10 +92,23 @@ class Constraints:
         """The point nearest to 0 that satisfies every constraint with some room, if any has."""
         return _nearest_to_zero(self.matrix, self.bound)
 
-    def touched(self, theta: Vector) -> BoolVector:
-        """Constraints that hold with equality at theta."""
-        size = np.abs(self.matrix) @ np.abs(theta) + np.abs(self.bound)
-        return np.asarray(self.matrix @ theta - self.bound <= TOUCHING * np.maximum(size, 1e-300))
+    def touched(self, theta: Vector, unit: Vector) -> BoolVector:
+        """Constraints that hold with equality at theta, to a billionth of `unit`."""
+        size = np.abs(self.matrix) @ (np.abs(theta) + unit)
+        return np.asarray(self.matrix @ theta - self.bound <= TOUCHING * size)
+
+    def within(self, origin: Vector, basis: Matrix) -> Constraints | None:
+        """The inequalities left for phi, where theta = origin + basis phi; None if none is."""
+        matrix = self.matrix @ basis
+        bound = self.bound - self.matrix @ origin
+        size = np.abs(self.matrix) @ np.abs(origin) + np.abs(self.bound)
+        open_ = np.abs(matrix).max(axis=1, initial=0.0) > 1e-12 * np.abs(self.matrix).max(axis=1)
+        if (bound[~open_] > 1e-12 * size[~open_]).any():
+            raise InfeasibleError(
+                "constraints must hold on the plane asked for; got one that nowhere does. "
+                "Choose another value."
+            )
+        return Constraints(matrix[open_], bound[open_]) if open_.any() else None
 
 
 def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
@@ -108,7 +125,7 @@ def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
     multipliers, _ = optimize.nnls(system, goal)
     residual = system @ multipliers - goal
     if abs(residual[-1]) < 1e-12:
-        raise DataError(
+        raise InfeasibleError(
             "constraints must leave some theta; got inequalities that contradict each other. "
             "Remove one."
         )
@@ -157,15 +174,20 @@ def _on_face(
     n_steps: int,
 ) -> tuple[Maximum, BoolVector]:
     """Finish with Newton's method on the face of the touched constraints."""
-    active = constraints.touched(theta)
-    basis = null_basis(constraints.matrix[active], len(theta))
+    unit = 1.0 / np.sqrt(np.diag(_objective(likelihood, quadratic, theta)[2]))
+    active = constraints.touched(theta, unit)
+    rows = constraints.matrix[active] * unit
+    gap = constraints.bound[active] - constraints.matrix[active] @ theta
+    theta = theta + unit * np.linalg.lstsq(rows, gap, rcond=None)[0]
+    basis = null_basis(constraints.matrix[active], len(theta), 1.0 / unit)
     if not basis.shape[1]:
         value, gradient, information = _objective(likelihood, quadratic, theta)
         return Maximum(theta, value, gradient, information, 0.0, n_steps, "converged"), active
     face = Restricted(likelihood, theta, basis)
     inner = maximise(face, quadratic.within(theta, basis))
     best = theta + basis @ inner.theta
-    if (constraints.matrix @ best < constraints.bound - 1e-9 * (1 + np.abs(constraints.bound))).any():
+    slack = TOUCHING * (np.abs(constraints.matrix) @ (np.abs(best) + unit))
+    if (constraints.matrix @ best < constraints.bound - slack).any():
         best = theta
     value, gradient, information = _objective(likelihood, quadratic, best)
     ended = Maximum(
@@ -174,13 +196,15 @@ def _on_face(
     return ended, active
 
 
-def null_basis(rows: Matrix, n: int) -> Matrix:
-    """Orthonormal basis of the directions orthogonal to all rows."""
+def null_basis(rows: Matrix, n: int, scale: Vector | None = None) -> Matrix:
+    """Basis of the directions orthogonal to all rows, orthonormal in units of 1/scale."""
+    unit = np.ones(n) if scale is None else np.where(scale > 0, scale, 1.0)
     if not len(rows):
-        return np.eye(n)
-    _, singular, right = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+        return np.diag(1.0 / unit)
+    scaled = rows / unit
+    _, singular, right = np.linalg.svd(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
     rank = int((singular > 1e-12).sum())
-    return np.ascontiguousarray(right[rank:].T)
+    return np.ascontiguousarray(right[rank:].T / unit[:, None])
 
 
 def _objective(

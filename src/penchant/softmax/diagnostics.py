@@ -100,8 +100,8 @@ def in_words(weights: Mapping[str, float], digits: int = 3) -> str:
         if weight == 0:
             continue
         sign = ("-" if weight < 0 else "") if not words else (" - " if weight < 0 else " + ")
-        size = "" if abs(abs(weight) - 1) < 1e-9 else f"{abs(weight):.{digits}g} "
-        words += f"{sign}{size}{name}"
+        size = f"{abs(weight):.{digits}g} "
+        words += f"{sign}{'' if size == '1 ' else size}{name}"
     return words or "0"
 
 
@@ -116,7 +116,8 @@ def not_identified_sentence(
         verb = "does" if len(alone) == 1 else "do"
         reasons.append(f"{', '.join(alone)} {verb} not vary inside any choice set")
     if joint:
-        reasons.append("no choice tells " + "; ".join(f"{in_words(v)}" for v in joint) + " from 0")
+        same = "; ".join(in_words(v) for v in joint)
+        reasons.append(f"{same} is the same for all options of every choice set")
     advice = "Drop a variable" + (
         f", interact {alone[0]} with the options" if alone else ""
     ) + f", give a parameter_prior, or collect at least {needed} more decision{'s' * (needed != 1)}."

@@ -13,7 +13,7 @@ from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum
 from penchant.softmax.probabilities import expected_rows, log_probabilities
 
-ENOUGH = 1e-10
+ENOUGH = 1e-12
 LONGEST = 5.0  # change of an objective in one step
 
 

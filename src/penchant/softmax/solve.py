@@ -14,6 +14,7 @@ from penchant.softmax.firth import maximise_firth
 from penchant.softmax.identification import Identification, identification
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, maximise
+from penchant.softmax.prior import ParameterPrior
 
 FAR = 50.0  # a range of theta'x above this asks whether the data are nearly separated
 NEGLIGIBLE = 1e-3
@@ -299,7 +300,7 @@ def on_face(
 
 def maximum_a_posteriori(
     choices: Choices,
-    quadratic_of_scale: object,
+    prior: ParameterPrior,
     constraints: Constraints | None = None,
     start: Vector | None = None,
     max_steps: int = 100,
@@ -309,13 +310,14 @@ def maximum_a_posteriori(
     likelihood = likelihood_of(choices, threads)
     known = identification(choices, likelihood)
     d = choices.n_parameters
-    quadratic = quadratic_of_scale.quadratic(d, known.scale)  # type: ignore[attr-defined]
+    quadratic = prior.quadratic(d, known.scale)
     active = None
     if constraints is None:
         maximum = maximise(likelihood, quadratic, start, max_steps, patient=True)
     else:
         maximum, active = maximise_within(likelihood, constraints, quadratic, max_steps)
-    solution = _penalised_solution(likelihood, known, maximum, "prior")
+    at_maximum = maximum.value - quadratic(maximum.theta)
+    solution = _penalised_solution(at_maximum, known, maximum, "prior")
     if active is not None and constraints is not None:
         solution = on_face(solution, maximum, constraints, active)
     return solution
@@ -331,11 +333,13 @@ def bias_reduced(
         return _nothing_identified(likelihood, known)
     if known.basis is None:
         maximum = maximise_firth(choices, likelihood, max_steps=max_steps)
-        return _penalised_solution(likelihood, known, maximum, "penalty")
+        at_maximum = likelihood.moments(maximum.theta).log_likelihood
+        return _penalised_solution(at_maximum, known, maximum, "penalty")
     work = in_coordinates(choices, known.basis)
     inner = likelihood_of(work, threads)
     maximum = maximise_firth(work, inner, max_steps=max_steps)
-    solution = _penalised_solution(inner, known, maximum, "penalty")
+    at_maximum = inner.moments(maximum.theta).log_likelihood
+    solution = _penalised_solution(at_maximum, known, maximum, "penalty")
     point = known.basis @ solution.point
     certainty = known.basis @ solution.certainty @ known.basis.T
     theta, covariance = blank(point, certainty, known.identified)
@@ -353,13 +357,13 @@ def bias_reduced(
 
 
 def _penalised_solution(
-    likelihood: Likelihood, known: Identification, maximum: Maximum, proof: str
+    log_likelihood: float, known: Identification, maximum: Maximum, proof: str
 ) -> Solution:
     covariance, condition = scaled_inverse(maximum.information)
     return Solution(
         theta=maximum.theta,
         covariance=covariance,
-        log_likelihood=likelihood.moments(maximum.theta).log_likelihood,
+        log_likelihood=log_likelihood,
         log_posterior=maximum.value,
         known=known,
         ending=maximum.ending,

@@ -1,0 +1,23 @@
+"""Tables in the data frame library that the user has."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from penchant.errors import DataError
+
+Backend = Literal["pandas", "polars", "pyarrow"]
+BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
+    """A data frame with these columns: pandas if installed, else polars, else a pyarrow table."""
+    chosen = backend or next(name for name in BACKENDS if find_spec(name))
+    if chosen not in BACKENDS:
+        raise DataError(
+            f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}. Choose one of these."
+        )
+    library = import_module(chosen)
+    data = {name: list(values) for name, values in columns.items()}
+    return library.table(data) if chosen == "pyarrow" else library.DataFrame(data)

@@ -1,0 +1,170 @@
+"""Many small problems at once: the compiled fits behind `fit_each`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.softmax import _kernels as kernels
+from penchant.softmax.identification import CERTAIN, EPSILON
+from penchant.softmax.likelihood import kernel_table, variables_tuple
+from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
+
+SUBJECTS_PER_TASK = 32
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Results of the compiled fits, one row per subject."""
+
+    theta: Matrix
+    information: Matrix
+    memo: Matrix
+    codes: IntVector
+    spread: Matrix
+    largest: Matrix
+
+    @property
+    def value(self) -> Vector:
+        """Objective at its maximum, without the constant of the prior."""
+        return np.asarray(self.memo[:, 0])
+
+    @property
+    def decrement(self) -> Vector:
+        """Length of the last Newton step, in standard errors."""
+        return np.asarray(self.memo[:, 2])
+
+    @property
+    def n_steps(self) -> IntVector:
+        """Newton steps."""
+        return self.memo[:, 4].astype(np.int64)
+
+    @property
+    def converged(self) -> BoolVector:
+        """Newton's method ended at a maximum."""
+        return np.asarray(self.codes == kernels.CONVERGED)
+
+    @property
+    def surely_identified(self) -> BoolVector:
+        """All variables vary inside sets, and no combination of them nearly does not."""
+        varies = (self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0]).all(axis=1)
+        scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))
+        scaled = self.spread / scale[:, :, None] / scale[:, None, :]
+        eye = np.eye(self.theta.shape[1])
+        smallest = np.linalg.eigvalsh(np.where(varies[:, None, None], scaled, eye))[:, 0]
+        return np.asarray(varies & (smallest > CERTAIN))
+
+    def covariances(self) -> tuple[Matrix, Vector]:
+        """Inverse informations and their condition numbers; NaN and infinity where singular."""
+        scale = np.sqrt(self.information.diagonal(0, 1, 2))
+        fine = (np.isfinite(scale) & (scale > 0)).all(axis=1)
+        scale = np.where(fine[:, None], scale, 1.0)
+        scaled = self.information / scale[:, :, None] / scale[:, None, :]
+        eye = np.eye(self.theta.shape[1])
+        values, vectors = np.linalg.eigh(np.where(fine[:, None, None], scaled, eye))
+        fine &= values[:, 0] > 0
+        values = np.where(fine[:, None], values, np.nan)
+        inverse = (vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1)
+        inverse = inverse / scale[:, :, None] / scale[:, None, :]
+        inverse = (inverse + inverse.transpose(0, 2, 1)) / 2
+        return inverse, np.where(fine, values[:, -1] / values[:, 0], np.inf)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Decisions in the order of subjects, and where each subject's begin."""
+
+    order: IntVector
+    bounds: IntVector
+
+    @classmethod
+    def of(cls, choices: Choices) -> Grouping:
+        """Group by subject, each subject's decisions in order of the size of their sets."""
+        assert choices.subject is not None and choices.subject_labels is not None
+        sizes = choices.n_options
+        grouped = bool((np.diff(choices.subject) >= 0).all())
+        if grouped and sizes.min() == sizes.max():
+            order = np.arange(choices.n_decisions)
+        else:
+            order = np.lexsort((sizes, choices.subject))
+        marks = np.arange(len(choices.subject_labels) + 1)
+        return cls(order, np.searchsorted(choices.subject[order], marks))
+
+    def decisions(self, subject: int) -> IntVector:
+        """Decisions of one subject, in the order of the data."""
+        return np.sort(self.order[self.bounds[subject] : self.bounds[subject + 1]])
+
+
+def fit_batch(
+    choices: Choices,
+    groups: Grouping,
+    prior: ParameterPrior | None,
+    max_steps: int,
+    threads: int,
+    advance: Callable[[int], None],
+) -> Batch:
+    """Fit every subject by Newton's method in compiled code, in parallel."""
+    d = choices.n_parameters
+    n = len(groups.bounds) - 1
+    batch = Batch(
+        theta=np.zeros((n, d)),
+        information=np.zeros((n, d, d)),
+        memo=np.zeros((n, 5)),
+        codes=np.zeros(n, dtype=np.int64),
+        spread=np.zeros((n, d, d)),
+        largest=np.zeros((n, 2, d)),
+    )
+    gradient = np.zeros((n, d))
+    results = (
+        batch.theta,
+        batch.information,
+        gradient,
+        batch.memo,
+        batch.codes,
+        batch.spread,
+        batch.largest,
+    )
+    table = kernel_table(choices)
+    n_rows = choices.n_options - 1
+    offset = () if choices.offset is None else (0,)
+
+    def work(begin: int) -> None:
+        end = min(begin + SUBJECTS_PER_TASK, n)
+        kernels.fit_subjects(
+            table,
+            groups.order,
+            groups.bounds,
+            n_rows,
+            variables_tuple(d),
+            offset,
+            _compiled_prior(prior, d, max_steps),
+            results,
+            begin,
+            end,
+        )
+        advance(end - begin)
+
+    starts = range(0, n, SUBJECTS_PER_TASK)
+    if threads == 1:
+        for begin in starts:
+            work(begin)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, starts))
+    return batch
+
+
+def _compiled_prior(
+    prior: ParameterPrior | None, d: int, max_steps: int
+) -> tuple[Matrix, Vector, float, int]:
+    """Precision, linear term, multiple of the squared scales, and the steps allowed."""
+    if isinstance(prior, GaussianPrior):
+        quadratic = prior.quadratic(d, None)
+        return quadratic.precision, quadratic.linear, 0.0, max_steps
+    c = prior.c if isinstance(prior, ScaledPrior) else 0.0
+    return np.zeros((d, d)), np.zeros(d), float(c), max_steps

@@ -1,0 +1,71 @@
+"""Covariance of the estimate when the model may be wrong: robust and clustered."""
+
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.choices import Choices
+from penchant.errors import DataError
+from penchant.softmax.probabilities import scores
+
+
+def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
+    """Sandwich covariance without small-sample factor (HC0).
+
+    Parameters
+    ----------
+    bread
+        Inverse of the information.
+
+    Notes
+    -----
+    A frequency weight w stands for w decisions and multiplies the outer product of the score once;
+    a probability weight multiplies the score itself, and so enters twice.
+    """
+    s = scores(theta, choices)
+    weights = np.ones(len(s)) if choices.weights is None else choices.weights
+    power = 1 if choices.weight_kind == "frequency" else 2
+    return _sandwich(bread, (s.T * weights**power) @ s)
+
+
+def clustered_covariance(theta: Vector, bread: Matrix, choices: Choices, cluster: Any) -> Matrix:
+    """Sandwich covariance with scores summed within clusters, such as subjects."""
+    codes, n_clusters = _cluster_codes(cluster, choices.n_decisions)
+    s = scores(theta, choices)
+    if choices.weights is not None:
+        s = s * choices.weights[:, None]
+    sums = np.zeros((n_clusters, s.shape[1]))
+    np.add.at(sums, codes, s)
+    return _sandwich(bread, sums.T @ sums)
+
+
+def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
+    labels = np.asarray(cluster)
+    if labels.shape != (n,):
+        raise DataError(
+            f"cluster must have one label per decision ({n}); got shape {labels.shape}. "
+            "Give an array of labels, or choices with a subject."
+        )
+    missing = [label is None or label != label for label in labels.tolist()]
+    if any(missing):
+        raise DataError(
+            f"cluster must not be missing; got {sum(missing)} missing, first at decision "
+            f"{missing.index(True)}. Fill or drop these decisions."
+        )
+    known, codes = np.unique(labels, return_inverse=True)
+    if len(known) < 2:
+        raise DataError(
+            f"cluster must name at least two clusters; got only {known[0]!r}. "
+            "Use robust() where decisions are independent."
+        )
+    return codes.reshape(-1), len(known)
+
+
+def _sandwich(bread: Matrix, meat: Matrix) -> Matrix:
+    """Bread times meat times bread, NaN where the bread has none."""
+    known = np.isfinite(np.diag(bread))
+    result = np.full_like(bread, np.nan)
+    inner = bread[np.ix_(known, known)]
+    result[np.ix_(known, known)] = inner @ meat[np.ix_(known, known)] @ inner
+    return result

@@ -1,0 +1,424 @@
+"""The result of a fit: theta, its uncertainty, and how far to trust it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import stats
+
+from penchant._frames import Backend, frame
+from penchant._typing import Matrix, Vector
+from penchant.choices import Choices, NaturalParameters
+from penchant.errors import DataError, nearest
+from penchant.softmax import document, intervals
+from penchant.softmax.constraints import Constraints
+from penchant.softmax.covariance import clustered_covariance, robust_covariance
+from penchant.softmax.diagnostics import Diagnostics, Status
+from penchant.softmax.firth import first_order_bias
+from penchant.softmax.hypotheses import (
+    Hypothesis,
+    TestResult,
+    likelihood_ratio_test,
+    score_test,
+    wald_test,
+)
+from penchant.softmax.likelihood import likelihood_of
+from penchant.softmax.newton import Quadratic
+from penchant.softmax.predict import predicted
+from penchant.softmax.probabilities import decision_log_likelihoods
+from penchant.softmax.tables import Table, number, p_value
+from penchant.softmax.transformations import (
+    Parameter,
+    RatioInterval,
+    delta_method,
+    fieller,
+    numerical_jacobian,
+    transformed,
+)
+
+Method = Literal["maximum likelihood", "MAP", "Firth"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """What the choices tell of theta.
+
+    Attributes
+    ----------
+    status, message
+        "converged", or what is wrong, and a sentence that says what to do.
+    names, theta, covariance
+        Parameters with the inverse information, Eq. (9). Infinite or NaN where there is none.
+    log_likelihood, null_log_likelihood
+        At theta (or its supremum, if separated) and at theta = 0.
+    log_posterior
+        Of a MAP or Firth estimate: the objective that was maximised.
+    diagnostics
+        Rank, separation, condition, iterations: how the estimate was reached.
+    n_decisions, total_weight, n_options
+        The data: decisions, their summed weights, smallest and largest choice set.
+    method, prior, covariance_kind
+        How it was estimated, in words.
+    subject
+        Whose estimate it is, in a batch.
+    natural
+        Map to the natural parameters, where the model has one.
+    choices
+        The data, kept for intervals and tests that need it; not pickled.
+    """
+
+    status: Status
+    message: str
+    names: tuple[str, ...]
+    theta: Vector
+    covariance: Matrix
+    log_likelihood: float
+    null_log_likelihood: float
+    log_posterior: float | None
+    diagnostics: Diagnostics
+    n_decisions: int
+    total_weight: float
+    n_options: tuple[int, int]
+    scale: Vector
+    method: Method = "maximum likelihood"
+    prior: str | None = None
+    covariance_kind: str = "model"
+    subject: Any = None
+    natural: NaturalParameters | None = None
+    notes: tuple[str, ...] = ()
+    quadratic: Quadratic | None = None
+    constraints: Constraints | None = None
+    choices: Choices | None = None
+
+    # -- numbers ---------------------------------------------------------------------------------
+
+    @property
+    def converged(self) -> bool:
+        """The estimate is a proven maximum with all parameters identified."""
+        return self.status == "converged"
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of weights theta."""
+        return len(self.names)
+
+    @property
+    def standard_errors(self) -> Vector:
+        """Square roots of the covariance's diagonal; NaN where there is none."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def z_values(self) -> Vector:
+        """theta over its standard errors."""
+        return self.theta / self.standard_errors
+
+    @property
+    def p_values(self) -> Vector:
+        """Two-sided p-values of theta = 0."""
+        return np.asarray(2 * stats.norm.sf(np.abs(self.z_values)))
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, with the rank as the number of parameters."""
+        return 2 * self.diagnostics.rank - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, with the summed weights as the number of decisions."""
+        penalty = float(np.log(self.total_weight)) * self.diagnostics.rank
+        return penalty - 2 * self.log_likelihood
+
+    @property
+    def pseudo_r2(self) -> float:
+        """McFadden's 1 - l / l(0)."""
+        return 1.0 - self.log_likelihood / self.null_log_likelihood
+
+    # -- intervals and functions of theta ---------------------------------------------------------
+
+    def interval(
+        self,
+        level: float = 0.95,
+        kind: Literal["wald", "profile"] = "wald",
+        parameters: Sequence[str] | None = None,
+    ) -> Matrix:
+        """Interval of each parameter: (n_parameters, 2).
+
+        "profile" inverts the likelihood-ratio test: it is right where the likelihood is skewed, and
+        one-sided infinite where the choices are separated.
+        """
+        wanted = [self._index(name) for name in parameters or self.names]
+        if kind == "wald":
+            return intervals.wald_interval(self.theta, self.standard_errors, level)[wanted]
+        if kind != "profile":
+            raise DataError(f"kind must be 'wald' or 'profile'; got {kind!r}. Choose one.")
+        intervals.check_level(level)
+        choices = self._needed("interval(kind='profile')")
+        profile = intervals.Profile(
+            choices,
+            likelihood_of(choices),
+            self.quadratic or Quadratic.none(self.n_parameters),
+            self.method == "Firth",
+            self._unidentified(),
+            self.scale,
+            self.constraints,
+        )
+        return np.array([self._profile(profile, a, level) for a in wanted])
+
+    def _unidentified(self) -> Matrix:
+        """Directions of theta that change nothing, as rows; none where a prior decides."""
+        directions = () if self.quadratic is not None else self.diagnostics.null_directions
+        rows = [[v.get(name, 0.0) for name in self.names] for v in directions]
+        return np.array(rows).reshape(len(rows), self.n_parameters)
+
+    def _profile(
+        self, profile: intervals.Profile, parameter: int, level: float
+    ) -> tuple[float, float]:
+        if (profile.unidentified[:, parameter] != 0).any():
+            return -np.inf, np.inf
+        error = self.standard_errors[parameter]
+        unit = error if np.isfinite(error) and error > 0 else 1.0 / self.scale[parameter]
+        top = self.log_likelihood if self.log_posterior is None else self.log_posterior
+        return intervals.profile_interval(profile, parameter, top, self.theta, unit, level)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Natural parameters (theta itself if the model has none), with 95 % intervals."""
+        return self.parameters_at(0.95)
+
+    def parameters_at(self, level: float) -> tuple[Parameter, ...]:
+        """Natural parameters with intervals at this level."""
+        if self.natural is None:
+            return transformed(self.theta, self.covariance, self.names, level)
+        covariance = delta_method(self.covariance, self.natural.jacobian(self.theta))
+        return transformed(
+            self.natural.values(self.theta), covariance, self.natural.names, level
+        )
+
+    def transform(
+        self, function: Callable[[Vector], Any], names: Sequence[str] = (), level: float = 0.95
+    ) -> tuple[Parameter, ...]:
+        """Functions of theta with delta-method standard errors."""
+        values = np.atleast_1d(np.asarray(function(self.theta), dtype=np.float64))
+        labels = tuple(names) or tuple(f"f{i + 1}" for i in range(len(values)))
+        jacobian = numerical_jacobian(lambda t: np.asarray(function(t), dtype=float), self.theta)
+        return transformed(values, delta_method(self.covariance, jacobian), labels, level)
+
+    def ratio(self, numerator: str, denominator: str, level: float = 0.95) -> RatioInterval:
+        """Ratio of two parameters with Fieller's interval."""
+        i, j = self._index(numerator), self._index(denominator)
+        covariance = self.covariance[np.ix_([i, j], [i, j])]
+        return fieller(float(self.theta[i]), float(self.theta[j]), covariance, level)
+
+    # -- other covariances ------------------------------------------------------------------------
+
+    def robust(self) -> Estimate:
+        """The same estimate with the sandwich covariance (HC0)."""
+        choices = self._needed("robust()")
+        covariance = robust_covariance(self._finite_theta(), self.covariance, choices)
+        return dataclasses.replace(self, covariance=covariance, covariance_kind="robust (HC0)")
+
+    def clustered(self, cluster: Any = None) -> Estimate:
+        """The same estimate with a covariance clustered by subject, or by labels given."""
+        choices = self._needed("clustered()")
+        labels = choices.subject if cluster is None else cluster
+        if labels is None:
+            raise DataError(
+                "cluster must be given where the choices have no subject; got None. "
+                "Pass one label per decision."
+            )
+        covariance = clustered_covariance(
+            self._finite_theta(), self.covariance, choices, labels
+        )
+        return dataclasses.replace(self, covariance=covariance, covariance_kind="clustered")
+
+    def _finite_theta(self) -> Vector:
+        if np.isfinite(self.theta).all():
+            return self.theta
+        raise DataError(
+            f"a robust covariance needs a finite estimate; got status {self.status!r}. "
+            "Use method='firth' or a parameter_prior."
+        )
+
+    # -- tests ------------------------------------------------------------------------------------
+
+    def wald_test(self, hypothesis: Any) -> TestResult:
+        """Wald test of R theta = r: names (all 0), {name: value}, a matrix R, or (R, r)."""
+        return wald_test(self.theta, self.covariance, Hypothesis.of(hypothesis, self.names))
+
+    def likelihood_ratio_test(self, hypothesis: Any) -> TestResult:
+        """Likelihood-ratio test of R theta = r."""
+        choices = self._needed("likelihood_ratio_test()")
+        return likelihood_ratio_test(
+            self.log_likelihood,
+            choices,
+            Hypothesis.of(hypothesis, self.names),
+            self._unidentified(),
+            self.scale,
+        )
+
+    def score_test(self, hypothesis: Any) -> TestResult:
+        """Score test of R theta = r."""
+        choices = self._needed("score_test()")
+        asked = Hypothesis.of(hypothesis, self.names)
+        return score_test(choices, asked, self._unidentified(), self.scale)
+
+    # -- predictions ------------------------------------------------------------------------------
+
+    def predict(self, choices: Any, available: Any = None) -> Any:
+        """Choice probabilities, Eq. (3), for new choice sets.
+
+        Parameters
+        ----------
+        choices
+            `Choices` with the same variables (in any order), or an array
+            (n_decisions, n_options, n_parameters).
+        available
+            Mask, for an array.
+
+        Returns
+        -------
+        Matrix (n_decisions, n_options) for sets of equal size, else a vector with one probability
+        per row.
+        """
+        return predicted(self.theta, self.names, choices, available)
+
+    def log_likelihoods(self, choices: Choices | None = None) -> Vector:
+        """Log-probability of each decision, of the data or of new ones."""
+        data = self._needed("log_likelihoods()") if choices is None else choices
+        theta = self._finite_theta()
+        return decision_log_likelihoods(theta, data.select(self.names))
+
+    @property
+    def bias(self) -> Vector:
+        """First-order bias of maximum likelihood at theta; theta - bias corrects it."""
+        return first_order_bias(self._finite_theta(), self._needed("bias"), self.covariance)
+
+    # -- data -------------------------------------------------------------------------------------
+
+    def attach(self, choices: Choices) -> Estimate:
+        """The same estimate with its data, after it was read from a file."""
+        data = choices.select(self.names)
+        if data.n_decisions != self.n_decisions:
+            raise DataError(
+                f"choices must be those of the fit ({self.n_decisions} decisions); "
+                f"got {data.n_decisions}. Attach the data that the estimate was made from."
+            )
+        return dataclasses.replace(self, choices=data)
+
+    def _needed(self, what: str) -> Choices:
+        if self.choices is None:
+            raise DataError(
+                f"{what} must have the choices, which are not stored with an estimate; "
+                "got none. Call estimate.attach(choices) first."
+            )
+        return self.choices
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            raise DataError(
+                f"parameters must be among {', '.join(self.names)}; got {name!r}."
+                f"{nearest(name, self.names) or ' Correct it.'}"
+            )
+        return self.names.index(name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "choices": None}
+
+    # -- for reading ------------------------------------------------------------------------------
+
+    def table(self, level: float = 0.95) -> Table:
+        """The summary as a table."""
+        low_high = self.interval(level)
+        errors, z, p = self.standard_errors, self.z_values, self.p_values
+        rows = [
+            (
+                name,
+                number(self.theta[a]),
+                number(errors[a]),
+                number(z[a], 3),
+                p_value(p[a]),
+                number(low_high[a, 0], 4),
+                number(low_high[a, 1], 4),
+            )
+            for a, name in enumerate(self.names)
+        ]
+        percent = f"{100 * level:g} %"
+        header = ("", "estimate", "std. error", "z", "p", f"{percent} low", "high")
+        return Table(self._caption(), self._facts(), header, tuple(rows), self._notes(level))
+
+    def _caption(self) -> str:
+        how = self.method if self.prior is None else f"{self.method}, {self.prior} prior"
+        whose = "" if self.subject is None else f" of {self.subject}"
+        return f"Softmax choices{whose}: {how}"
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        low, high = self.n_options
+        options = f"{low} options each" if low == high else f"{low} to {high} options"
+        return (
+            ("Status", self.status),
+            ("Decisions", f"{self.n_decisions}, {options}"),
+            ("Covariance", self.covariance_kind),
+            ("Log-likelihood", f"{self.log_likelihood:.4f} (null {self.null_log_likelihood:.4f})"),
+            ("Pseudo R2", f"{self.pseudo_r2:.4f}"),
+            ("AIC, BIC", f"{self.aic:.2f}, {self.bic:.2f}"),
+        )
+
+    def _notes(self, level: float) -> tuple[str, ...]:
+        notes = [] if self.status == "converged" else [self.message]
+        if self.diagnostics.combinations:
+            known = "; ".join(str(c) for c in self.diagnostics.combinations)
+            notes.append(f"What can be estimated: {known}.")
+        if self.natural is not None:
+            notes += [
+                f"{p.name} = {number(p.estimate)} (std. error {number(p.standard_error)}, "
+                f"{100 * level:g} % {number(p.low, 4)} to {number(p.high, 4)})"
+                for p in self.parameters_at(level)
+            ]
+        return (*notes, *self.notes)
+
+    def summary(self, level: float = 0.95) -> str:
+        """Everything one reads first, as text."""
+        return self.table(level).text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{name}={number(t)}" for name, t in zip(self.names, self.theta, strict=True)
+        )
+        return f"<Estimate {self.status}: {values}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """The table for a paper (booktabs)."""
+        return self.table(level).latex()
+
+    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+        """One row per parameter: estimate, standard error, z, p, interval."""
+        low_high = self.interval(level)
+        columns = {
+            "name": self.names,
+            "estimate": self.theta.tolist(),
+            "standard_error": self.standard_errors.tolist(),
+            "z": self.z_values.tolist(),
+            "p": self.p_values.tolist(),
+            "low": low_high[:, 0].tolist(),
+            "high": low_high[:, 1].tolist(),
+        }
+        return frame(columns, backend)
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
+        return document.to_dict(self, level)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Estimate:
+        """Read what `to_dict` wrote."""
+        return cls(**document.fields(content))

@@ -1,0 +1,301 @@
+"""`fit`: one estimate from the choices of one decision-maker, or of many taken together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.choices import Choices
+from penchant.errors import DataError, NotConvergedError, NotIdentifiedError, SeparationError
+from penchant.softmax import diagnostics as words
+from penchant.softmax.constraints import Constraints
+from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
+from penchant.softmax.estimate import Estimate, Method
+from penchant.softmax.identification import Identification, reduced_echelon
+from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.probabilities import log_probabilities
+from penchant.softmax.solve import (
+    Solution,
+    bias_reduced,
+    maximum_a_posteriori,
+    maximum_likelihood,
+)
+
+WEAK = 1e8  # condition number of the scaled information beyond which it is called weak
+SETTLED = 1e-7  # a decrement at which only rounding keeps Newton from going on
+
+
+def fit(
+    choices: Choices,
+    *,
+    parameter_prior: ParameterPrior | None = None,
+    method: Literal["ml", "firth"] = "ml",
+    constraints: Constraints | None = None,
+    covariance: Literal["model", "robust", "clustered"] = "model",
+    strict: bool = False,
+    start: Any = None,
+    max_steps: int = 100,
+    threads: int | None = None,
+) -> Estimate:
+    """Estimate theta from choices: maximum likelihood, Eq. (4), or MAP, Eq. (6).
+
+    Parameters
+    ----------
+    choices
+        The decisions.
+    parameter_prior
+        `GaussianPrior` or `ScaledPrior`: the MAP estimate, which exists for every data set.
+        `ScaledPrior()` is recommended for prediction and for small samples.
+    method
+        "ml", or "firth" for bias-reduced estimates, finite even when the choices are separated.
+    constraints
+        Linear inequalities on theta.
+    covariance
+        "model": the inverse information; "robust": the sandwich; "clustered": by subject.
+    strict
+        Raise instead of returning an estimate whose status is not "converged" (or "at a bound").
+    start
+        Where Newton's method begins; the answer does not depend on it.
+    max_steps
+        Newton steps allowed.
+    threads
+        Processors to use on large data; all, if not given. The answer does not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> rng = np.random.default_rng(0)
+    >>> sets = pn.Choices.from_arrays(rng.normal(size=(500, 4, 2)), None, names=["gain", "risk"])
+    >>> choices = pn.simulate_choices(sets, [1.0, -0.5], rng=rng)
+    >>> pn.fit(choices)
+    <Estimate converged: gain=1.0247, risk=-0.42716>
+    """
+    _check(choices, method, parameter_prior, constraints, max_steps)
+    begin = _checked_start(start, choices.n_parameters)
+    if parameter_prior is not None:
+        solution = maximum_a_posteriori(
+            choices, parameter_prior, constraints, begin, max_steps, threads
+        )
+    elif method == "firth":
+        solution = bias_reduced(choices, max_steps, threads)
+    else:
+        solution = maximum_likelihood(choices, constraints, begin, max_steps, threads)
+    estimate = estimate_from(solution, choices, parameter_prior, method, constraints)
+    if strict:
+        raise_if_wrong(estimate)
+    if covariance == "robust":
+        return estimate.robust()
+    return estimate.clustered() if covariance == "clustered" else estimate
+
+
+def _check(
+    choices: Any,
+    method: str,
+    prior: ParameterPrior | None,
+    constraints: Constraints | None,
+    max_steps: int,
+) -> None:
+    if not isinstance(choices, Choices):
+        raise TypeError(
+            f"choices must be Choices; got {type(choices).__name__}. "
+            "Make them with Choices.from_arrays or Choices.from_frame."
+        )
+    if not choices.observed:
+        raise DataError("choices must say what was chosen; got sets without. Pass `chosen`.")
+    if method not in ("ml", "firth"):
+        raise DataError(f"method must be 'ml' or 'firth'; got {method!r}. Choose one.")
+    if method == "firth" and (prior is not None or constraints is not None):
+        raise DataError(
+            "method='firth' must stand alone; got a parameter_prior or constraints besides. "
+            "Drop one."
+        )
+    if constraints is not None and constraints.matrix.shape[1] != choices.n_parameters:
+        raise DataError(
+            f"constraints must have {choices.n_parameters} columns; "
+            f"got {constraints.matrix.shape[1]}. Match the variables."
+        )
+    if max_steps < 1:
+        raise DataError(f"max_steps must be at least 1; got {max_steps}. 100 is the default.")
+
+
+def _checked_start(start: Any, n_parameters: int) -> Vector | None:
+    if start is None:
+        return None
+    begin = np.asarray(start, dtype=np.float64)
+    if begin.shape != (n_parameters,) or not np.isfinite(begin).all():
+        raise DataError(
+            f"start must hold {n_parameters} finite numbers; got {start!r}. "
+            "Leave it out: the answer does not depend on it."
+        )
+    return begin
+
+
+def estimate_from(
+    solution: Solution,
+    choices: Choices,
+    prior: ParameterPrior | None = None,
+    method: str = "ml",
+    constraints: Constraints | None = None,
+    subject: Any = None,
+) -> Estimate:
+    """Put what the estimator found into words and numbers for the user."""
+    checks = diagnostics_of(solution, choices, constraints, prior is not None)
+    status, message = status_of(solution, checks, choices.names, prior is not None)
+    done = status not in ("stopped early",)
+    label: Method = "maximum likelihood"
+    if prior is not None:
+        label = "MAP"
+    elif method == "firth":
+        label = "Firth"
+    sizes = choices.n_options
+    scale = solution.known.scale
+    return Estimate(
+        status=status,
+        message=message,
+        names=choices.names,
+        theta=solution.theta,
+        covariance=solution.covariance if done else np.full_like(solution.covariance, np.nan),
+        log_likelihood=solution.log_likelihood,
+        null_log_likelihood=null_log_likelihood(choices),
+        log_posterior=solution.log_posterior,
+        diagnostics=checks,
+        n_decisions=choices.n_decisions,
+        total_weight=choices.total_weight,
+        n_options=(int(sizes.min()), int(sizes.max())),
+        scale=scale,
+        method=label,
+        prior=None if prior is None else str(prior),
+        subject=subject,
+        natural=choices.natural,
+        notes=choices.notes,
+        quadratic=None if prior is None else prior.quadratic(choices.n_parameters, scale),
+        constraints=constraints,
+        choices=choices,
+    )
+
+
+def null_log_likelihood(choices: Choices) -> float:
+    """Log-likelihood at theta = 0."""
+    weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
+    if choices.offset is None:
+        return -float(weights @ np.log(choices.n_options))
+    log_p = log_probabilities(np.zeros(choices.n_parameters), choices)
+    return float(weights @ log_p[choices.chosen_row])
+
+
+def diagnostics_of(
+    solution: Solution,
+    choices: Choices,
+    constraints: Constraints | None = None,
+    has_prior: bool = False,
+) -> Diagnostics:
+    """Diagnostics with the names of the variables."""
+    known = solution.known
+    names = choices.names
+    missing = len(names) - known.rank
+    largest_set = max(int(choices.n_options.max()), 2)
+    bounds: tuple[str, ...] = ()
+    if solution.active is not None and constraints is not None:
+        bounds = tuple(np.array(constraints.labels)[solution.active].tolist())
+    return Diagnostics(
+        rank=known.rank,
+        null_directions=tuple(_named(v, names) for v in known.null_directions),
+        combinations=_combinations(solution, names) if missing and not has_prior else (),
+        decisions_needed=-(-missing // (largest_set - 1)),
+        separation=_separation(solution, choices),
+        near_separation=None if solution.near is None else _named(solution.near, names),
+        condition=solution.condition,
+        iterations=solution.n_steps,
+        decrement=solution.decrement,
+        certificate=solution.certificate,
+        bounds=bounds,
+    )
+
+
+def _named(direction: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
+    size = np.abs(direction).max()
+    return {
+        name: float(v / size) for name, v in zip(names, direction, strict=True) if v != 0
+    }
+
+
+def _combinations(solution: Solution, names: tuple[str, ...]) -> tuple[Combination, ...]:
+    """Estimable combinations that are not single parameters."""
+    if solution.recession is not None or not solution.known.rank:
+        return ()
+    rows = _orthogonal_to(solution.known)
+    found = []
+    for row in rows[(rows != 0).sum(axis=1) > 1]:
+        error = float(np.sqrt(row @ solution.certainty @ row))
+        found.append(Combination(_named_exactly(row, names), float(row @ solution.point), error))
+    return tuple(found)
+
+
+def _named_exactly(row: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
+    return {name: float(v) for name, v in zip(names, row, strict=True) if v != 0}
+
+
+def _orthogonal_to(known: Identification) -> Matrix:
+    """Echelon basis of the combinations that no null direction changes."""
+    null = known.null_directions
+    _, _, right = np.linalg.svd(null / np.linalg.norm(null, axis=1, keepdims=True))
+    return reduced_echelon(right[len(null) :])
+
+
+def _separation(solution: Solution, choices: Choices) -> Separation | None:
+    if solution.recession is None or solution.resolved is None:
+        return None
+    touched = np.logical_or.reduceat(solution.resolved, choices.first_row[:-1])
+    # Every option but the chosen one excluded, in every decision: nothing is left to chance.
+    complete = int(solution.resolved.sum()) == int((choices.n_options - 1).sum())
+    return Separation(
+        kind="complete" if complete else "quasi-complete",
+        direction=_named(solution.recession, choices.names),
+        supremum=solution.log_likelihood,
+        n_resolved=int(touched.sum()),
+    )
+
+
+def status_of(
+    solution: Solution, checks: Diagnostics, names: tuple[str, ...], has_prior: bool
+) -> tuple[Status, str]:
+    """The worst that can be said of the solution, and the sentence that goes with it."""
+    if checks.rank < len(names) and not has_prior:
+        sentence = words.not_identified_sentence(
+            checks.rank, len(names), checks.null_directions, checks.decisions_needed
+        )
+        return "not identified", sentence
+    if checks.separation is not None:
+        return "separated", words.separated_sentence(checks.separation)
+    if solution.ending != "converged" and not solution.decrement < SETTLED:
+        return "stopped early", words.stopped_sentence(solution.n_steps, solution.decrement)
+    if checks.bounds:
+        return "at a bound", words.bound_sentence(checks.bounds)
+    if checks.near_separation is not None:
+        return "weakly identified", words.near_separation_sentence(checks.near_separation)
+    if checks.condition > WEAK and not has_prior:
+        weak = _weakest(solution, names)
+        return "weakly identified", words.weak_sentence(checks.condition, weak)
+    return "converged", "The maximum exists and was reached."
+
+
+def _weakest(solution: Solution, names: tuple[str, ...]) -> list[str]:
+    """Variables in the least certain direction, in standard units."""
+    scale = solution.known.scale
+    _, vectors = np.linalg.eigh(solution.certainty * np.outer(scale, scale))
+    size = np.abs(vectors[:, -1])
+    return [name for name, s in zip(names, size, strict=True) if s > 0.1 * size.max()]
+
+
+def raise_if_wrong(estimate: Estimate) -> None:
+    """Raise what `strict=True` promises."""
+    if estimate.status == "not identified":
+        raise NotIdentifiedError(estimate.message)
+    if estimate.status == "separated":
+        raise SeparationError(estimate.message)
+    if estimate.status in ("stopped early", "weakly identified"):
+        raise NotConvergedError(estimate.message)

@@ -1,0 +1,304 @@
+"""`fit_each`: one estimate per subject, thousands in one parallel call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from penchant._frames import Backend, frame
+from penchant._progress import progress
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.errors import DataError
+from penchant.softmax import separation
+from penchant.softmax.batch import Batch, Grouping, fit_batch
+from penchant.softmax.constraints import Constraints
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.fit import WEAK, estimate_from, fit
+from penchant.softmax.identification import Identification
+from penchant.softmax.intervals import wald_interval
+from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
+from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.solve import FAR, Solution
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimates(Sequence[Estimate]):
+    """One estimate per subject: by position, through `of(subject)`, or all in `to_frame()`.
+
+    Attributes
+    ----------
+    subjects
+        Labels, in sorted order.
+    names, theta, covariance, log_likelihood
+        Parameters, one row per subject.
+    status
+        One per subject.
+    """
+
+    subjects: tuple[Any, ...]
+    names: tuple[str, ...]
+    theta: Matrix
+    covariance: Matrix
+    log_likelihood: Vector
+    status: tuple[str, ...]
+    n_decisions: tuple[int, ...]
+    iterations: tuple[int, ...]
+    condition: Vector
+    messages: tuple[str, ...]
+    estimate: Callable[[int], Estimate]
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+    @overload
+    def __getitem__(self, index: int) -> Estimate: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Estimate]: ...
+    def __getitem__(self, index: int | slice) -> Estimate | list[Estimate]:
+        if isinstance(index, slice):
+            return [self.estimate(i) for i in range(len(self))[index]]
+        return self.estimate(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return (self.estimate(i) for i in range(len(self)))
+
+    def of(self, subject: Any) -> Estimate:
+        """The estimate of one subject, by label."""
+        if subject not in self.subjects:
+            raise DataError(
+                f"subject must be one of the {len(self)} fitted; got {subject!r}. "
+                "See `estimates.subjects`."
+            )
+        return self.estimate(self.subjects.index(subject))
+
+    @property
+    def standard_errors(self) -> Matrix:
+        """Standard errors, one row per subject."""
+        return np.sqrt(self.covariance.diagonal(0, 1, 2))
+
+    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+        """One row per subject: status, parameters, errors, intervals, diagnostics."""
+        errors = self.standard_errors
+        columns: dict[str, Sequence[Any]] = {
+            "subject": self.subjects,
+            "status": self.status,
+            "n_decisions": self.n_decisions,
+            "log_likelihood": self.log_likelihood.tolist(),
+        }
+        for a, name in enumerate(self.names):
+            interval = wald_interval(self.theta[:, a], errors[:, a], level)
+            columns[name] = self.theta[:, a].tolist()
+            columns[f"{name}_standard_error"] = errors[:, a].tolist()
+            columns[f"{name}_low"] = interval[:, 0].tolist()
+            columns[f"{name}_high"] = interval[:, 1].tolist()
+        columns["iterations"] = self.iterations
+        columns["condition"] = self.condition.tolist()
+        columns["message"] = self.messages
+        return frame(columns, backend)
+
+    def counts(self) -> dict[str, int]:
+        """How many subjects have each status."""
+        return {status: self.status.count(status) for status in sorted(set(self.status))}
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
+        return f"<Estimates of {len(self)} subjects: {said}>"
+
+
+def fit_each(
+    choices: Choices,
+    *,
+    parameter_prior: ParameterPrior | None = None,
+    method: Literal["ml", "firth"] = "ml",
+    constraints: Constraints | None = None,
+    covariance: Literal["model", "robust"] = "model",
+    max_steps: int = 100,
+    threads: int | None = None,
+) -> Estimates:
+    """Fit every subject by itself: the numbers of `fit`, for thousands in one call.
+
+    A subject whose choices do not allow an estimate has a status that says so; it never stops the
+    others. Parameters are those of `fit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> rng = np.random.default_rng(0)
+    >>> sets = pn.Choices.from_arrays(
+    ...     rng.normal(size=(600, 4, 1)), None, subject=np.repeat(["ann", "bob", "cy"], 200)
+    ... )
+    >>> pn.fit_each(pn.simulate_choices(sets, [1.0], rng=rng))
+    <Estimates of 3 subjects: 3 converged>
+    """
+    if choices.subject is None or choices.subject_labels is None:
+        raise DataError(
+            "choices must say whose they are; got none with a subject. Pass `subject`, or use fit."
+        )
+    groups = Grouping.of(choices)
+    workers = available_threads() if threads is None else threads
+    options: dict[str, Any] = {
+        "parameter_prior": parameter_prior,
+        "method": method,
+        "constraints": constraints,
+        "max_steps": max_steps,
+        "covariance": covariance,
+        "threads": 1,
+    }
+    n = len(choices.subject_labels)
+    compiled = (
+        method == "ml"
+        and constraints is None
+        and covariance == "model"
+        and choices.n_parameters <= MANY_VARIABLES
+        and choices.observed
+    )
+    with progress("Fitting subjects", n) as advance:
+        batch = None
+        good = np.zeros(n, dtype=bool)
+        if compiled:
+            batch = fit_batch(choices, groups, parameter_prior, max_steps, workers, advance)
+            covariances, conditions = batch.covariances()
+            good = settled(batch, covariances, conditions, choices, groups, parameter_prior)
+        others = {}
+        for i in np.flatnonzero(~good):
+            others[int(i)] = _one(choices, groups, int(i), options)
+            if not compiled:
+                advance(1)
+    if batch is None:
+        return _collected(choices, [others[i] for i in range(n)])
+    return _estimates(choices, groups, batch, covariances, conditions, others, parameter_prior)
+
+
+def settled(
+    batch: Batch,
+    covariances: Matrix,
+    conditions: Vector,
+    choices: Choices,
+    groups: Grouping,
+    prior: ParameterPrior | None,
+) -> BoolVector:
+    """Subjects whose maximum is proven; the others are looked at one by one."""
+    good = batch.converged & batch.surely_identified
+    if prior is not None:
+        return np.asarray(good)
+    weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
+    cumulated = np.concatenate([[0.0], np.cumsum(weights[groups.order])])
+    totals = cumulated[groups.bounds[1:]] - cumulated[groups.bounds[:-1]]
+    reach = np.einsum("sa,sa->s", batch.largest[:, 1], np.abs(batch.theta))
+    good &= (conditions <= WEAK) & (reach < FAR)
+    for i in np.flatnonzero(good):
+        good[i] = separation.certificate(
+            batch.largest[i, 1], covariances[i], batch.decrement[i], totals[i]
+        )
+    return np.asarray(good)
+
+
+def _one(choices: Choices, groups: Grouping, i: int, options: dict[str, Any]) -> Estimate:
+    """Fit one subject by itself."""
+    assert choices.subject_labels is not None
+    mine = choices.subset(groups.decisions(i))
+    return replace(fit(mine, **options), subject=choices.subject_labels[i])
+
+
+def _collected(choices: Choices, estimates: list[Estimate]) -> Estimates:
+    """Estimates that were made one by one."""
+    assert choices.subject_labels is not None
+    return Estimates(
+        subjects=choices.subject_labels,
+        names=choices.names,
+        theta=np.array([e.theta for e in estimates]),
+        covariance=np.array([e.covariance for e in estimates]),
+        log_likelihood=np.array([e.log_likelihood for e in estimates]),
+        status=tuple(e.status for e in estimates),
+        n_decisions=tuple(e.n_decisions for e in estimates),
+        iterations=tuple(e.diagnostics.iterations for e in estimates),
+        condition=np.array([e.diagnostics.condition for e in estimates]),
+        messages=tuple(e.message for e in estimates),
+        estimate=estimates.__getitem__,
+    )
+
+
+def _estimates(
+    choices: Choices,
+    groups: Grouping,
+    batch: Batch,
+    covariances: Matrix,
+    conditions: Vector,
+    others: dict[int, Estimate],
+    prior: ParameterPrior | None,
+) -> Estimates:
+    """Compiled results, with the subjects that were looked at one by one put in."""
+    assert choices.subject_labels is not None
+    labels = choices.subject_labels
+
+    def estimate(i: int) -> Estimate:
+        if i in others:
+            return others[i]
+        mine = choices.subset(groups.decisions(i))
+        found = _solution(batch, covariances, conditions, i, prior)
+        return estimate_from(found, mine, prior, subject=labels[i])
+
+    theta, likelihood = batch.theta.copy(), batch.value.copy()
+    if prior is not None:
+        likelihood -= [_quadratic_at(batch, i, prior) for i in range(len(labels))]
+    status = ["converged"] * len(labels)
+    messages = ["The maximum exists and was reached."] * len(labels)
+    steps, covariance, condition = batch.n_steps.tolist(), covariances.copy(), conditions.copy()
+    for i, other in others.items():
+        theta[i], covariance[i], likelihood[i] = other.theta, other.covariance, other.log_likelihood
+        status[i], messages[i] = other.status, other.message
+        steps[i], condition[i] = other.diagnostics.iterations, other.diagnostics.condition
+    return Estimates(
+        subjects=labels,
+        names=choices.names,
+        theta=theta,
+        covariance=covariance,
+        log_likelihood=likelihood,
+        status=tuple(status),
+        n_decisions=tuple(np.diff(groups.bounds).tolist()),
+        iterations=tuple(steps),
+        condition=condition,
+        messages=tuple(messages),
+        estimate=estimate,
+    )
+
+
+def _quadratic_at(batch: Batch, i: int, prior: ParameterPrior) -> float:
+    """The prior's part of the objective, without its constant."""
+    quadratic = prior.quadratic(batch.theta.shape[1], np.sqrt(np.diag(batch.spread[i])))
+    return quadratic(batch.theta[i]) - quadratic.constant
+
+
+def _solution(
+    batch: Batch, covariances: Matrix, conditions: Vector, i: int, prior: ParameterPrior | None
+) -> Solution:
+    """What `solve` would have returned for this subject."""
+    d = batch.theta.shape[1]
+    scale = np.sqrt(np.diag(batch.spread[i]))
+    value, posterior = float(batch.value[i]), None
+    if prior is not None:
+        posterior = value + prior.quadratic(d, scale).constant
+        value -= _quadratic_at(batch, i, prior)
+    return Solution(
+        theta=batch.theta[i],
+        covariance=covariances[i],
+        log_likelihood=value,
+        log_posterior=posterior,
+        known=Identification(scale, d, np.empty((0, d)), None),
+        ending="converged",
+        decrement=float(batch.decrement[i]),
+        n_steps=int(batch.n_steps[i]),
+        condition=float(conditions[i]),
+        certificate="newton" if prior is None else "prior",
+        recession=None,
+        resolved=None,
+        near=None,
+        active=None,
+        point=batch.theta[i],
+        certainty=covariances[i],
+    )

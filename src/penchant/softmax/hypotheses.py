@@ -1,0 +1,152 @@
+"""Tests of linear hypotheses R theta = r: Wald, likelihood ratio, score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from penchant._typing import Matrix, Vector
+from penchant.choices import Choices
+from penchant.errors import DataError, nearest
+from penchant.softmax.constraints import null_basis
+from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.newton import Maximum, Restricted, maximise
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """A chi-square test.
+
+    Attributes
+    ----------
+    kind
+        "wald", "likelihood ratio" or "score".
+    """
+
+    __test__ = False  # not for pytest to collect
+
+    kind: str
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} test: chi-square({self.degrees_of_freedom}) = {self.statistic:.4g}, "
+            f"p = {self.p_value:.3g}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """R theta = r."""
+
+    matrix: Matrix
+    values: Vector
+
+    @classmethod
+    def of(cls, hypothesis: Any, names: Sequence[str]) -> Hypothesis:
+        """From names (all 0), {name: value}, a matrix R (r = 0), or a pair (R, r)."""
+        if isinstance(hypothesis, str):
+            hypothesis = [hypothesis]
+        if isinstance(hypothesis, Mapping):
+            return cls._of_names(dict(hypothesis), names)
+        if isinstance(hypothesis, (list, tuple)) and all(isinstance(h, str) for h in hypothesis):
+            return cls._of_names(dict.fromkeys(hypothesis, 0.0), names)
+        if isinstance(hypothesis, tuple) and len(hypothesis) == 2:
+            return cls._of_matrix(*hypothesis, len(names))
+        return cls._of_matrix(hypothesis, None, len(names))
+
+    @classmethod
+    def _of_names(cls, values: dict[str, float], names: Sequence[str]) -> Hypothesis:
+        matrix = np.zeros((len(values), len(names)))
+        for i, name in enumerate(values):
+            if name not in names:
+                raise DataError(
+                    f"hypothesis must name parameters; got {name!r}, but they are "
+                    f"{', '.join(names)}.{nearest(name, names) or ' Correct it.'}"
+                )
+            matrix[i, list(names).index(name)] = 1.0
+        return cls(matrix, np.array(list(values.values()), dtype=np.float64))
+
+    @classmethod
+    def _of_matrix(cls, matrix: Any, values: Any, n_parameters: int) -> Hypothesis:
+        rows = np.atleast_2d(np.asarray(matrix, dtype=np.float64))
+        right = np.zeros(len(rows)) if values is None else np.atleast_1d(values).astype(np.float64)
+        if rows.shape[1] != n_parameters or right.shape != (len(rows),):
+            raise DataError(
+                f"hypothesis must have {n_parameters} columns and one value per row; got shapes "
+                f"{rows.shape} and {right.shape}. Match the parameters."
+            )
+        if np.linalg.matrix_rank(rows) < len(rows):
+            raise DataError("hypothesis must have independent rows; got dependent ones. Drop one.")
+        return cls(rows, right)
+
+    def point(self) -> Vector:
+        """Some theta that satisfies it."""
+        return np.asarray(np.linalg.lstsq(self.matrix, self.values, rcond=None)[0])
+
+
+def _result(kind: str, statistic: float, hypothesis: Hypothesis) -> TestResult:
+    df = len(hypothesis.values)
+    return TestResult(kind, statistic, df, float(stats.chi2.sf(statistic, df)))
+
+
+def wald_test(theta: Vector, covariance: Matrix, hypothesis: Hypothesis) -> TestResult:
+    """Distance of R theta from r in the metric of its covariance."""
+    involved = (hypothesis.matrix != 0).any(axis=0)
+    rows = hypothesis.matrix[:, involved]
+    gap = rows @ theta[involved] - hypothesis.values
+    spread = rows @ covariance[np.ix_(involved, involved)] @ rows.T
+    if not (np.isfinite(spread).all() and np.isfinite(gap).all()):
+        raise DataError(
+            "hypothesis must concern parameters with a standard error; got one without. "
+            "Use the likelihood-ratio test."
+        )
+    return _result("wald", float(gap @ np.linalg.solve(spread, gap)), hypothesis)
+
+
+def restricted_maximum(
+    likelihood: Likelihood, hypothesis: Hypothesis, unidentified: Matrix, scale: Vector
+) -> tuple[Vector, Maximum]:
+    """Maximum-likelihood estimate under the hypothesis, unidentified directions left at 0."""
+    origin = hypothesis.point()
+    held = np.vstack([hypothesis.matrix, unidentified])
+    basis = null_basis(held, likelihood.n_parameters, scale)
+    if not basis.shape[1]:
+        moments = likelihood.moments(origin)
+        at = Maximum(
+            origin, moments.log_likelihood, moments.gradient, moments.information, 0.0, 0, "fixed"
+        )
+        return origin, at
+    inner = maximise(Restricted(likelihood, origin, basis), patient=True)
+    return origin + basis @ inner.theta, inner
+
+
+def likelihood_ratio_test(
+    log_likelihood: float,
+    choices: Choices,
+    hypothesis: Hypothesis,
+    unidentified: Matrix,
+    scale: Vector,
+) -> TestResult:
+    """Twice the log-likelihood that the hypothesis costs."""
+    _, inner = restricted_maximum(likelihood_of(choices), hypothesis, unidentified, scale)
+    return _result("likelihood ratio", 2 * (log_likelihood - inner.value), hypothesis)
+
+
+def score_test(
+    choices: Choices, hypothesis: Hypothesis, unidentified: Matrix, scale: Vector
+) -> TestResult:
+    """Length of the gradient at the restricted estimate: needs no unrestricted one."""
+    likelihood = likelihood_of(choices)
+    theta, _ = restricted_maximum(likelihood, hypothesis, unidentified, scale)
+    moments = likelihood.moments(theta)
+    plane = null_basis(unidentified, len(theta), scale)
+    slope = plane.T @ moments.gradient
+    statistic = float(slope @ np.linalg.solve(plane.T @ moments.information @ plane, slope))
+    return _result("score", statistic, hypothesis)

@@ -1,0 +1,110 @@
+"""The summary of an estimate as a table: plain text, HTML, LaTeX."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+ABSENT = "-"
+WIDTH = 88
+
+
+@dataclass(frozen=True)
+class Table:
+    """A caption, facts in pairs, a header, rows of cells, and notes below."""
+
+    caption: str
+    facts: tuple[tuple[str, str], ...]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+    def text(self) -> str:
+        """For the terminal."""
+        columns = list(zip(self.header, *self.rows, strict=True))
+        widths = [max(len(cell) for cell in column) for column in columns]
+        body = [_line(row, widths) for row in (self.header, *self.rows)]
+        rule = "-" * len(body[0])
+        notes = [line for note in self.notes for line in textwrap.wrap(note, WIDTH)]
+        facts = [f"{name}: {value}" for name, value in self.facts]
+        parts = [self.caption, *_in_columns(facts), rule, body[0], rule, *body[1:], rule, *notes]
+        return "\n".join(parts)
+
+    def html(self) -> str:
+        """For a notebook; every label is escaped."""
+        def cells(row: Sequence[str], tag: str) -> str:
+            made = []
+            for i, cell in enumerate(row):
+                side = "left" if i == 0 else "right"
+                made.append(f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>')
+            return "<tr>" + "".join(made) + "</tr>"
+
+        facts = " &middot; ".join(
+            f"{html.escape(name)} {html.escape(value)}" for name, value in self.facts
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        rows = "".join(cells(row, "td") for row in self.rows)
+        return (
+            f"<table><caption><b>{html.escape(self.caption)}</b><br>{facts}</caption>"
+            f"<thead>{cells(self.header, 'th')}</thead><tbody>{rows}</tbody></table>{notes}"
+        )
+
+    def latex(self) -> str:
+        """For a paper: booktabs, one row per parameter."""
+        lines = [
+            r"\begin{tabular}{l" + "r" * (len(self.header) - 1) + "}",
+            r"\toprule",
+            " & ".join(_latex(cell) for cell in self.header) + r" \\",
+            r"\midrule",
+            *(" & ".join(_latex(cell) for cell in row) + r" \\" for row in self.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return "\n".join(lines)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    first, *rest = [
+        cell.ljust(width) if i == 0 else cell.rjust(width)
+        for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
+    return "  ".join([first, *rest])
+
+
+def _in_columns(facts: Sequence[str]) -> list[str]:
+    """Facts in two columns."""
+    half = (len(facts) + 1) // 2
+    left, right = facts[:half], [*facts[half:], ""][:half]
+    width = max((len(fact) for fact in left), default=0) + 4
+    return [f"{a:<{width}}{b}".rstrip() for a, b in zip(left, right, strict=True)]
+
+
+def _latex(cell: str) -> str:
+    special = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"}
+    special |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    special |= {"<": r"\textless{}", ">": r"\textgreater{}"}
+    return "".join(special.get(character, character) for character in cell)
+
+
+def number(value: float, digits: int = 5) -> str:
+    """A number for reading; infinite and absent ones in words.
+
+    >>> number(0.0001234567), number(float("inf")), number(float("nan"))
+    ('0.00012346', 'inf', '-')
+    """
+    if np.isnan(value):
+        return ABSENT
+    if np.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{value:.{digits}g}"
+
+
+def p_value(value: float) -> str:
+    """A p-value for reading: three digits, never 0."""
+    if np.isnan(value):
+        return ABSENT
+    return "<0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,0 +1,102 @@
+"""Functions of theta with their uncertainty: delta method and Fieller's interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from penchant._typing import Matrix, Vector
+from penchant.softmax.intervals import check_level
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter with its standard error and interval."""
+
+    name: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+
+def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector) -> Matrix:
+    """Derivatives by central differences, refined once (Richardson): error of order h^4."""
+    def differences(h: Vector) -> Matrix:
+        columns = []
+        for a, size in enumerate(h):
+            step = np.zeros_like(theta)
+            step[a] = size
+            up, down = function(theta + step), function(theta - step)
+            columns.append((np.atleast_1d(up) - np.atleast_1d(down)) / (2 * size))
+        return np.column_stack(columns)
+
+    h = 1e-3 * np.maximum(np.abs(theta), 1e-8)
+    return np.asarray((4 * differences(h / 2) - differences(h)) / 3)
+
+
+def delta_method(covariance: Matrix, jacobian: Matrix) -> Matrix:
+    """Covariance of a function of theta to first order; parameters it does not use may be NaN."""
+    used = (jacobian != 0).any(axis=0)
+    inner = covariance[np.ix_(used, used)]
+    return np.asarray(jacobian[:, used] @ inner @ jacobian[:, used].T)
+
+
+def transformed(
+    values: Vector, covariance: Matrix, names: tuple[str, ...], level: float
+) -> tuple[Parameter, ...]:
+    """Estimates with delta-method standard errors and Wald intervals."""
+    check_level(level)
+    z = float(stats.norm.isf((1 - level) / 2))
+    errors = np.sqrt(np.diag(covariance))
+    return tuple(
+        Parameter(name, float(v), float(e), float(v - z * e), float(v + z * e))
+        for name, v, e in zip(names, values, errors, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class RatioInterval:
+    """Fieller's set for a ratio.
+
+    Attributes
+    ----------
+    kind
+        "bounded": low to high. "excluded": everything but the open interval between them.
+        "unbounded": every number; the denominator may be 0.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    kind: str
+
+
+def fieller(
+    numerator: float, denominator: float, covariance: Matrix, level: float
+) -> RatioInterval:
+    """Values a of the ratio with (n - a d)^2 <= z^2 var(n - a d).
+
+    `covariance` is that of (numerator, denominator). Right also where the denominator is not well
+    away from 0, where the delta method is not.
+    """
+    check_level(level)
+    z2 = float(stats.norm.isf((1 - level) / 2)) ** 2
+    (v_n, v_nd), (_, v_d) = covariance
+    a = denominator**2 - z2 * v_d
+    b = numerator * denominator - z2 * v_nd
+    c = numerator**2 - z2 * v_n
+    inside = b * b - a * c
+    ratio = numerator / denominator if denominator else np.nan
+    if not np.isfinite(inside):
+        return RatioInterval(ratio, np.nan, np.nan, "unknown")
+    if a > 0:
+        half = np.sqrt(max(inside, 0.0))
+        return RatioInterval(ratio, (b - half) / a, (b + half) / a, "bounded")
+    if inside <= 0 or a == 0:
+        return RatioInterval(ratio, -np.inf, np.inf, "unbounded")
+    half = np.sqrt(inside)
+    return RatioInterval(ratio, (b + half) / a, (b - half) / a, "excluded")
