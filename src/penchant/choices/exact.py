@@ -35,7 +35,7 @@ def exact_floats(values: Any, name: str, place: Place = position) -> Vector:
     if kind in "iu":
         return _exact_integers(array, name, place)
     if kind in "OUST":
-        return _exact_objects(array, name, place)
+        return _exact_objects(np.asarray(values, dtype=object), name, place)
     raise DataError(
         f"{name} must hold numbers; got dtype {array.dtype}. Convert it to float, or leave it out."
     )

@@ -61,6 +61,18 @@ def integer_codes(ids: np.ndarray[Any, Any]) -> tuple[IntVector, Labels]:
     return rank[shifted], labels
 
 
+def array_codes(values: Any, name: str) -> Coded:
+    """Code a sequence of labels of any type."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iu" and array.size:
+        return Coded(*integer_codes(array), NONE_MISSING)
+    if array.dtype.kind == "f":
+        return float_codes(array)
+    if array.dtype.kind in "mM":
+        return object_codes(list(array), name)
+    return object_codes(np.asarray(values, dtype=object).tolist(), name)
+
+
 def float_codes(ids: np.ndarray[Any, Any]) -> Coded:
     """Whole numbers stored as floats become integers; NaN is missing."""
     missing = np.flatnonzero(np.isnan(ids))
@@ -104,7 +116,7 @@ def _plain(value: Any) -> Any:
         return value
     if is_missing(value):
         return None
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and value.dtype.kind not in "mM":
         value = value.item()
     if isinstance(value, (str, bytes, int)):
         return value
