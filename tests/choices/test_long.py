@@ -344,3 +344,11 @@ def test_decisions_of_weight_zero_are_noted():
     frame = table()
     choices = Choices.from_frame(frame.assign(times=frame["times"] - 1), **COLUMNS, weight="times")
     assert choices.notes == ("4 decisions with weight 0: not counted.",)
+
+
+def test_sets_yet_to_be_decided_need_no_choice(assert_same):
+    frame = table()
+    open_sets = Choices.from_frame(frame.drop(columns="taken"), **COLUMNS | {"chosen": None})
+    assert not open_sets.observed
+    decided = Choices.from_frame(frame, **COLUMNS)
+    assert_same(open_sets, decided, but=("chosen", "observed"))

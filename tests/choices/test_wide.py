@@ -252,3 +252,10 @@ def test_options_that_differ_by_case_only_give_a_warning():
     with pytest.warns(PenchantWarning, match="'bus' and 'Bus'") as caught:
         Choices.from_wide(frame, **COLUMNS | {"options": ["train", "bus", "Bus"]})
     assert caught[0].message.code == "similar-labels"
+
+
+def test_sets_yet_to_be_decided_need_no_choice(assert_same):
+    frame = table()
+    open_sets = Choices.from_wide(frame.drop(columns="taken"), **COLUMNS | {"chosen": None})
+    assert not open_sets.observed
+    assert_same(open_sets, Choices.from_wide(frame, **COLUMNS), but=("chosen", "observed"))

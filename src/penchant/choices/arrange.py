@@ -11,7 +11,7 @@ from penchant.choices import notes
 from penchant.choices.arrays import decision_weights
 from penchant.choices.gaps import drop_sets, incomplete_rows
 from penchant.choices.ids import Ids
-from penchant.choices.labels import Coded, used_labels
+from penchant.choices.labels import NONE_MISSING, Coded, used_labels
 from penchant.choices.order import gather, repeated_rows, set_starts, sorted_rows
 from penchant.choices.picked import (
     check_on_offer,
@@ -32,7 +32,7 @@ class Rows:
     ids
         Decision, option and subject of each row.
     picked, chosen
-        The column that says what was chosen, and its name.
+        The column that says what was chosen, and its name; None where nobody has chosen yet.
     variables
         Numbers by name.
     offset, weight
@@ -42,7 +42,7 @@ class Rows:
     """
 
     ids: Ids
-    picked: Coded
+    picked: Coded | None
     chosen: Any
     variables: Mapping[Any, Vector]
     offset: tuple[Any, Vector] | None = None
@@ -73,13 +73,16 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
     weights = _weights(rows, kept, first, weight_kind)
     option, option_labels = used_labels(ids.option.codes[order], ids.option.labels)
     explanatory = gather(list(rows.variables.values()), order)
-    chosen = np.flatnonzero(flags[order]) - first_row[:-1]
-    said += notes.single_option_notes(np.diff(first_row)) + notes.weight_notes(weights)
-    said += notes.repeat_notes(explanatory, first_row, chosen)
+    chosen = np.zeros(len(first), dtype=np.int64)
+    if flags is not None:
+        chosen = np.flatnonzero(flags[order]) - first_row[:-1]
+        said += notes.single_option_notes(np.diff(first_row)) + notes.weight_notes(weights)
+        said += notes.repeat_notes(explanatory, first_row, chosen)
     return _people(ids, first) | {
         "explanatory": explanatory,
         "first_row": first_row,
         "chosen": chosen,
+        "observed": flags is not None,
         "names": tuple(str(name) for name in rows.variables),
         "weights": weights,
         "weight_kind": weight_kind,
@@ -93,18 +96,21 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
 
 def _complete(
     rows: Rows, missing: str
-) -> tuple[BoolVector, BoolVector | None, IntVector, tuple[str, ...]]:
+) -> tuple[BoolVector | None, BoolVector | None, IntVector, tuple[str, ...]]:
     """Rows chosen, kept and in order, and what was left out; each decision has one choice."""
-    ids, on_offer = rows.ids, rows.on_offer
-    gaps = incomplete_rows(rows.numbers(), rows.picked.missing, rows.chosen, ids, on_offer, missing)
+    ids, on_offer, picked = rows.ids, rows.on_offer, rows.picked
+    unchosen = NONE_MISSING if picked is None else picked.missing
+    gaps = incomplete_rows(rows.numbers(), unchosen, rows.chosen, ids, on_offer, missing)
     kept, said = drop_sets(gaps, ids, on_offer, "missing values")
-    flags, labelled = chosen_rows(rows.picked, ids, kept, rows.chosen)
+    if picked is None:
+        return None, kept, _order(ids, kept), said
+    flags, labelled = chosen_rows(picked, ids, kept, rows.chosen)
     check_on_offer(flags, on_offer, ids)
     if missing == "drop_set" and not labelled:
         kept, more = drop_sets(_undecided(flags, ids, kept), ids, kept, "no option chosen")
         said += more
     order = _order(ids, kept)
-    check_one_each(flags, labelled, rows.picked, ids, kept)
+    check_one_each(flags, labelled, picked, ids, kept)
     return flags, kept, order, said
 
 

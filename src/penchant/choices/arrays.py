@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.choices.exact import Place, exact_floats
+from penchant.choices.exact import Place, exact_floats, reject_containers
+from penchant.choices.labels import array_codes, python_values
 from penchant.errors import DataError, listing
 
 
@@ -16,15 +17,14 @@ def explanatory_rows(explanatory: Any) -> tuple[Matrix, IntVector]:
     Accepts an array (n_decisions, n_options, n_parameters) or a sequence of matrices
     (n_options of that decision, n_parameters).
     """
-    if isinstance(explanatory, (list, tuple)) and _is_ragged(explanatory):
-        return _ragged_rows(explanatory)
-    array = exact_floats(explanatory, "explanatory")
+    if isinstance(explanatory, (list, tuple)):
+        for k, each in enumerate(explanatory):
+            reject_containers(each, f"explanatory[{k}]")
+        if _is_ragged(explanatory):
+            return _ragged_rows(explanatory)
+    array = exact_floats(explanatory, "explanatory", _cell_place(explanatory))
     if array.ndim != 3:
-        hint = " For one variable use explanatory[:, :, None]." if array.ndim == 2 else ""
-        raise DataError(
-            "explanatory must have shape (n_decisions, n_options, n_parameters); "
-            f"got shape {array.shape}.{hint or ' Add the missing axis.'}"
-        )
+        raise _not_three_axes(explanatory, array.shape)
     n, m, d = array.shape
     if n == 0 or m == 0 or d == 0:
         raise DataError(
@@ -33,6 +33,27 @@ def explanatory_rows(explanatory: Any) -> tuple[Matrix, IntVector]:
         )
     rows = np.ascontiguousarray(array).reshape(n * m, d)
     return rows, np.arange(n + 1, dtype=np.int64) * m
+
+
+def _cell_place(explanatory: Any) -> Place:
+    def place(i: int) -> str:
+        where = np.unravel_index(i, np.shape(explanatory))
+        words = ("decision", "option", "variable") if len(where) == 3 else ("row", "column")
+        return ", ".join(f"{word} {int(k)}" for word, k in zip(words, where, strict=False))
+
+    return place
+
+
+def _not_three_axes(explanatory: Any, shape: tuple[int, ...]) -> DataError:
+    hint = "Add the missing axis."
+    if hasattr(explanatory, "columns"):
+        hint = "For a table use Choices.from_frame or Choices.from_wide."
+    elif len(shape) == 2:
+        hint = "For one variable use explanatory[:, :, None]."
+    return DataError(
+        "explanatory must have shape (n_decisions, n_options, n_parameters); "
+        f"got shape {shape}. {hint}"
+    )
 
 
 def _is_ragged(sets: Sequence[Any]) -> bool:
@@ -54,7 +75,9 @@ def _ragged_rows(sets: Sequence[Any]) -> tuple[Matrix, IntVector]:
     return np.concatenate(matrices), first_row
 
 
-def chosen_positions(chosen: Any, first_row: IntVector, available: Any = None) -> IntVector:
+def chosen_positions(
+    chosen: Any, first_row: IntVector, available: BoolVector | None = None
+) -> IntVector:
     """Index of the chosen option in its set, from 0; one-hot rows are read as indices.
 
     The first option on offer where nobody has chosen yet.
@@ -62,6 +85,7 @@ def chosen_positions(chosen: Any, first_row: IntVector, available: Any = None) -
     n = len(first_row) - 1
     if chosen is None:
         return _first_on_offer(first_row, available)
+    reject_containers(chosen, "chosen")
     array = np.asarray(chosen)
     if array.ndim == 2 and array.shape == (n, first_row[1] - first_row[0]):
         array = _from_one_hot(array)
@@ -79,10 +103,10 @@ def chosen_positions(chosen: Any, first_row: IntVector, available: Any = None) -
     return array.astype(np.int64)
 
 
-def _first_on_offer(first_row: IntVector, available: Any) -> IntVector:
+def _first_on_offer(first_row: IntVector, available: BoolVector | None) -> IntVector:
     if available is None:
         return np.zeros(len(first_row) - 1, dtype=np.int64)
-    on_offer = np.flatnonzero(np.asarray(available).reshape(-1))
+    on_offer = np.flatnonzero(available)
     return on_offer[np.searchsorted(on_offer, first_row[:-1])] - first_row[:-1]
 
 
@@ -103,7 +127,9 @@ def _whole_numbers(array: np.ndarray[Any, Any]) -> IntVector:
     floats = exact_floats(array, "chosen")
     wrong = np.flatnonzero(~(floats == np.floor(floats)))
     if wrong.size:
-        places = listing((f"{array[k]!r} at decision {k}" for k in wrong[:11]), wrong.size)
+        places = listing(
+            (f"{array[k:][:1].tolist()[0]!r} at decision {k}" for k in wrong[:11]), wrong.size
+        )
         raise DataError(
             f"chosen must be an option's index; got {places}. "
             "Give whole numbers from 0, or drop these decisions."
@@ -118,35 +144,6 @@ def _out_of_range(array: IntVector, sizes: IntVector, wrong: IntVector) -> DataE
     if array.min() >= 1 and array.max() == sizes.max():
         advice = "It looks 1-based: subtract 1, options are counted from 0."
     return DataError(f"chosen must lie in 0..{top}; got {places}. {advice}")
-
-
-def available_rows(
-    available: Any, shape: tuple[int, int] | None, first_row: IntVector, chosen: IntVector
-) -> BoolVector | None:
-    """Mask of the rows on offer, or None where all are."""
-    if available is None:
-        return None
-    n_rows = int(first_row[-1])
-    mask = np.asarray(available)
-    if mask.dtype.kind not in "biu" or not np.isin(mask, (0, 1)).all():
-        raise DataError(
-            f"available must hold True or False; got dtype {mask.dtype}. "
-            "Use a boolean mask (n_decisions, n_options)."
-        )
-    if mask.shape not in {(n_rows,), shape}:
-        raise DataError(
-            f"available must have shape {shape or (n_rows,)}; got shape {mask.shape}. "
-            "Give one flag per option of each decision."
-        )
-    mask = mask.reshape(-1).astype(bool)
-    missing = np.flatnonzero(~mask[first_row[:-1] + chosen])
-    if missing.size:
-        places = listing((f"decision {k}" for k in missing[:11]), missing.size)
-        raise DataError(
-            f"chosen must be an available option; got an unavailable one at {places}. "
-            "Mark it available, or drop these decisions."
-        )
-    return None if mask.all() else mask
 
 
 def check_finite(
@@ -235,18 +232,18 @@ def subject_codes(
     """Index of each decision's subject, and the subjects' labels in sorted order."""
     if subject is None:
         return None
-    array = np.asarray(subject)
-    if array.shape != (n,):
+    reject_containers(subject, name)
+    shape = np.shape(subject)
+    if shape != (n,):
         raise DataError(
-            f"{name} must have shape ({n},), one per decision; got shape {array.shape}. "
+            f"{name} must have shape ({n},), one per decision; got shape {shape}. "
             "Give one label per decision."
         )
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        missing = np.flatnonzero(np.isnan(array))
-        places = listing((f"decision {k}" for k in missing[:11]), missing.size)
-        raise DataError(f"{name} must not be missing; got NaN at {places}. Fill or drop these.")
-    labels, codes = np.unique(array, return_inverse=True)
-    return codes.astype(np.int64).reshape(-1), tuple(labels.tolist())
+    coded = array_codes(subject, name)
+    if coded.missing.size:
+        places = listing((f"decision {k}" for k in coded.missing[:11]), coded.missing.size)
+        raise DataError(f"{name} must not be missing; got none at {places}. Fill or drop these.")
+    return coded.codes, python_values(coded.labels)
 
 
 def variable_names(names: Sequence[str] | None, n_parameters: int) -> tuple[str, ...]:

@@ -10,7 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
-from penchant.choices import arrays, long, terms, wide
+from penchant.choices import arrays, long, notes, terms, wide
+from penchant.choices.align import aligned
+from penchant.choices.available import available_mask, check_available
 from penchant.choices.natural import NaturalParameters
 from penchant.errors import DataError, nearest
 
@@ -125,30 +127,38 @@ class Choices:
         Choices: 3 decisions, 2 options each, 1 variable (value)
         """
         rows, first_row = arrays.explanatory_rows(explanatory)
+        given = {"chosen": chosen, "available": available, "weights": weights, "offset": offset}
+        given = aligned(given | {"subject": subject})
         n = len(first_row) - 1
         sizes = np.diff(first_row)
         shape = (n, int(sizes[0])) if (sizes == sizes[0]).all() else None
         labels = arrays.variable_names(names, rows.shape[1])
-        picked = arrays.chosen_positions(chosen, first_row, available)
-        on_offer = arrays.available_rows(available, shape, first_row, picked)
-        known = arrays.row_offset(offset, shape, len(rows))
+        on_offer = available_mask(given["available"], shape, first_row)
+        picked = arrays.chosen_positions(given["chosen"], first_row, on_offer)
+        check_available(picked, on_offer, first_row)
+        known = arrays.row_offset(given["offset"], shape, len(rows))
         arrays.check_finite(rows, on_offer, first_row, labels)
         if known is not None:
             arrays.check_finite(known[:, None], on_offer, first_row, ("offset",), "offset")
-        people = arrays.subject_codes(subject, n)
-        return cls(
+        people = arrays.subject_codes(given["subject"], n)
+        counts = arrays.decision_weights(given["weights"], n, weight_kind)
+        choices = cls(
             explanatory=rows,
             first_row=first_row,
             chosen=picked,
             names=labels,
             available=on_offer,
-            weights=arrays.decision_weights(weights, n, weight_kind),
+            weights=counts,
             weight_kind=weight_kind,
             offset=known,
             observed=chosen is not None,
             subject=None if people is None else people[0],
             subject_labels=None if people is None else people[1],
         )
+        if not choices.observed:
+            return choices
+        said = notes.single_option_notes(choices.n_options) + notes.weight_notes(counts)
+        return dataclasses.replace(choices, notes=said)
 
     @classmethod
     def from_frame(
@@ -180,7 +190,7 @@ class Choices:
             Column that names the option.
         chosen
             Column of 0/1 or True/False, or of the chosen option's label, the same in all rows of a
-            decision.
+            decision; None for sets yet to be decided.
         explanatory
             Columns of the variables.
         weight
@@ -246,7 +256,8 @@ class Choices:
         frame
             A pandas, polars or pyarrow table.
         chosen
-            Column of the chosen option's label, or its index in `options`, from 0.
+            Column of the chosen option's label, or its index in `options`, from 0; None for sets
+            yet to be decided.
         explanatory
             Variables and their columns: `{"price": {"bus": "price_bus", "car": "price_car"}}`,
             `{"price": ["price_bus", "price_car"]}` in the order of `options`, or just `["price"]`,
@@ -291,6 +302,10 @@ class Choices:
             offset=None if offset is None else wide.by_option(offset, labels, "offset"),
         )
         return cls(**wide.wide_fields(frame, columns, weight_kind=weight_kind, missing=missing))
+
+    def with_natural(self, natural: NaturalParameters) -> Choices:
+        """Return the same choices with a map from theta to natural parameters."""
+        return dataclasses.replace(self, natural=natural)
 
     @property
     def n_decisions(self) -> int:

@@ -67,7 +67,9 @@ def _rows(table: Table, columns: LongColumns) -> Rows:
     on_offer = parts["available"]
     return Rows(
         ids=ids,
-        picked=column_labels(table, columns.chosen, f"chosen {columns.chosen!r}"),
+        picked=None
+        if columns.chosen is None
+        else column_labels(table, columns.chosen, f"chosen {columns.chosen!r}"),
         chosen=columns.chosen,
         variables={name: numbers["explanatory", name] for name in columns.explanatory},
         on_offer=None if on_offer is None else column_flags(table, on_offer, "available"),

@@ -41,11 +41,11 @@ class WideColumns:
 
     def roles(self) -> dict[str, list[Any]]:
         """Columns by part, parts not given left out."""
-        roles = {"decision": list(self.decision), "chosen": [self.chosen]}
+        roles = {"decision": list(self.decision)}
         roles["explanatory"] = [
             c for columns in self.explanatory.values() for c in columns.values()
         ]
-        for role in ("subject", "weight"):
+        for role in ("chosen", "subject", "weight"):
             if getattr(self, role) is not None:
                 roles[role] = [getattr(self, role)]
         for role in ("available", "offset"):
@@ -148,7 +148,7 @@ def _rows(table: Table, columns: WideColumns) -> Rows:
     variables = _interleaved(table, "explanatory", list(columns.explanatory.values()))
     return Rows(
         ids=ids,
-        picked=_picked(table, columns, option),
+        picked=None if columns.chosen is None else _picked(table, columns, option),
         chosen=columns.chosen,
         variables=dict(zip(columns.explanatory, variables, strict=True)),
         offset=offset,
