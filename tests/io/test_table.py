@@ -152,6 +152,11 @@ def test_whole_numbers_that_begin_with_zero_stay_text(write, first):
     assert column(write, first, "12").to_pylist() == [first.strip('"'), "12"]
 
 
+@pytest.mark.parametrize("first", ["07", "00e1"])
+def test_codes_that_begin_with_zero_stay_text_among_fractions(write, first):
+    assert column(write, first, "2.5").to_pylist() == [first, "2.5"]
+
+
 @pytest.mark.parametrize("place", [1, 70_000, (1 << 20) // 9 - 1, (1 << 20) // 9])
 def test_a_leading_zero_is_seen_wherever_it_stands(write, place):
     cells = [str(10**6 + k) for k in range(150_000)]

@@ -16,6 +16,7 @@ MISSING = ("", "NA", "NaN", "nan", "NULL", "null", "None", ".")
 _TRUE = ("true", "True", "TRUE")
 _FALSE = ("false", "False", "FALSE")
 _LEADING_ZERO = r"^\s*[+-]?0[0-9xX]"
+_PADDED_NUMBER = r"^\s*[+-]?0[0-9]+([eE][0-9]+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[+-]?[0-9]+\s*$"
 _BEYOND_INTEGERS = 2.0**63
 
@@ -111,7 +112,7 @@ def _doubtful(table: pa.Table, leading_zeros: bool) -> list[str]:
         for field, column in zip(table.schema, table.columns, strict=True)
         if pa.types.is_temporal(field.type)
         or (leading_zeros and pa.types.is_integer(field.type))
-        or (pa.types.is_floating(field.type) and _is_huge(column))
+        or (pa.types.is_floating(field.type) and (leading_zeros or _is_huge(column)))
     ]
 
 
@@ -133,10 +134,15 @@ def _with_texts(
 
 def _stays_text(inferred: pa.DataType, text: pa.ChunkedArray) -> bool:
     if pa.types.is_integer(inferred):
-        return bool(pc.any(pc.match_substring_regex(text, _LEADING_ZERO)).as_py())
+        return _any_match(text, _LEADING_ZERO)
     if pa.types.is_floating(inferred):
-        return bool(pc.all(pc.match_substring_regex(text, _WHOLE_NUMBER)).as_py())
+        whole = pc.match_substring_regex(text, _WHOLE_NUMBER)
+        return bool(pc.all(whole).as_py()) or _any_match(text, _PADDED_NUMBER)
     return True
+
+
+def _any_match(text: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(text, pattern)).as_py())
 
 
 def _without_null_type(table: pa.Table) -> pa.Table:

@@ -5,6 +5,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -176,7 +177,8 @@ class TextStream(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file."""
-        self._blocks.close()
+        with suppress(ValueError):  # a reader that was stopped may still wait for a block
+            self._blocks.close()
         super().close()
 
     def _next(self, size: int) -> memoryview:
