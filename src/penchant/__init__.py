@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from penchant.errors import NotIdentifiedError as NotIdentifiedError
     from penchant.errors import PenchantWarning as PenchantWarning
     from penchant.errors import SeparationError as SeparationError
+    from penchant.models import cooling_choices as cooling_choices
+    from penchant.models import q_learning_choices as q_learning_choices
+    from penchant.models import temperature_choices as temperature_choices
     from penchant.softmax import Constraints as Constraints
     from penchant.softmax import Estimate as Estimate
     from penchant.softmax import Estimates as Estimates
@@ -32,6 +35,7 @@ _HOMES = {
         "PenchantWarning",
         "SeparationError",
     ),
+    "penchant.models": ("cooling_choices", "q_learning_choices", "temperature_choices"),
     "penchant.softmax": (
         "Constraints",
         "Estimate",

@@ -21,6 +21,10 @@ class Dataset:
         What the data are, where they come from, and on what terms.
     decision, option, chosen, explanatory, subject
         The columns that play these parts; subject is None where every decision is another's.
+    reference
+        Option without a constant of its own, where the model has constants of options.
+    interactions
+        Attributes with the options that they act on: (attribute, options).
     """
 
     name: str
@@ -32,6 +36,8 @@ class Dataset:
     chosen: str
     explanatory: tuple[str, ...]
     subject: str | None = None
+    reference: str | None = None
+    interactions: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 _TRAVEL_MODE = Dataset(
@@ -50,7 +56,9 @@ _TRAVEL_MODE = Dataset(
     decision="traveller",
     option="mode",
     chosen="chosen",
-    explanatory=("wait", "vehicle_cost", "travel_time", "generalised_cost"),
+    explanatory=("generalised_cost", "wait"),
+    reference="car",
+    interactions=(("income", ("air",)),),
 )
 
 _MENU = Dataset(

@@ -41,6 +41,7 @@ from penchant.softmax.transformations import (
 )
 
 Method = Literal["maximum likelihood", "MAP", "Firth"]
+IntervalKind = Literal["wald", "profile"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,7 +143,7 @@ class Estimate:
     def interval(
         self,
         level: float = 0.95,
-        kind: Literal["wald", "profile"] = "wald",
+        kind: IntervalKind = "wald",
         parameters: Sequence[str] | None = None,
     ) -> Matrix:
         """Interval of each parameter: (n_parameters, 2).
@@ -330,9 +331,9 @@ class Estimate:
 
     # -- for reading ------------------------------------------------------------------------------
 
-    def table(self, level: float = 0.95) -> Table:
+    def table(self, level: float = 0.95, kind: IntervalKind = "wald") -> Table:
         """The summary as a table."""
-        low_high = self.interval(level)
+        low_high = self.interval(level, kind)
         errors, z, p = self.standard_errors, self.z_values, self.p_values
         rows = [
             (
@@ -400,9 +401,14 @@ class Estimate:
         """The table for a paper (booktabs)."""
         return self.table(level).latex()
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(
+        self,
+        level: float = 0.95,
+        backend: Backend | None = None,
+        kind: IntervalKind = "wald",
+    ) -> Any:
         """One row per parameter: estimate, standard error, z, p, interval."""
-        low_high = self.interval(level)
+        low_high = self.interval(level, kind)
         columns = {
             "name": self.names,
             "estimate": self.theta.tolist(),

@@ -72,7 +72,7 @@ def fit(
     >>> sets = pn.Choices.from_arrays(rng.normal(size=(500, 4, 2)), None, names=["gain", "risk"])
     >>> choices = pn.simulate_choices(sets, [1.0, -0.5], rng=rng)
     >>> pn.fit(choices)
-    <Estimate converged: gain=1.0247, risk=-0.42716>
+    <Estimate converged: gain=0.91642, risk=-0.5182>
     """
     _check(choices, method, parameter_prior, constraints, max_steps)
     begin = _checked_start(start, choices.n_parameters)
