@@ -129,11 +129,11 @@ def _order(ids: Ids, kept: BoolVector | None) -> IntVector:
     n_kept = len(ids.decision) if kept is None else int(kept.sum())
     if len(order) == n_kept:
         return order
-    pairs = repeated_rows(ids.decision, option.codes, len(option), kept)
+    pairs, total = repeated_rows(ids.decision, option.codes, len(option), kept)
     described = (f"row {a} and {ids.place(b)}" for a, b in pairs)
     raise DataError(
         "option must differ between the rows of a decision; got the same twice at "
-        f"{listing(described)}. Drop one.{reused_hint(ids, pairs[0][0])}"
+        f"{listing(described, total)}. Drop one.{reused_hint(ids, pairs[0][0])}"
     )
 
 

@@ -1,6 +1,6 @@
 """A long table: one row per option of each decision."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,7 @@ class LongColumns:
 
 def column_names(names: Any, role: str) -> tuple[Any, ...]:
     """One name or several as a tuple."""
-    given = (names,) if isinstance(names, str) or not isinstance(names, Sequence) else tuple(names)
+    given = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
     if not given:
         raise DataError(f"{role} must name at least one column; got none. Name one.")
     return given

@@ -8,6 +8,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices.labels import SPREAD
+from penchant.errors import SHOWN
 
 # rows of a block are written variable by variable while they stay in the processor's cache
 BLOCK = 8192
@@ -41,13 +42,14 @@ def _by_sort(key: IntVector) -> IntVector:
 
 def repeated_rows(
     decision: IntVector, option: IntVector, n_options: int, kept: BoolVector | None
-) -> list[tuple[int, int]]:
-    """Pairs of rows that name the same option of the same decision."""
+) -> tuple[list[tuple[int, int]], int]:
+    """First pairs of rows that name the same option of a decision, and how many there are."""
     rows = np.arange(decision.size) if kept is None else np.flatnonzero(kept)
     key = (decision * n_options + option)[rows]
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(np.diff(key[order]) == 0)
-    return [(int(rows[order[i]]), int(rows[order[i + 1]])) for i in same]
+    pairs = [(int(rows[order[i]]), int(rows[order[i + 1]])) for i in same[: SHOWN + 1]]
+    return pairs, same.size
 
 
 def gather(columns: Sequence[Vector], order: IntVector) -> Matrix:

@@ -194,13 +194,13 @@ def _repeat(coded: Coded, m: int) -> Coded:
 
 
 def _repeated(decision: IntVector, named: Sequence[Coded]) -> DataError:
-    pairs = repeated_rows(decision, np.zeros_like(decision), 1, None)
+    pairs, total = repeated_rows(decision, np.zeros_like(decision), 1, None)
     described = (
         f"{', '.join(repr(part.at(b)) for part in named)} at {row_place(a)} and {row_place(b)}"
         for a, b in pairs
     )
     return DataError(
-        f"decision must differ between rows; got {listing(described)}. Drop one, or name "
+        f"decision must differ between rows; got {listing(described, total)}. Drop one, or name "
         "`subject` or more columns in `decision`."
     )
 
