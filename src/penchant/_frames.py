@@ -8,7 +8,7 @@ from typing import Any, Literal
 from penchant.errors import DataError
 
 Backend = Literal["pandas", "polars", "pyarrow"]
-BACKENDS = ("pandas", "polars", "pyarrow")
+BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
 
 
 def frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:

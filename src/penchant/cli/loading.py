@@ -36,9 +36,7 @@ def load_choices(file: str | None, data: Data) -> Choices:
     if data.example is not None:
         return _example(data)
     assert file is not None
-    table = read_table(
-        file, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
-    )
+    table = read_table(file, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding)
     try:
         return _from_wide(table, data) if data.wide else _from_long(table, data)
     except DataError as error:

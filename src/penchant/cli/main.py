@@ -30,7 +30,9 @@ app.command(check)
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
-        code = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+        code = app(
+            list(arguments), exit_on_error=False, print_error=False, result_action="return_value"
+        )
         sys.stdout.flush()
         return code if isinstance(code, int) else DONE
     except CycloptsError as error:

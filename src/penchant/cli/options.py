@@ -48,7 +48,7 @@ class Data:
     constants
         Add a constant for every option but this one.
     interact
-        Columns of attributes (income, age ...) to interact with the options but the --constants one.
+        Columns of attributes (income, age ...) to interact with all options but the reference.
     wide
         One row per decision, with columns like price_car; needs --options.
     options

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-
 from penchant.choices import Choices
 from penchant.cli.loading import load_choices, say
 from penchant.cli.options import Data, Show
@@ -17,6 +16,7 @@ from penchant.io.document import json_text
 from penchant.io.output import write_table, write_text
 from penchant.softmax import Estimate, Estimates, ScaledPrior, fit, fit_each
 from penchant.softmax.document import plain
+from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.intervals import check_level
 
 VALID = ("converged", "weakly identified", "at a bound")
@@ -29,7 +29,7 @@ def run_fit(
     method: str,
     prior: str,
     covariance: str,
-    intervals: str,
+    intervals: IntervalKind,
     threads: int | None,
     show: Show,
 ) -> int:
@@ -85,12 +85,12 @@ def _with_profile(document: dict[str, Any], estimate: Estimate, show: Show) -> d
     return document
 
 
-def _document(estimate: Estimate, intervals: str, show: Show) -> dict[str, Any]:
+def _document(estimate: Estimate, intervals: IntervalKind, show: Show) -> dict[str, Any]:
     document = estimate.to_dict(show.level)
     return _with_profile(document, estimate, show) if intervals == "profile" else document
 
 
-def _show_one(estimate: Estimate, intervals: str, show: Show) -> int:
+def _show_one(estimate: Estimate, intervals: IntervalKind, show: Show) -> int:
     text = estimate.table(show.level, intervals).text()
     document = _document(estimate, intervals, show)
     print(json_text(document) if show.json else text)
@@ -112,7 +112,7 @@ def _show_one(estimate: Estimate, intervals: str, show: Show) -> int:
     return 0 if estimate.status in VALID else 1
 
 
-def _show_many(estimates: Estimates, intervals: str, show: Show) -> int:
+def _show_many(estimates: Estimates, intervals: IntervalKind, show: Show) -> int:
     documents = None
     if show.json or (show.output is not None and show.output.suffix.lower() == ".json"):
         documents = [_document(e, intervals, show) for e in estimates]
@@ -153,5 +153,3 @@ def run_check(file: str | None, data: Data, json: bool) -> int:
     else:
         print(checked_words(choices, estimates))
     return 0 if any(e.status in VALID for e in estimates) else 1
-
-

@@ -4,7 +4,8 @@ The temperature falls as tau(t) = nu / log t: linear with theta = 1/nu and x_i =
 
 Notes
 -----
-Paper: Section V.A prints tau_k = theta / log k, which is not linear in theta; it is 1/(theta log k).
+Paper: Section V.A prints tau_k = theta / log k, which is not linear in theta; it must be
+1 / (theta log k).
 """
 
 from typing import Any

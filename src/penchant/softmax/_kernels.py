@@ -23,7 +23,7 @@ PATIENCE = 3
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def block_starts(order, n_rows, starts):
-    """Row at which each block starts, for decisions taken in `order`; returns the blocks' number."""
+    """Row at which each block starts, for decisions in `order`; returns the number of blocks."""
     n_blocks = (len(order) + LANES - 1) // LANES
     starts[0] = 0
     for b in range(n_blocks):
@@ -245,9 +245,7 @@ def maximise(
     while True:
         full[:d] = theta
         sum_chunks(packed, n_blocks, full, variables, offset, moments)
-        code = advance(
-            moments, precision, linear, theta, best, step, information, gradient, memo
-        )
+        code = advance(moments, precision, linear, theta, best, step, information, gradient, memo)
         if code != MOVED or memo[4] > max_steps:
             return code
 

@@ -160,15 +160,13 @@ class _Block:
 
     def variable(self, row, a):
         base = self.builder.mul(row, ir.Constant(_INT, self.stride))
-        return self.emit.load(
-            self.rows, self.builder.add(base, ir.Constant(_INT, a * LANES))
-        )
+        return self.emit.load(self.rows, self.builder.add(base, ir.Constant(_INT, a * LANES)))
 
     def scratch_index(self, row):
         return self.builder.mul(row, ir.Constant(_INT, LANES))
 
     def objectives(self):
-        """Write theta'x of every row to the scratch; return the largest, the chosen's 0 included."""
+        """Write theta'x of every row to the scratch; return the largest, 0 of the chosen included."""
         theta = [
             self.emit.spread(
                 self.builder.load(self.builder.gep(self.theta, [ir.Constant(_INT, a)]))
@@ -193,6 +191,7 @@ class _Block:
         Rows that only fill up the block have q = 0, as the chosen option has: they are taken out
         by their number, which stands in the second row of `side`.
         """
+
         def body(row, carried):
             (total,) = carried
             q = self.emit.load(self.scratch, self.scratch_index(row))
@@ -257,9 +256,7 @@ class _Block:
 
     def add_information(self, second, mean, share, weight):
         for (a, c), value in second.items():
-            covariance = self.emit.sub(
-                self.emit.mul(value, share), self.emit.mul(mean[a], mean[c])
-            )
+            covariance = self.emit.sub(self.emit.mul(value, share), self.emit.mul(mean[a], mean[c]))
             slot = 1 + self.d + a * (a + 1) // 2 + c
             self.add_to_total(slot, self.emit.mul(weight, covariance))
 

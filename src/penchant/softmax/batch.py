@@ -52,7 +52,7 @@ class Batch:
     @property
     def surely_identified(self) -> BoolVector:
         """All variables vary inside sets, and no combination of them nearly does not."""
-        varies = (self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0]).all(axis=1)
+        varies = np.all(self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0], axis=-1)
         scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))
         scaled = self.spread / scale[:, :, None] / scale[:, None, :]
         eye = np.eye(self.theta.shape[1])
@@ -62,7 +62,7 @@ class Batch:
     def covariances(self) -> tuple[Matrix, Vector]:
         """Inverse informations and their condition numbers; NaN and infinity where singular."""
         scale = np.sqrt(self.information.diagonal(0, 1, 2))
-        fine = (np.isfinite(scale) & (scale > 0)).all(axis=1)
+        fine = np.all(np.isfinite(scale) & (scale > 0), axis=-1)
         scale = np.where(fine[:, None], scale, 1.0)
         scaled = self.information / scale[:, :, None] / scale[:, None, :]
         eye = np.eye(self.theta.shape[1])

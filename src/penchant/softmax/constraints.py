@@ -149,7 +149,7 @@ def maximise_within(
     while n_steps < max_steps:
         step = _constrained_step(gradient, information, constraints, theta)
         slope = float(gradient @ step)
-        decrement = float(np.sqrt(max(step @ information @ step, 0.0)))
+        decrement = float(np.sqrt(max(float(step @ information @ step), 0.0)))
         if decrement < 1e-8 or slope <= 0:
             break
         fraction = 1.0
@@ -226,7 +226,7 @@ def _constrained_step(
     correlation = information / np.outer(scale, scale)
     factor = np.linalg.cholesky(correlation + 1e-14 * np.eye(len(scale)))
     centre = np.linalg.solve(factor, gradient / scale)  # y = L's, so s = L^-T y
-    rows = np.linalg.solve(factor, (constraints.matrix / scale).T).T
+    rows: Matrix = np.asarray(np.linalg.solve(factor, (constraints.matrix / scale).T).T, float)
     right = constraints.bound - constraints.matrix @ theta
     shifted = _nearest_to_zero(rows, right - rows @ centre)
     return np.linalg.solve(factor.T, shifted + centre) / scale

@@ -118,9 +118,12 @@ def not_identified_sentence(
     if joint:
         same = "; ".join(in_words(v) for v in joint)
         reasons.append(f"{same} is the same for all options of every choice set")
-    advice = "Drop a variable" + (
-        f", interact {alone[0]} with the options" if alone else ""
-    ) + f", give a parameter_prior, or collect at least {needed} more decision{'s' * (needed != 1)}."
+    advice = (
+        "Drop a variable"
+        + (f", interact {alone[0]} with the options" if alone else "")
+        + f", give a parameter_prior, or collect at least {needed} more decision"
+        + ("." if needed == 1 else "s.")
+    )
     return (
         f"theta is not identified: the choices determine {rank} of {n_parameters} directions "
         f"({'; '.join(reasons)}). {advice}"

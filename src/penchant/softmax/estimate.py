@@ -195,9 +195,7 @@ class Estimate:
         if self.natural is None:
             return transformed(self.theta, self.covariance, self.names, level)
         covariance = delta_method(self.covariance, self.natural.jacobian(self.theta))
-        return transformed(
-            self.natural.values(self.theta), covariance, self.natural.names, level
-        )
+        return transformed(self.natural.values(self.theta), covariance, self.natural.names, level)
 
     def transform(
         self, function: Callable[[Vector], Any], names: Sequence[str] = (), level: float = 0.95
@@ -231,9 +229,7 @@ class Estimate:
                 "cluster must be given where the choices have no subject; got None. "
                 "Pass one label per decision."
             )
-        covariance = clustered_covariance(
-            self._finite_theta(), self.covariance, choices, labels
-        )
+        covariance = clustered_covariance(self._finite_theta(), self.covariance, choices, labels)
         return dataclasses.replace(self, covariance=covariance, covariance_kind="clustered")
 
     def _finite_theta(self) -> Vector:

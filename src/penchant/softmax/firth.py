@@ -22,8 +22,8 @@ def information_slope(theta: Vector, choices: Choices, covariance: Matrix) -> Ve
     p = np.exp(log_probabilities(theta, choices))
     centred = expected_rows(p, choices)
     leverage = np.einsum("ra,ra->r", centred @ covariance, centred)
-    weights = 1.0 if choices.weights is None else np.repeat(
-        choices.weights, np.diff(choices.first_row)
+    weights = (
+        1.0 if choices.weights is None else np.repeat(choices.weights, np.diff(choices.first_row))
     )
     return np.asarray(0.5 * (weights * p * leverage) @ centred)
 
@@ -52,7 +52,7 @@ def maximise_firth(
     while n_steps <= max_steps:
         slope = plane.T @ gradient
         step = plane @ np.linalg.solve(plane.T @ information @ plane, slope)
-        decrement = float(np.sqrt(max(gradient @ step, 0.0)))
+        decrement = float(np.sqrt(max(float(gradient @ step), 0.0)))
         if decrement < ENOUGH:
             theta, ending = theta + step, "converged"
             break

@@ -218,9 +218,7 @@ def diagnostics_of(
 
 def _named(direction: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
     size = np.abs(direction).max()
-    return {
-        name: float(v / size) for name, v in zip(names, direction, strict=True) if v != 0
-    }
+    return {name: float(v / size) for name, v in zip(names, direction, strict=True) if v != 0}
 
 
 def _combinations(solution: Solution, names: tuple[str, ...]) -> tuple[Combination, ...]:

@@ -11,11 +11,12 @@ of decisions is bounded by sum(m_k - 1) >= d, not by m n >= d.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import linalg
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax.likelihood import Likelihood
 
@@ -50,9 +51,9 @@ class Identification:
         return self.rank == len(self.scale)
 
     @property
-    def identified(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def identified(self) -> BoolVector:
         """Parameters identified by themselves: those in no null direction."""
-        return ~(self.null_directions != 0).any(axis=0)
+        return np.asarray(~(self.null_directions != 0).any(axis=0))
 
 
 def identification(choices: Choices, likelihood: Likelihood) -> Identification:
@@ -65,9 +66,8 @@ def from_spread(choices: Choices, spread: Matrix, largest: Matrix) -> Identifica
     d = len(spread)
     scale = np.sqrt(np.diag(spread))
     varies = largest[1] > 64 * EPSILON * largest[0]
-    if varies.all():
-        if np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] > CERTAIN:
-            return Identification(scale, d, np.empty((0, d)), None)
+    if varies.all() and np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] > CERTAIN:
+        return Identification(scale, d, np.empty((0, d)), None)
     return _by_singular_values(choices, np.where(varies, scale, 0.0), largest)
 
 
@@ -99,14 +99,14 @@ def _total_rows(choices: Choices) -> float:
     return float(weights @ choices.n_options)
 
 
-def _triangle_of_centred(choices: Choices, columns: np.ndarray, unit: Vector) -> Matrix:  # type: ignore[type-arg]
+def _triangle_of_centred(choices: Choices, columns: IntVector, unit: Vector) -> Matrix:
     """R of the QR factorisation of all rows, centred in their sets and scaled."""
     d = len(columns)
-    triangle = np.zeros((0, d))
+    triangle: Matrix = np.zeros((0, d))
     edges = _edges(choices)
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges):
         centred = centred_rows(choices, begin, end)[:, columns] / unit
-        triangle = np.linalg.qr(np.vstack([triangle, centred]), mode="r")
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, centred]), mode="r"))
     padded = np.zeros((max(d, len(triangle)), d))
     padded[: len(triangle)] = triangle
     return padded

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._compiling import announce_compilation
+from penchant.softmax._lanes import LANES
 
 announce_compilation()
 
@@ -106,11 +108,11 @@ class PackedLikelihood:
         d = choices.n_parameters
         n_rows = choices.n_options - 1
         order = by_size(n_rows)
-        starts = np.empty(len(order) // kernels.LANES + 2, dtype=np.int64)
+        starts = np.empty(len(order) // LANES + 2, dtype=np.int64)
         n_blocks = kernels.block_starts(order, n_rows, starts)
         n_columns = d + (choices.offset is not None)
-        values = np.empty(int(starts[n_blocks]) * n_columns * kernels.LANES)
-        side = np.empty((n_blocks, 2 * kernels.LANES))
+        values = np.empty(int(starts[n_blocks]) * n_columns * LANES)
+        side = np.empty((n_blocks, 2 * LANES))
         table = kernel_table(choices)
 
         def pack(begin: int, end: int) -> Matrix:
@@ -158,7 +160,7 @@ class PackedLikelihood:
         sums = np.empty(1 + d + d * (d + 1) // 2)
         count = np.zeros(1)
         kernels.scatter(self.packed, self.n_blocks, variables, offset, count, sums)
-        return _moments(sums, d).information / count[0]
+        return np.asarray(_moments(sums, d).information / count[0])
 
 
 def _moments(sums: Vector, d: int) -> Moments:
@@ -195,7 +197,7 @@ class DenseLikelihood:
         """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
         size = np.zeros((2, self.n_parameters))
         for decisions in self._parts():
-            z, rows, starts, on_offer = self._relative(decisions)
+            z, rows, _, on_offer = self._relative(decisions)
             x = np.where(on_offer[:, None], self.choices.explanatory[rows], 0.0)
             size[0] = np.maximum(size[0], np.abs(x).max(axis=0))
             size[1] = np.maximum(size[1], np.abs(z).max(axis=0))
@@ -207,7 +209,7 @@ class DenseLikelihood:
         marks = np.searchsorted(first_row, np.arange(0, first_row[-1], ROWS_AT_ONCE))
         edges = np.unique(np.append(marks, self.choices.n_decisions))
         edges = np.union1d(edges, [0])
-        return [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [slice(a, b) for a, b in pairwise(edges.tolist())]
 
     def _relative(self, decisions: slice) -> tuple[Matrix, slice, IntVector, Any]:
         """Variables relative to the chosen option, 0 for options not on offer."""
@@ -248,7 +250,7 @@ class DenseLikelihood:
             z, _, starts, on_offer = self._relative(decisions)
             part = _weighted_moments(z, np.zeros(len(z)), starts, on_offer, weights[decisions])
             information += part.information
-        return information / weights.sum()
+        return np.asarray(information / weights.sum())
 
 
 def _weights(choices: Choices) -> Vector:

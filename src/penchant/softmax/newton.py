@@ -48,6 +48,7 @@ class Quadratic:
         )
 
     def __call__(self, theta: Vector) -> float:
+        """Value at theta."""
         return self.constant + float(theta @ (self.linear - 0.5 * (self.precision @ theta)))
 
 
@@ -109,9 +110,7 @@ def maximise(
 
 def _as_sums(moments: Moments) -> Vector:
     lower = np.tril_indices(len(moments.gradient))
-    return np.concatenate(
-        ([moments.log_likelihood], -moments.gradient, moments.information[lower])
-    )
+    return np.concatenate(([moments.log_likelihood], -moments.gradient, moments.information[lower]))
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Restricted:
     @property
     def n_parameters(self) -> int:
         """Dimension of the plane."""
-        return self.basis.shape[1]
+        return int(self.basis.shape[1])
 
     @property
     def largest(self) -> Matrix:

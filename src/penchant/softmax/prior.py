@@ -128,7 +128,10 @@ def _check_covariance(covariance: Matrix) -> None:
             "Give one row and column per parameter."
         )
     size = np.sqrt(np.outer(np.abs(np.diag(covariance)), np.abs(np.diag(covariance))))
-    if not np.isfinite(covariance).all() or (np.abs(covariance - covariance.T) > 1e-10 * size).any():
+    if (
+        not np.isfinite(covariance).all()
+        or (np.abs(covariance - covariance.T) > 1e-10 * size).any()
+    ):
         raise DataError("covariance must be finite and symmetric; got one that is not. Correct it.")
     smallest = np.linalg.eigvalsh(covariance / np.where(size > 0, size, 1.0))[0]
     if not (np.diag(covariance) > 0).all() or smallest <= 0:

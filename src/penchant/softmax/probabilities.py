@@ -34,7 +34,7 @@ def log_probabilities(theta: Vector, choices: Choices) -> Vector:
     starts = choices.first_row[:-1]
     sizes = np.diff(choices.first_row)
     q -= np.repeat(np.maximum.reduceat(q, starts), sizes)
-    return q - np.repeat(np.log(np.add.reduceat(np.exp(q), starts)), sizes)
+    return np.asarray(q - np.repeat(np.log(np.add.reduceat(np.exp(q), starts)), sizes))
 
 
 def decision_log_likelihoods(theta: Vector, choices: Choices) -> Vector:

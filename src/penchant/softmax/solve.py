@@ -323,9 +323,7 @@ def maximum_a_posteriori(
     return solution
 
 
-def bias_reduced(
-    choices: Choices, max_steps: int = 200, threads: int | None = None
-) -> Solution:
+def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = None) -> Solution:
     """Firth's estimate: finite whenever theta is identified."""
     likelihood = likelihood_of(choices, threads)
     known = identification(choices, likelihood)

@@ -36,6 +36,7 @@ class Table:
 
     def html(self) -> str:
         """For a notebook; every label is escaped."""
+
         def cells(row: Sequence[str], tag: str) -> str:
             made = []
             for i, cell in enumerate(row):

@@ -25,6 +25,7 @@ class Parameter:
 
 def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector) -> Matrix:
     """Derivatives by central differences, refined once (Richardson): error of order h^4."""
+
     def differences(h: Vector) -> Matrix:
         columns = []
         for a, size in enumerate(h):
