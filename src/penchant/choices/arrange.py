@@ -11,7 +11,7 @@ from penchant.choices import notes
 from penchant.choices.arrays import decision_weights
 from penchant.choices.gaps import drop_sets, incomplete_rows
 from penchant.choices.ids import Ids
-from penchant.choices.labels import NONE_MISSING, Coded, used_labels
+from penchant.choices.labels import NONE_MISSING, Coded, python_values, used_labels
 from penchant.choices.order import gather, repeated_rows, set_starts, sorted_rows
 from penchant.choices.picked import (
     check_on_offer,
@@ -71,7 +71,9 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
     first_row = set_starts(ids.decision, order, ids.n_decisions)
     first = order[first_row[:-1]]
     weights = _weights(rows, kept, first, weight_kind)
-    option, option_labels = used_labels(ids.option.codes[order], ids.option.labels)
+    option, option_labels = ids.option.codes[order], python_values(ids.option.labels)
+    if kept is not None:
+        option, option_labels = used_labels(option, ids.option.labels)
     explanatory = gather(list(rows.variables.values()), order)
     chosen = np.zeros(len(first), dtype=np.int64)
     if flags is not None:

@@ -141,14 +141,14 @@ def _several_chosen(counts: IntVector, ids: Ids, kept: BoolVector | None) -> Dat
 
 
 def reused_hint(ids: Ids, row: int) -> str:
-    """Hint at reuse where the rows of a decision stand apart in the table."""
+    """Hint at reuse where the rows of a decision stand in blocks apart in the table."""
     rows = ids.rows_of(row)
-    breaks = np.flatnonzero(np.diff(rows) > 1)
-    if breaks.size != 1:
+    blocks = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
+    if len(blocks) < 2 or min(map(len, blocks)) < 2:
         return ""
-    blocks = (rows[: breaks[0] + 1], rows[breaks[0] + 1 :])
-    spans = " and ".join(f"{ids.row_place(b[0])} to {b[-1]}" for b in blocks)
+    spans = listing(f"{ids.row_place(block[0])} to {block[-1]}" for block in blocks)
+    number = "two" if len(blocks) == 2 else f"{len(blocks):,}"
     return (
-        f" {ids.decision_name(row).capitalize()} appears in two blocks ({spans}): if they are "
-        "different decisions, name `subject` or more columns in `decision`."
+        f" D{ids.decision_name(row)[1:]} appears in {number} blocks ({spans}): if they "
+        "are different decisions, name `subject` or more columns in `decision`."
     )

@@ -11,7 +11,7 @@ from penchant import datasets
 from penchant.choices import Choices
 from penchant.cli.options import Data
 from penchant.errors import DataError, nearest
-from penchant.io.place import place_of_row
+from penchant.io.place import line_of_row, place_of_row
 from penchant.io.table import read_table
 
 # Names that columns often have, tried in this order where none is given.
@@ -48,7 +48,10 @@ def _with_lines(message: str, file: str, data: Data) -> str:
 
     def line(match: re.Match[str]) -> str:
         row = int(match.group(1))
-        place = place_of_row(file, row, delimiter=data.delimiter, encoding=data.encoding)
+        try:
+            place = place_of_row(file, row, delimiter=data.delimiter, encoding=data.encoding)
+        except DataError:
+            return f"line {line_of_row(row)}"
         return re.sub(r" of .*$", "", place)
 
     return re.sub(r"\brow (\d+)\b", line, message) + f" (file: {file})"

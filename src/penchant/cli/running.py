@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from penchant.choices import Choices
 from penchant.cli.loading import load_choices, say
 from penchant.cli.options import Data, Show
-from penchant.cli.showing import checked_words, subjects_table
+from penchant.cli.showing import checked_words, on_command_line, subjects_table
 from penchant.errors import DataError
 from penchant.io.atomic import check_writable
 from penchant.io.document import json_text
@@ -91,23 +92,23 @@ def _document(estimate: Estimate, intervals: IntervalKind, show: Show) -> dict[s
 
 
 def _show_one(estimate: Estimate, intervals: IntervalKind, show: Show) -> int:
-    text = estimate.table(show.level, intervals).text()
+    table = estimate.table(show.level, intervals)
+    text = dataclasses.replace(table, notes=tuple(map(on_command_line, table.notes))).text()
     document = _document(estimate, intervals, show)
     print(json_text(document) if show.json else text)
     if estimate.status != "converged" and show.json:
-        say(f"{estimate.status}: {estimate.message}")
+        say(f"{estimate.status}: {on_command_line(estimate.message)}")
     if show.output is not None:
         kind = show.output.suffix.lower()
         if kind == ".json":
             write_text(show.output, json_text(document) + "\n", overwrite=show.overwrite)
         elif kind == ".tex":
-            latex = estimate.table(show.level, intervals).latex()
-            write_text(show.output, latex + "\n", overwrite=show.overwrite)
+            write_text(show.output, table.latex() + "\n", overwrite=show.overwrite)
         elif kind == ".txt":
             write_text(show.output, text + "\n", overwrite=show.overwrite)
         else:
-            table = estimate.to_frame(show.level, backend="pyarrow", kind=intervals)
-            write_table(show.output, table, overwrite=show.overwrite)
+            frame = estimate.to_frame(show.level, backend="pyarrow", kind=intervals)
+            write_table(show.output, frame, overwrite=show.overwrite)
         say(f"Written: {show.output}")
     return 0 if estimate.status in VALID else 1
 

@@ -13,6 +13,20 @@ from penchant.softmax.tables import Table, number
 MOST_ROWS = 60
 
 
+def on_command_line(message: str) -> str:
+    """Advice of the library, in the words of the command line."""
+    words = {
+        "method='firth'": "--method firth",
+        "parameter_prior=ScaledPrior()": "--prior weak",
+        "a parameter_prior": "--prior weak",
+        "the profile intervals": "--intervals profile",
+        "the profile interval": "--intervals profile",
+    }
+    for said, typed in words.items():
+        message = message.replace(said, typed)
+    return message
+
+
 def subjects_table(estimates: Estimates) -> Table:
     """One row per subject: status, log-likelihood, parameters with standard errors."""
     errors = estimates.standard_errors
@@ -47,7 +61,8 @@ def _notes(estimates: Estimates) -> tuple[str, ...]:
         )
     for status in sorted(set(estimates.status) - {"converged"}):
         i = estimates.status.index(status)
-        notes.append(f"For example {estimates.subjects[i]}: {estimates.messages[i]}")
+        message = on_command_line(estimates.messages[i])
+        notes.append(f"For example {estimates.subjects[i]}: {message}")
     return tuple(notes)
 
 
@@ -66,7 +81,11 @@ def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
     for e in estimates:
         counts[e.status] += 1
     lines.append("Subjects: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
-    lines += [f"{e.subject}: {e.status}. {e.message}" for e in estimates if not e.converged]
+    lines += [
+        f"{e.subject}: {e.status}. {on_command_line(e.message)}"
+        for e in estimates
+        if not e.converged
+    ]
     return "\n".join(lines)
 
 
@@ -75,7 +94,7 @@ def _about(estimate: Estimate) -> str:
     proof = f" Proof: {checks.certificate}." if checks.certificate else ""
     condition = f"{checks.condition:.3g}" if np.isfinite(checks.condition) else "infinite"
     return (
-        f"Status: {estimate.status}. {estimate.message}{proof}\n"
+        f"Status: {estimate.status}. {on_command_line(estimate.message)}{proof}\n"
         f"Identified directions: {checks.rank} of {estimate.n_parameters}; condition of the scaled "
         f"information: {condition}."
     )

@@ -166,7 +166,7 @@ class _Block:
         return self.builder.mul(row, ir.Constant(_INT, LANES))
 
     def objectives(self):
-        """Write theta'x of every row to the scratch; return the largest, 0 of the chosen included."""
+        """Write theta'x of every row to the scratch; return the largest, with the chosen's 0."""
         theta = [
             self.emit.spread(
                 self.builder.load(self.builder.gep(self.theta, [ir.Constant(_INT, a)]))
