@@ -96,7 +96,7 @@ def test_ids_used_again_are_shown_as_two_blocks():
     frame = table(trip=[4, 4, 5, 5, 4, 4], mode=["bus", "car", "bus", "car", "tram", "boat"])
     assert_refused(
         frame,
-        "Decision 4 appears in two blocks (row 0 to 1 and row 4 to 5): if they are different "
+        "Decision 4 appears in two blocks (row 0 to 1, row 4 to 5): if they are different "
         "decisions, name `subject` or more columns in `decision`.",
     )
 
@@ -369,3 +369,17 @@ def test_option_labels_that_differ_by_case_or_space_give_a_warning():
         choices = Choices.from_frame(frame, **COLUMNS)
     assert caught[0].message.code == "similar-labels"
     assert choices.option_labels == ("Car ", "bus", "car")
+
+
+def test_ids_that_start_afresh_are_shown_as_blocks():
+    frame = pd.concat([table(), table(), table()], ignore_index=True)
+    assert_refused(
+        frame,
+        "Decision 4 appears in 3 blocks (row 0 to 1, row 6 to 7, row 12 to 13): if they are "
+        "different decisions, name `subject` or more columns in `decision`.",
+    )
+
+
+def test_labels_keep_their_case_in_messages():
+    frame = pd.concat([table(trip=list("AABBCC"))] * 2, ignore_index=True)
+    assert_refused(frame, "Decision A appears in two blocks (row 0 to 1, row 6 to 7)")
