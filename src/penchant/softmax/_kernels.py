@@ -98,17 +98,21 @@ def sum_blocks(packed, theta, variables, offset, begin, end, moments):
             total,
         )
     for j in range(n_moments):
-        moments[j] = total[j * LANES : (j + 1) * LANES].sum()
+        moments[j] = 0.0
+        for lane in range(LANES):
+            moments[j] += total[j * LANES + lane]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sum_chunks(packed, n_blocks, theta, variables, offset, moments):
     """Sum all blocks, chunk after chunk."""
-    moments[:] = 0.0
-    part = np.empty_like(moments)
+    for j in range(len(moments)):
+        moments[j] = 0.0
+    part = np.empty(len(moments))
     for begin in range(0, n_blocks, CHUNK):
         sum_blocks(packed, theta, variables, offset, begin, min(begin + CHUNK, n_blocks), part)
-        moments += part
+        for j in range(len(moments)):
+            moments[j] += part[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -160,10 +164,13 @@ def newton_step(information, gradient, step):
     smallest = cholesky(correlation, factor)
     if not smallest > 1e-15:
         return np.nan
-    solve(factor, gradient / scale, step)
+    scaled = np.empty(d)
+    for a in range(d):
+        scaled[a] = gradient[a] / scale[a]
+    solve(factor, scaled, step)
     squared = 0.0
     for a in range(d):
-        squared += step[a] * gradient[a] / scale[a]
+        squared += step[a] * scaled[a]
         step[a] /= scale[a]
     return squared
 
@@ -201,18 +208,22 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
     slack = 1e-13 * (1.0 + abs(memo[0]))
     if not (math.isfinite(value) and value >= memo[0] - slack):
         memo[1] *= 0.5
-        theta[:] = best + memo[1] * step
+        for a in range(d):
+            theta[a] = best[a] + memo[1] * step[a]
         return MOVED if memo[1] > 1e-12 else STALLED
     memo[0] = value
-    best[:] = theta
-    gradient[:] = trial_gradient
-    information[:] = trial_information
+    for a in range(d):
+        best[a] = theta[a]
+        gradient[a] = trial_gradient[a]
+        for c in range(d):
+            information[a, c] = trial_information[a, c]
     squared = newton_step(information, gradient, step)
     if not math.isfinite(squared):
         return SINGULAR
     previous = memo[2]
     memo[2] = math.sqrt(max(squared, 0.0))
-    theta[:] = best + step
+    for a in range(d):
+        theta[a] = best[a] + step[a]
     if memo[2] < ENOUGH:
         return CONVERGED
     memo[3] = memo[3] + 1.0 if previous < SMALL and memo[2] > 0.25 * previous else 0.0
@@ -243,7 +254,8 @@ def maximise(
     full = np.ones(d + len(offset))
     start_memo(memo)
     while True:
-        full[:d] = theta
+        for a in range(d):
+            full[a] = theta[a]
         sum_chunks(packed, n_blocks, full, variables, offset, moments)
         code = advance(moments, precision, linear, theta, best, step, information, gradient, memo)
         if code != MOVED or memo[4] > max_steps:
@@ -254,12 +266,13 @@ def maximise(
 def scatter(packed, n_blocks, variables, offset, n_options, moments):
     """Within-set scatter, the sum of (x_i - mean)(x_i - mean)' over all rows, in `moments`."""
     values, starts, side = packed
-    weighted = side[:n_blocks].copy()
+    weighted = np.empty((n_blocks, 2 * LANES))
     for b in range(n_blocks):
         rows = starts[b + 1] - starts[b]
         for lane in range(LANES):
             options = rows - side[b, LANES + lane] + 1.0
-            weighted[b, lane] *= options
+            weighted[b, lane] = side[b, lane] * options
+            weighted[b, LANES + lane] = side[b, LANES + lane]
             n_options[0] += weighted[b, lane]
     theta = np.zeros(len(variables) + len(offset))
     sum_chunks((values, starts, weighted), n_blocks, theta, variables, offset, moments)
@@ -282,6 +295,7 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
     side = np.empty((most_blocks, 2 * LANES))
     moments = np.empty(1 + d + d * (d + 1) // 2)
     best = np.empty(d)
+    precision = np.empty((d, d))
     count = np.zeros(1)
     for s in range(begin, end):
         mine = order[bounds[s] : bounds[s + 1]]
@@ -290,7 +304,9 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
         packed = (values, starts, side)
         count[0] = 0.0
         scatter(packed, n_blocks, variables, offset, count, moments)
-        precision = base_precision.copy()
+        for a in range(d):
+            for c in range(d):
+                precision[a, c] = base_precision[a, c]
         for a in range(d):
             for c in range(a + 1):
                 spread[s, a, c] = moments[1 + d + a * (a + 1) // 2 + c] / count[0]
@@ -310,7 +326,8 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
             max_steps,
         )
         if codes[s] != CONVERGED:
-            theta[s] = best
+            for a in range(d):
+                theta[s, a] = best[a]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
