@@ -1,0 +1,69 @@
+"""Clock: competitors take turns, so that what else the machine does hits all alike."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PATIENCE = 25.0  # seconds after which a competitor is not run again
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of each run, and what the last run returned."""
+
+    seconds: tuple[float, ...]
+    result: Any = None
+
+    @property
+    def median(self) -> float:
+        """Median seconds."""
+        return statistics.median(self.seconds)
+
+
+def interleaved(
+    competitors: Mapping[str, Callable[[], Any]],
+    repeats: int,
+    at_least: float = 0.0,
+    patience: float = PATIENCE,
+) -> dict[str, Timing]:
+    """Run competitors round-robin; the first round of those that are fast is not counted.
+
+    Parameters
+    ----------
+    competitors
+        What to run, by name, in order.
+    repeats
+        Rounds. A competitor that has used up `patience` seconds sits out the others.
+    at_least
+        A turn repeats a fast competitor until this many seconds have passed, and counts the mean.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in competitors}
+    results: dict[str, Any] = {}
+    for turn in range(repeats):
+        for name, run in competitors.items():
+            if sum(seconds[name]) > patience:
+                continue
+            print(f"  round {turn + 1}/{repeats}: {name:<40}", end="\r", file=sys.stderr)
+            taken, results[name] = _turn(run, at_least)
+            seconds[name].append(taken)
+    print(" " * 70, end="\r", file=sys.stderr)
+    return {name: Timing(tuple(seconds[name]), results[name]) for name in competitors}
+
+
+def _turn(run: Callable[[], Any], at_least: float) -> tuple[float, Any]:
+    """Mean seconds of one turn."""
+    gc.collect()
+    n_runs = 0
+    begin = time.perf_counter()
+    while True:
+        result = run()
+        n_runs += 1
+        passed = time.perf_counter() - begin
+        if passed >= at_least:
+            return passed / n_runs, result
