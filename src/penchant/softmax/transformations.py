@@ -96,8 +96,8 @@ def fieller(
         return RatioInterval(ratio, np.nan, np.nan, "unknown")
     if a > 0:
         half = np.sqrt(max(inside, 0.0))
-        return RatioInterval(ratio, (b - half) / a, (b + half) / a, "bounded")
+        return RatioInterval(ratio, float((b - half) / a), float((b + half) / a), "bounded")
     if inside <= 0 or a == 0:
         return RatioInterval(ratio, -np.inf, np.inf, "unbounded")
     half = np.sqrt(inside)
-    return RatioInterval(ratio, (b + half) / a, (b - half) / a, "excluded")
+    return RatioInterval(ratio, float((b + half) / a), float((b - half) / a), "excluded")
