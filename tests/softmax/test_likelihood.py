@@ -1,0 +1,148 @@
+"""The compiled sums equal the equations."""
+
+import numpy as np
+import pytest
+import reference
+from made import case
+
+import penchant as pn
+from penchant.softmax.likelihood import DenseLikelihood, PackedLikelihood, likelihood_of
+
+THETA = np.array([0.7, -1.1, 0.4])
+CASES = {
+    "plain": {},
+    "weights": {"weighted": True},
+    "offset": {"with_offset": True},
+    "both": {"weighted": True, "with_offset": True, "sizes": (1, 11)},
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_moments_equal_the_equations(kind):
+    data = case(**CASES[kind])
+    moments = likelihood_of(data.choices).moments(THETA)
+    # sums of some hundred terms of size 1: a few hundred units of rounding
+    assert moments.log_likelihood == pytest.approx(
+        reference.log_likelihood(THETA, *data.arguments), rel=1e-13
+    )
+    slope = reference.gradient(THETA, *data.arguments)
+    np.testing.assert_allclose(moments.gradient, slope, rtol=0, atol=1e-12)
+    expected = reference.information(THETA, data.sets, data.weights, data.offset)
+    np.testing.assert_allclose(moments.information, expected, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(moments.information, moments.information.T)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_spread_is_the_mean_within_set_scatter(kind):
+    data = case(**CASES[kind])
+    weights = np.ones(len(data.sets)) if data.weights is None else data.weights
+    total = sum(w * len(x) for w, x in zip(weights, data.sets, strict=True))
+    expected = reference.within_set_scatter(data.sets, data.weights) / total
+    np.testing.assert_allclose(likelihood_of(data.choices).spread(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [3, 30])
+@pytest.mark.parametrize("kind", CASES)
+def test_dense_and_packed_sums_are_the_same(d, kind):
+    rng = np.random.default_rng(d)
+    data = case(theta=rng.normal(size=d) / 3, n=41, **CASES[kind])
+    theta = rng.normal(size=d) / 2
+    packed, dense = PackedLikelihood.of(data.choices, 1), DenseLikelihood(data.choices)
+    one, other = packed.moments(theta), dense.moments(theta)
+    assert one.log_likelihood == pytest.approx(other.log_likelihood, rel=1e-13)
+    np.testing.assert_allclose(one.gradient, other.gradient, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(one.information, other.information, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(packed.spread(), dense.spread(), rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(packed.largest, dense.largest)
+
+
+def test_the_number_of_variables_decides_between_packed_and_dense():
+    assert isinstance(likelihood_of(case(d=3).choices), PackedLikelihood)
+    wide = case(theta=np.full(30, 0.1), n=5)
+    assert isinstance(likelihood_of(wide.choices), DenseLikelihood)
+
+
+def test_gradient_and_information_are_derivatives():
+    data = case(weighted=True, with_offset=True, seed=12)
+    likelihood = likelihood_of(data.choices)
+    h = 1e-5
+    for a in range(3):
+        step = h * np.eye(3)[a]
+        up, down = likelihood.moments(THETA + step), likelihood.moments(THETA - step)
+        slope = (up.log_likelihood - down.log_likelihood) / (2 * h)
+        here = likelihood.moments(THETA)
+        # truncation h^2 = 1e-10 times a third derivative of some tens; rounding eps * 100 / h
+        assert slope == pytest.approx(here.gradient[a], abs=2e-7)
+        curve = -(up.gradient - down.gradient) / (2 * h)
+        np.testing.assert_allclose(curve, here.information[a], atol=2e-7)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_threads_change_no_digit(n_threads):
+    rng = np.random.default_rng(2)
+    explanatory = rng.normal(size=(41_003, 3, 2))
+    choices = pn.Choices.from_arrays(explanatory, rng.integers(0, 3, size=41_003))
+    theta = np.array([0.3, -0.8])
+    one = likelihood_of(choices, 1).moments(theta)
+    many = likelihood_of(choices, n_threads).moments(theta)
+    assert one.log_likelihood == many.log_likelihood
+    np.testing.assert_array_equal(one.gradient, many.gradient)
+    np.testing.assert_array_equal(one.information, many.information)
+
+
+@pytest.mark.parametrize("size", [1e-300, 3e-8, 1.0, 1e5, 1e150])
+def test_objectives_of_any_size_give_finite_sums(size):
+    explanatory = size * np.random.default_rng(4).normal(size=(29, 5, 2))
+    choices = pn.Choices.from_arrays(explanatory, np.arange(29) % 5)
+    theta = np.array([1.3, -0.4])
+    moments = likelihood_of(choices).moments(theta)
+    sets = list(explanatory)
+    assert moments.log_likelihood == pytest.approx(
+        reference.log_likelihood(theta, sets, np.arange(29) % 5), rel=1e-13
+    )
+    assert moments.log_likelihood <= 0
+    assert np.isfinite(moments.gradient).all() and np.isfinite(moments.information).all()
+
+
+def test_a_set_of_a_hundred_thousand_options_is_summed_exactly():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(100_000, 1)) * 3
+    theta = np.array([1.7])
+    value = likelihood_of(pn.Choices.from_arrays([x], [17])).moments(theta).log_likelihood
+    # 1e5 terms of one sign: rounding grows like the square root of their number
+    assert value == pytest.approx(reference.log_likelihood(theta, [x], [17]), rel=1e-12)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="filling rows of a block are added, then subtracted: 1e5 of them cost 5 digits",
+)
+def test_a_small_set_beside_a_huge_one_keeps_its_digits():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(100_000, 1)) * 3
+    choices = pn.Choices.from_arrays([x, x[:7]], [17, 2])
+    theta = np.array([1.7])
+    expected = reference.log_likelihood(theta, [x, x[:7]], [17, 2])
+    value = likelihood_of(choices).moments(theta).log_likelihood
+    assert value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_filled_up_block_keeps_the_digits_of_its_smallest_set():
+    # Seven sets of two options share a block with one of fifty thousand. The filling rows, each
+    # as likely as the option chosen, are taken out again: an absolute error of 5e4 eps = 1e-11.
+    rng = np.random.default_rng(9)
+    pairs = [np.array([[0.0], [-40.0 - k]]) for k in range(7)]
+    crowd = -60.0 - rng.random(size=(50_000, 1))
+    crowd[0] = 0.0
+    data = [*pairs, crowd], [0] * 8
+    value = likelihood_of(pn.Choices.from_arrays(*data)).moments(np.array([1.0])).log_likelihood
+    assert value == pytest.approx(reference.log_likelihood([1.0], *data), abs=1e-10)
+
+
+def test_inputs_are_not_changed():
+    explanatory = np.random.default_rng(1).normal(size=(11, 3, 2))
+    chosen = np.arange(11) % 3
+    before = explanatory.copy(), chosen.copy()
+    pn.fit(pn.Choices.from_arrays(explanatory, chosen))
+    np.testing.assert_array_equal(explanatory, before[0])
+    np.testing.assert_array_equal(chosen, before[1])

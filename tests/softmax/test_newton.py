@@ -1,0 +1,68 @@
+"""Newton's method reaches the maximum and says how it ended."""
+
+import numpy as np
+import pytest
+import reference
+from made import case, separated_case
+
+from penchant.softmax.likelihood import likelihood_of
+from penchant.softmax.newton import Quadratic, Restricted, maximise
+
+PRECISION = np.array([[2.0, 0.3, 0.1], [0.3, 1.4, -0.2], [0.1, -0.2, 0.7]])
+MEAN = np.array([0.4, -0.2, 1.1])
+
+
+def test_the_maximum_is_that_of_the_reference():
+    data = case(weighted=True, with_offset=True)
+    found = maximise(likelihood_of(data.choices))
+    assert found.ending == "converged"
+    assert found.decrement < 1e-10
+    # both end when a Newton step is below rounding
+    np.testing.assert_allclose(found.theta, reference.newton(*data.arguments), rtol=1e-10)
+
+
+def test_a_quadratic_is_added_once():
+    data = case()
+    quadratic = Quadratic.around(MEAN, PRECISION)
+    found = maximise(likelihood_of(data.choices), quadratic)
+    expected = reference.newton(data.sets, data.chosen, precision=PRECISION, mean=MEAN)
+    np.testing.assert_allclose(found.theta, expected, rtol=1e-10)
+    gap = found.theta - MEAN
+    value = reference.log_likelihood(found.theta, *data.arguments) - 0.5 * gap @ PRECISION @ gap
+    assert found.value == pytest.approx(value, rel=1e-12)
+
+
+def test_the_log_density_of_a_quadratic_is_that_of_the_normal():
+    quadratic = Quadratic.around(MEAN, PRECISION)
+    for theta in (np.zeros(3), np.array([0.3, 2.0, -0.7])):
+        gap = theta - MEAN
+        assert quadratic(theta) == pytest.approx(-0.5 * gap @ PRECISION @ gap, rel=1e-12)
+
+
+def test_a_quadratic_on_a_plane_takes_the_values_of_the_whole():
+    basis = np.array([[1.0, 0.2], [0.5, -1.0], [0.0, 2.0]])
+    quadratic = Quadratic.around(MEAN, PRECISION)
+    phi = np.array([0.7, -0.4])
+    inside = quadratic.within(MEAN + 1.0, basis)
+    assert inside(phi) == pytest.approx(quadratic(MEAN + 1.0 + basis @ phi), rel=1e-12)
+
+
+def test_separated_choices_end_as_slow_unless_patient():
+    likelihood = likelihood_of(separated_case().choices)
+    assert maximise(likelihood).ending in ("slow", "converged", "singular")
+    assert maximise(likelihood, max_steps=3).ending == "out of steps"
+
+
+def test_a_restricted_likelihood_has_the_derivatives_along_its_plane():
+    data = case()
+    whole = likelihood_of(data.choices)
+    basis = np.array([[1.0, 0.2], [0.5, -1.0], [0.0, 2.0]])
+    plane = Restricted(whole, MEAN, basis)
+    phi = np.array([0.3, -0.2])
+    at = whole.moments(MEAN + basis @ phi)
+    found = plane.moments(phi)
+    assert found.log_likelihood == at.log_likelihood
+    np.testing.assert_allclose(found.gradient, basis.T @ at.gradient, rtol=1e-14)
+    np.testing.assert_allclose(found.information, basis.T @ at.information @ basis, rtol=1e-14)
+    np.testing.assert_allclose(plane.spread(), basis.T @ whole.spread() @ basis, rtol=1e-14)
+    assert plane.n_parameters == 2
