@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from penchant.cli.options import Data
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+
+from penchant.cli.options import Data, Flag, Terms
 
 
 def check(
@@ -10,7 +14,8 @@ def check(
     /,
     *,
     data: Data = Data(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    json: bool = False,
+    terms: Terms = Terms(),  # noqa: B008
+    json: Annotated[Flag, Parameter(group=Group("Output", sort_key=4))] = False,
 ) -> int:
     """Validate a table of choices and say what can be estimated from it.
 
@@ -19,11 +24,11 @@ def check(
     Parameters
     ----------
     file
-        CSV or Parquet file with one row per option of each decision; - for standard input.
+        CSV or Parquet file, one row per option of each decision (else --wide); - for stdin.
     json
         Print JSON instead of words.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.running import run_check
 
-    return run_check(file, data, json)
+    return run_check(file, data, terms, json)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from penchant.cli.options import Data, Show
+from penchant.cli.options import Data, Model, Show, Terms
 
 
 def fit(
@@ -12,11 +10,8 @@ def fit(
     /,
     *,
     data: Data = Data(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    method: Literal["ml", "firth"] = "ml",
-    prior: str = "none",
-    covariance: Literal["model", "robust", "clustered"] = "model",
-    intervals: Literal["wald", "profile"] = "wald",
-    threads: int | None = None,
+    terms: Terms = Terms(),  # noqa: B008
+    model: Model = Model(),  # noqa: B008
     show: Show = Show(),  # noqa: B008
 ) -> int:
     """Estimate the weights of a softmax model from a table of choices.
@@ -26,19 +21,9 @@ def fit(
     Parameters
     ----------
     file
-        CSV or Parquet file with one row per option of each decision; - for standard input.
-    method
-        ml: maximum likelihood; firth: bias-reduced, finite even if the choices are separated.
-    prior
-        none, or weak (recommended for prediction and small samples), or weak:C.
-    covariance
-        model, robust (sandwich), or clustered (by subject).
-    intervals
-        wald, or profile (likelihood-ratio; right where the likelihood is skewed).
-    threads
-        Processors to use; all if not given.
+        CSV or Parquet file, one row per option of each decision (else --wide); - for stdin.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.running import run_fit
 
-    return run_fit(file, data, method, prior, covariance, intervals, threads, show)
+    return run_fit(file, data, terms, model, show)

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from penchant import datasets
 from penchant.choices import Choices
-from penchant.cli.options import Data
+from penchant.cli.options import Data, Terms
+from penchant.cli.words import on_command_line, say
 from penchant.errors import DataError, nearest
-from penchant.io.place import line_of_row, place_of_row
+from penchant.io.place import lines_of_rows
+from penchant.io.source import Source, source
 from penchant.io.table import read_table
 
 # Names that columns often have, tried in this order where none is given.
 DECISION = ("decision", "obs", "observation", "choice_set", "chid", "case", "decision_id")
 OPTION = ("option", "alt", "alternative", "option_id")
 CHOSEN = ("chosen", "choice", "chose")
+# Who decided is no property of an option: never a variable unless asked for.
+SUBJECT = ("subject", "subject_id", "participant", "person")
+
+_ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
 
 
-def say(words: str) -> None:
-    """Words for the person at the terminal, on stderr."""
-    print(words, file=sys.stderr)
-
-
-def load_choices(file: str | None, data: Data) -> Choices:
+def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
     """Read the table and make choices of it."""
     if (file is None) == (data.example is None):
         raise DataError(
@@ -34,47 +35,53 @@ def load_choices(file: str | None, data: Data) -> Choices:
             + ". Try penchant fit --example travel-mode."
         )
     if data.example is not None:
-        return _example(data)
-    assert file is not None
-    table = read_table(file, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding)
+        return _example(data.example, data, terms)
+    origin = source(file)
+    table = read_table(
+        origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
+    )
     try:
-        return _from_wide(table, data) if data.wide else _from_long(table, data)
+        return _from_wide(table, data, terms) if data.wide else _from_long(table, data, terms)
     except DataError as error:
-        raise DataError(_with_lines(str(error), file, data)) from None
+        words = _with_lines(on_command_line(str(error)), origin, data)
+        raise DataError(f"{origin.name}: {words}") from None
 
 
-def _with_lines(message: str, file: str, data: Data) -> str:
-    """Rows of the table as lines of the file."""
+def _with_lines(message: str, origin: Source, data: Data) -> str:
+    """Rows of the table as lines of the file, where the file has lines."""
+    rows = {int(row) for span in _ROWS.findall(message) for row in span if row}
+    try:
+        lines = lines_of_rows(origin, rows, delimiter=data.delimiter, encoding=data.encoding)
+    except DataError:  # quotes that only one of two readers can make sense of
+        lines = None
+    if lines is None:
+        return message
 
-    def line(match: re.Match[str]) -> str:
-        row = int(match.group(1))
-        try:
-            place = place_of_row(file, row, delimiter=data.delimiter, encoding=data.encoding)
-        except DataError:
-            return f"line {line_of_row(row)}"
-        return re.sub(r" of .*$", "", place)
+    def place(match: re.Match[str]) -> str:
+        first, last = (row and lines[int(row)] for row in match.groups())
+        return f"line {first}" + (f" to {last}" if last else "")
 
-    return re.sub(r"\brow (\d+)\b", line, message) + f" (file: {file})"
+    return _ROWS.sub(place, message)
 
 
-def _example(data: Data) -> Choices:
-    assert data.example is not None
-    known = datasets.dataset(data.example)
+def _example(name: str, data: Data, terms: Terms) -> Choices:
+    known = datasets.dataset(name)
     say(f"Data: {known.name}. {known.description}")
+    own = not data.explanatory and terms == Terms()
+    attributes = [attribute for attribute, _ in known.interactions] if own else []
     roles = dataclasses.replace(
         data,
-        decision=data.decision or known.decision,
+        decision=data.decision or [known.decision],
         option=data.option or known.option,
         chosen=data.chosen or known.chosen,
         subject=data.subject or known.subject,
-        explanatory=data.explanatory or list(known.explanatory),
+        explanatory=[*(data.explanatory or known.explanatory), *attributes],
     )
-    choices = _from_long(datasets.load(known.name), roles)
-    if data.explanatory or data.constants:
+    choices = _from_long(datasets.load(known.name), roles, terms)
+    if not own:
         return choices
     for attribute, options in known.interactions:
-        values = _attribute(datasets.load(known.name), attribute, roles, choices)
-        choices = choices.with_interaction(attribute, values, options=list(options))
+        choices = choices.with_interaction(attribute, options=list(options))
     return choices if known.reference is None else choices.with_constants(known.reference)
 
 
@@ -96,79 +103,99 @@ def _role(given: str | None, usual: tuple[str, ...], columns: list[str], name: s
     return found[0]
 
 
-def _from_long(table: Any, data: Data) -> Choices:
+def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
-    decision = _role(data.decision, DECISION, columns, "decision")
-    option = _role(data.option, OPTION, columns, "option")
-    chosen = _role(data.chosen, CHOSEN, columns, "chosen")
-    weight = data.weight or ("weight" if not data.explanatory and "weight" in columns else None)
-    used = {decision, option, chosen, data.subject, weight, data.available, data.offset}
-    explanatory = data.explanatory or [
-        c for c in columns if c not in used and c not in data.interact
-    ]
+    decision = data.decision or [_role(None, DECISION, columns, "decision")]
+    roles = dataclasses.replace(
+        data,
+        decision=[_role(name, (), columns, "decision") for name in decision],
+        option=_role(data.option, OPTION, columns, "option"),
+        chosen=_role(data.chosen, CHOSEN, columns, "chosen"),
+    )
     if not data.explanatory:
-        say(
-            f"Columns: decision = {decision}, option = {option}, chosen = {chosen}"
-            + (f", weight = {weight}" if weight else "")
-            + f", explanatory = {', '.join(explanatory)}"
-        )
+        roles = _with_other_columns(roles, terms, columns)
     choices = Choices.from_frame(
         table,
-        decision=decision,
-        option=option,
-        chosen=chosen,
-        explanatory=explanatory,
-        weight=weight,
-        subject=data.subject,
-        available=data.available,
-        offset=data.offset,
-        weight_kind=data.weight_kind,
-        missing="drop_set" if data.missing == "drop-set" else "error",
+        decision=roles.decision,
+        option=roles.option,
+        chosen=roles.chosen,
+        explanatory=[*roles.explanatory, *terms.interact],
+        weight=roles.weight,
+        subject=roles.subject,
+        available=roles.available,
+        offset=roles.offset,
+        weight_kind=roles.weight_kind,
+        missing=_missing(data),
     )
-    return _with_terms(choices, table, dataclasses.replace(data, decision=decision))
+    return _with_terms(choices, terms)
 
 
-def _from_wide(table: Any, data: Data) -> Choices:
+def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
+    """Every column without another part as a variable; says so."""
+    weight = roles.weight or ("weight" if "weight" in columns else None)
+    parts = {
+        "decision": ", ".join(roles.decision),
+        "option": roles.option,
+        "chosen": roles.chosen,
+        "subject": roles.subject,
+        "weight": weight,
+        "available": roles.available,
+        "offset": roles.offset,
+    }
+    used = {*roles.decision, *parts.values(), *terms.interact}
+    left = [column for column in columns if column not in used]
+    variables = [column for column in left if column not in SUBJECT]
+    parts["explanatory"] = ", ".join(variables)
+    say("Columns: " + "; ".join(f"{part} = {name}" for part, name in parts.items() if name))
+    for column in left:
+        if column in SUBJECT:
+            say(f"Note: column {column} is not used; --subject {column} gives one estimate each.")
+    return dataclasses.replace(roles, weight=weight, explanatory=variables)
+
+
+def _from_wide(table: Any, data: Data, terms: Terms) -> Choices:
     if not data.options or not data.explanatory:
         raise DataError(
             "--wide must come with --options and --explanatory; got "
-            f"options {data.options} and variables {data.explanatory}. Price of options car and "
-            "bus in columns price_car and price_bus: --explanatory price --options car,bus."
+            f"options {', '.join(data.options) or 'none'} and variables "
+            f"{', '.join(data.explanatory) or 'none'}. For columns price_car and price_bus: "
+            "--explanatory price --options car,bus."
         )
+    options = _labels(data.options)
+    variables: dict[str, Any] = {name: name for name in data.explanatory}
+    variables |= {name: [name] * len(options) for name in terms.interact}
     choices = Choices.from_wide(
         table,
         chosen=_role(data.chosen, CHOSEN, list(table.column_names), "chosen"),
-        explanatory=data.explanatory,
-        options=data.options,
-        decision=data.decision,
+        explanatory=variables,
+        options=options,
+        decision=data.decision or None,
         subject=data.subject,
         weight=data.weight,
-        weight_kind=data.weight_kind,
-        missing="drop_set" if data.missing == "drop-set" else "error",
-    )
-    return _with_terms(choices, table, data)
-
-
-def _with_terms(choices: Choices, table: Any, data: Data) -> Choices:
-    """Add interactions and constants of options, where asked."""
-    for attribute in data.interact:
-        values = _attribute(table, attribute, data, choices)
-        choices = choices.with_interaction(attribute, values, reference=data.constants)
-    return choices if data.constants is None else choices.with_constants(data.constants)
-
-
-def _attribute(table: Any, attribute: str, data: Data, choices: Choices) -> Any:
-    """An attribute's value for each decision, by way of a column of the choices."""
-    if data.wide:
-        return table.column(attribute).to_numpy(zero_copy_only=False)
-    with_it = Choices.from_frame(
-        table,
-        decision=_role(data.decision, DECISION, table.column_names, "decision"),
-        option=_role(data.option, OPTION, table.column_names, "option"),
-        chosen=_role(data.chosen, CHOSEN, table.column_names, "chosen"),
-        explanatory=[attribute],
-        subject=data.subject,
         available=data.available,
-        missing="drop_set" if data.missing == "drop-set" else "error",
+        offset=data.offset,
+        weight_kind=data.weight_kind,
+        missing=_missing(data),
     )
-    return with_it.explanatory[with_it.first_row[:-1], 0]
+    return _with_terms(choices, terms)
+
+
+def _missing(data: Data) -> Literal["error", "drop_set"]:
+    return "drop_set" if data.missing == "drop-set" else "error"
+
+
+def _labels(options: Sequence[str]) -> list[Any]:
+    """Labels as a table has them: whole numbers as numbers, if all are."""
+    if all(re.fullmatch(r"-?[1-9]\d{0,17}|0", option) for option in options):
+        return [int(option) for option in options]
+    return list(options)
+
+
+def _with_terms(choices: Choices, terms: Terms) -> Choices:
+    """Add interactions and constants of options, where asked."""
+    reference = terms.constants
+    labels = {str(label): label for label in choices.option_labels or ()}
+    label = labels.get(reference, reference) if reference is not None else None
+    for attribute in terms.interact:
+        choices = choices.with_interaction(attribute, reference=label)
+    return choices if reference is None else choices.with_constants(label)

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from penchant._version import __version__
 from penchant.cli.check import check
 from penchant.cli.fit import fit
-from penchant.errors import DataError
+from penchant.cli.words import on_command_line, say
+from penchant.errors import DataError, PenchantWarning
 
 DONE, NO_ESTIMATE, WRONG_USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
 
 app = App(
     name="penchant",
     help="Infer what a decision-maker wants and believes from the choices it makes.",
+    help_epilogue="Try: penchant fit --example travel-mode",
     version=__version__,
     help_format="plaintext",
+    default_parameter=Parameter(negative=()),
+    suppress_keyboard_interrupt=False,
 )
 app.command(fit)
 app.command(check)
@@ -30,48 +38,92 @@ app.command(check)
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
-        code = app(
-            list(arguments), exit_on_error=False, print_error=False, result_action="return_value"
-        )
-        sys.stdout.flush()
+        with _warnings_in_words():
+            code = app(
+                list(arguments),
+                exit_on_error=False,
+                print_error=False,
+                result_action="return_value",
+            )
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code if isinstance(code, int) else DONE
     except CycloptsError as error:
-        print(f"penchant: {_usage(error)}", file=sys.stderr)
+        say(f"penchant: {_usage(error)}")
         return WRONG_USAGE
     except DataError as error:
-        print(f"penchant: {error}", file=sys.stderr)
+        say(f"penchant: {on_command_line(str(error))}")
         return WRONG_USAGE
     except KeyboardInterrupt:
-        print("penchant: interrupted; nothing was written.", file=sys.stderr)
+        say("penchant: interrupted; nothing was written.")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has seen enough (`| head`); keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+    except OSError as error:
+        return _stdout_failed(error, arguments)
+    except MemoryError:
+        say("penchant: the table must fit into memory; got too large a one. Use fewer columns.")
+        return WRONG_USAGE
     except Exception:
         return _report_internal_error(arguments)
 
 
+@contextmanager
+def _warnings_in_words() -> Iterator[None]:
+    """Doubts about the data as notes on stderr, without a place in the code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PenchantWarning)
+        elsewhere = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, PenchantWarning):
+                say(f"Warning: {on_command_line(str(message))}")
+            else:
+                elsewhere(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
+
+
 def _usage(error: CycloptsError) -> str:
-    words = str(error).strip().replace("\n", " ")
+    words = " ".join(str(error).split())
     return f"{words} See penchant --help." if "--help" not in words else words
+
+
+def _stdout_failed(error: OSError, arguments: Sequence[str]) -> int:
+    """The reader has seen enough (`| head`), or the disk that stdout goes to is full."""
+    if isinstance(error, BrokenPipeError):
+        code = DONE
+    elif error.filename is None and error.errno is not None:
+        say(f"penchant: stdout must be writable; got: {error.strerror}. Make room.")
+        code = WRONG_USAGE
+    else:
+        return _report_internal_error(arguments)
+    # Keep Python from complaining again at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def _report_internal_error(arguments: Sequence[str]) -> int:
     """Keep what is needed to reproduce an error that should not happen."""
     with tempfile.NamedTemporaryFile(
-        "w", prefix="penchant-error-", suffix=".txt", delete=False
+        "w", prefix="penchant-error-", suffix=".txt", delete=False, encoding="utf-8"
     ) as file:
         file.write(f"penchant {__version__}\narguments: {list(arguments)!r}\n\n")
         file.write(traceback.format_exc())
-    print(
+    say(
         f"penchant: an internal error, which is a fault of Penchant; details are in {file.name}. "
-        "Please report it with that file.",
-        file=sys.stderr,
+        "Please report it with that file."
     )
     return INTERNAL
 
 
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Entry point of the command `penchant`."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    if sys.stdout is not None:
+        # A terminal without these letters shows their numbers.
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(run(sys.argv[1:]))

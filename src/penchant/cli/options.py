@@ -1,26 +1,30 @@
-"""Options that the commands share."""
+"""Options that the commands share, in the groups that help shows them in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 
-def _comma_separated(type_: object, tokens: object) -> list[str]:
+def _comma_separated(type_: Any, tokens: Sequence[Any]) -> list[str]:
     """Values given as `a,b` or repeated."""
-    parts: list[str] = []
-    for token in tokens:  # type: ignore[attr-defined]  # cyclopts passes its own token type
-        parts += [part.strip() for part in token.value.split(",") if part.strip()]
-    return parts
+    parts = [part.strip() for token in tokens for part in token.value.split(",")]
+    return [part for part in parts if part]
 
 
-Names = Annotated[list[str], Parameter(converter=_comma_separated, n_tokens=1)]
+Flag = Annotated[bool, Parameter(show_default=False)]
+Column = Annotated[str | None, Parameter(metavar="COLUMN")]
+_several = Parameter(converter=_comma_separated, n_tokens=1, show_default=False)
+Columns = Annotated[list[str], _several, Parameter(metavar="COLUMN,...")]
+Labels = Annotated[list[str], _several, Parameter(metavar="LABEL,...")]
+Repeated = Annotated[list[str], Parameter(n_tokens=1, show_default=False)]
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=Group("Data", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Data:
     """Where the choices are and which column plays which part.
@@ -28,64 +32,104 @@ class Data:
     Parameters
     ----------
     example
-        Use data that come with Penchant: travel-mode or menu.
+        Use data that come with Penchant instead of FILE: travel-mode or menu.
     decision
-        Column that names the decision.
+        Column that names the decision; several where one is not enough.
     option
         Column that names the option.
     chosen
-        Column that marks the option taken: 0/1, or its label.
+        Column that marks the option taken, by 0/1 or by its label.
     explanatory
-        Columns of the variables, separated by commas; all other columns if not given.
+        Columns of the variables; all other columns if not given.
     subject
         Column that names the subject: one estimate each.
     weight
         Column that says how often a decision counts.
+    weight_kind
+        frequency (a weight of 2: the decision was made twice), or probability for sampling weights.
     available
         Column of 0/1: whether the option was on offer.
     offset
         Column of the known part of the objective.
-    constants
-        Add a constant for every option but this one.
-    interact
-        Columns of attributes (income, age ...) to interact with all options but the reference.
     wide
-        One row per decision, with columns like price_car; needs --options.
+        FILE has one row per decision: --explanatory price means columns price_car, price_bus ...
     options
-        Options of a wide table, separated by commas.
+        Options of a wide table.
     missing
-        error, or drop-set to leave out decisions with missing cells.
-    weight_kind
-        frequency, or probability for sampling weights.
+        drop-set leaves out decisions with missing cells, and says how many.
     delimiter
         What divides the cells of a CSV file; found by itself if not given.
     decimal
         Decimal point of a CSV file.
     encoding
-        Encoding of a CSV file.
+        Encoding of a CSV file, such as cp1252.
     """
 
-    example: str | None = None
-    decision: str | None = None
-    option: str | None = None
-    chosen: str | None = None
-    explanatory: Names = field(default_factory=list)
-    subject: str | None = None
-    weight: str | None = None
-    available: str | None = None
-    offset: str | None = None
-    constants: str | None = None
-    interact: Names = field(default_factory=list)
-    wide: bool = False
-    options: Names = field(default_factory=list)
-    missing: Literal["error", "drop-set"] = "error"
+    example: Annotated[str | None, Parameter(metavar="NAME")] = None
+    decision: Columns = field(default_factory=list)
+    option: Column = None
+    chosen: Column = None
+    explanatory: Columns = field(default_factory=list)
+    subject: Column = None
+    weight: Column = None
     weight_kind: Literal["frequency", "probability"] = "frequency"
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str = "utf-8"
+    available: Column = None
+    offset: Column = None
+    wide: Flag = False
+    options: Labels = field(default_factory=list)
+    missing: Literal["error", "drop-set"] = "error"
+    delimiter: Annotated[str | None, Parameter(metavar="CHARACTER")] = None
+    decimal: Annotated[str, Parameter(metavar="CHARACTER")] = "."
+    encoding: Annotated[str, Parameter(metavar="NAME")] = "utf-8"
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=Group("Terms", sort_key=2))
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """Variables that are made of options and attributes.
+
+    Parameters
+    ----------
+    constants
+        Add a constant for every option but this one.
+    interact
+        Columns of attributes (income, age ...) to multiply with the same options, or all but one.
+    """
+
+    constants: Annotated[str | None, Parameter(metavar="LABEL")] = None
+    interact: Columns = field(default_factory=list)
+
+
+@Parameter(name="*", group=Group("Model", sort_key=3))
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """How the weights are estimated.
+
+    Parameters
+    ----------
+    method
+        ml: maximum likelihood; firth: bias-reduced, finite even if the choices are separated.
+    prior
+        none; weak or weak:C, best for prediction and small samples; normal:MEAN,SD for each weight.
+    constraint
+        Bound on a weight, such as 'price<=0'; may be repeated.
+    covariance
+        robust: sandwich; clustered: by --subject, with one estimate for all subjects.
+    max_steps
+        Newton steps allowed.
+    threads
+        Processors to use; all if not given. The answer does not depend on it.
+    """
+
+    method: Literal["ml", "firth"] = "ml"
+    prior: Annotated[str, Parameter(metavar="PRIOR")] = "none"
+    constraint: Annotated[Repeated, Parameter(metavar="BOUND")] = field(default_factory=list)
+    covariance: Literal["model", "robust", "clustered"] = "model"
+    max_steps: Annotated[int, Parameter(metavar="N")] = 100
+    threads: Annotated[int | None, Parameter(metavar="N")] = None
+
+
+@Parameter(name="*", group=Group("Output", sort_key=4))
 @dataclass(frozen=True, kw_only=True)
 class Show:
     """What to print and where to keep it.
@@ -94,15 +138,21 @@ class Show:
     ----------
     json
         Print JSON instead of a table.
-    output
-        Also write the result: .json, .csv, .parquet, .tex or .txt.
-    overwrite
-        Replace the output file if it exists.
     level
         Confidence level of the intervals.
+    intervals
+        profile: by likelihood ratio, right where the likelihood is skewed.
+    output
+        Also write the result to this file: .json, .csv, .parquet, .tex or .txt.
+    overwrite
+        Replace the output file if it exists.
+    strict
+        Exit with 1 unless every estimate has converged.
     """
 
-    json: Annotated[bool, Parameter(negative=())] = False
-    output: Annotated[Path | None, Parameter(alias="-o")] = None
-    overwrite: Annotated[bool, Parameter(negative=())] = False
-    level: float = 0.95
+    json: Flag = False
+    level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
+    intervals: Literal["wald", "profile"] = "wald"
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE")] = None
+    overwrite: Flag = False
+    strict: Flag = False

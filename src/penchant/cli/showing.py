@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from penchant.choices import Choices
+from penchant.cli.words import on_command_line
+from penchant.errors import listing
 from penchant.softmax import Estimate, Estimates
 from penchant.softmax.tables import Table, number
 
 MOST_ROWS = 60
 
 
-def on_command_line(message: str) -> str:
-    """Advice of the library, in the words of the command line."""
-    words = {
-        "method='firth'": "--method firth",
-        "parameter_prior=ScaledPrior()": "--prior weak",
-        "a parameter_prior": "--prior weak",
-        "the profile intervals": "--intervals profile",
-        "the profile interval": "--intervals profile",
-    }
-    for said, typed in words.items():
-        message = message.replace(said, typed)
-    return message
-
-
-def subjects_table(estimates: Estimates) -> Table:
+def subjects_table(estimates: Estimates, most: int) -> Table:
     """One row per subject: status, log-likelihood, parameters with standard errors."""
     errors = estimates.standard_errors
     header = ["subject", "status", "n", "log-lik."]
     for name in estimates.names:
         header += [name, "(s.e.)"]
     rows = []
-    for i, subject in enumerate(estimates.subjects[:MOST_ROWS]):
+    for i, subject in enumerate(estimates.subjects[:most]):
         row = [
             str(subject),
             estimates.status[i],
@@ -49,16 +38,14 @@ def subjects_table(estimates: Estimates) -> Table:
         facts=tuple((status, str(count)) for status, count in estimates.counts().items()),
         header=tuple(header),
         rows=tuple(rows),
-        notes=_notes(estimates),
+        notes=_notes(estimates, most),
     )
 
 
-def _notes(estimates: Estimates) -> tuple[str, ...]:
+def _notes(estimates: Estimates, most: int) -> tuple[str, ...]:
     notes = []
-    if len(estimates) > MOST_ROWS:
-        notes.append(
-            f"{MOST_ROWS} of {len(estimates)} subjects shown; --output FILE.csv keeps all."
-        )
+    if len(estimates) > most:
+        notes.append(f"{most} of {len(estimates)} subjects shown; --output FILE.csv keeps all.")
     for status in sorted(set(estimates.status) - {"converged"}):
         i = estimates.status.index(status)
         message = on_command_line(estimates.messages[i])
@@ -77,16 +64,29 @@ def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
     ]
     if choices.subject is None:
         return "\n".join([*lines, _about(estimates[0])])
-    counts = {e.status: 0 for e in estimates}
-    for e in estimates:
-        counts[e.status] += 1
-    lines.append("Subjects: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
+    found: dict[str, list[Estimate]] = {}
+    for estimate in estimates:
+        found.setdefault(estimate.status, []).append(estimate)
+    lines.append("Subjects: " + ", ".join(f"{len(who)} {status}" for status, who in found.items()))
     lines += [
-        f"{e.subject}: {e.status}. {on_command_line(e.message)}"
-        for e in estimates
-        if not e.converged
+        f"{status}: {listing(str(e.subject) for e in who)}. For example {who[0].subject}: "
+        f"{on_command_line(who[0].message)}"
+        for status, who in found.items()
+        if status != "converged"
     ]
     return "\n".join(lines)
+
+
+def checked_document(estimate: Estimate) -> dict[str, Any]:
+    """What `check` found, for JSON."""
+    return {
+        "subject": estimate.subject,
+        "status": estimate.status,
+        "message": estimate.message,
+        "n_decisions": estimate.n_decisions,
+        "diagnostics": estimate.to_dict()["diagnostics"],
+        "notes": list(estimate.notes),
+    }
 
 
 def _about(estimate: Estimate) -> str:

@@ -76,6 +76,8 @@ class Source:
 
 def source(path: Any) -> Source:
     """Return the source that a path names; '-' is the standard input."""
+    if isinstance(path, Source):
+        return path
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(
             f"path must be the path of a file; got {type(path).__name__}. "

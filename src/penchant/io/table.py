@@ -7,11 +7,11 @@ import pyarrow as pa
 from penchant.io import kinds
 from penchant.io.columnar import read_columnar
 from penchant.io.delimited import read_delimited
-from penchant.io.source import source
+from penchant.io.source import Source, source
 
 
 def read_table(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Source,
     *,
     delimiter: str | None = None,
     decimal: str = ".",
@@ -22,7 +22,7 @@ def read_table(
     Parameters
     ----------
     path
-        The file; "-" reads the standard input.
+        The file; "-" reads the standard input. Or a `Source` opened before.
     delimiter
         What divides the cells of a CSV file; found among ``, ; | \t`` where none is given.
     decimal

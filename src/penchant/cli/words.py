@@ -1,0 +1,78 @@
+"""What the person at the terminal reads: on stderr, in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from contextlib import suppress
+
+# What the library's functions call things, and what one types instead.
+_TYPED = {
+    "parameter_prior=ScaledPrior()": "--prior weak",
+    "give a parameter_prior": "use --prior weak",
+    "a parameter_prior or constraints": "--prior or --constraint",
+    "a parameter_prior": "--prior weak",
+    "read the profile intervals": "read --intervals profile",
+    "Read the profile interval": "Read --intervals profile",
+    "with max_steps": "with --max-steps",
+    "max_steps must": "--max-steps must",
+    "pass decimal=',' when reading the table": "pass decimal=','",
+    "missing='drop_set'": "--missing drop-set",
+    "pass overwrite": "pass --overwrite",
+    "pass the delimiter": "pass --delimiter",
+    "Pass the delimiter": "Pass the --delimiter",
+    "pass another delimiter": "pass another --delimiter",
+    "Pass the encoding": "Pass the --encoding",
+    " or 'latin-1'": " or latin-1",
+    " or 'utf-16-be'": " or utf-16-be",
+    "Use robust()": "Use --covariance robust",
+    "Pass one label per decision": "Name its column with --subject",
+    "Pass `values`, one per decision": "Give it one value per decision",
+    "Give an array of labels, or choices with a subject": "Name its column with --subject",
+}
+_SUBJECTS = {
+    "path": "FILE",
+    "stdin": "stdin",
+    "frame": "The table",
+    "name": "--example",
+    "reference": "--constants",
+    "cluster": "--subject",
+    "c": "--prior weak:C",
+    "covariance": "The variance of --prior normal:MEAN,SD",
+    "constraints": "--constraint",
+    "bound": "The bound of --constraint",
+}
+_OPTIONS = (
+    "output|level|threads|delimiter|decimal|encoding|decision|option|chosen|explanatory|subject"
+    "|weight|available|offset|options|method|prior|missing"
+)
+_USAGE = "output|level|threads|delimiter|decimal|encoding|options"
+
+
+def say(words: str) -> None:
+    """Words for the person at the terminal, on stderr."""
+    if sys.stderr is not None:
+        with suppress(OSError):  # nobody reads them; the result matters more
+            print(words, file=sys.stderr)
+
+
+def on_command_line(message: str) -> str:
+    """Advice of the library, in the words of the command line.
+
+    >>> on_command_line("Fill it, or pass missing='drop_set'.")
+    'Fill it, or pass --missing drop-set.'
+    >>> on_command_line("delimiter must divide the header. Pass delimiter=';'.")
+    "--delimiter must divide the header. Pass --delimiter ';'."
+    """
+    for said, typed in _TYPED.items():
+        message = message.replace(said, typed)
+    message = re.sub(rf"`({_OPTIONS})`", r"--\1", message)
+    message = re.sub(r"\binteract (\S+) with the options", r"use --interact \1", message)
+    message = re.sub(rf"\b({_OPTIONS}|weight_kind)='([^']*)'", _option, message)
+    message = re.sub(rf"^({_USAGE}|\w+(?= must name a column)) must", r"--\1 must", message)
+    return re.sub(r"^(\w+) must", lambda m: f"{_SUBJECTS.get(m[1], m[1])} must", message)
+
+
+def _option(match: re.Match[str]) -> str:
+    return f"--{match[1].replace('_', '-')} {shlex.quote(match[2])}"
