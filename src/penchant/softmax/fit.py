@@ -145,7 +145,9 @@ def estimate_from(
     """Put what the estimator found into words and numbers for the user."""
     checks = diagnostics_of(solution, choices, constraints, prior is not None)
     status, message = status_of(solution, checks, choices.names, prior is not None)
-    done = status not in ("stopped early",)
+    if constraints is not None and status == "not identified":
+        message += " The constraints were not applied."
+    done = status != "stopped early"
     label: Method = "maximum likelihood"
     if prior is not None:
         label = "MAP"

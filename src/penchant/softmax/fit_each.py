@@ -22,7 +22,7 @@ from penchant.softmax.identification import Identification
 from penchant.softmax.intervals import wald_interval
 from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
 from penchant.softmax.prior import ParameterPrior
-from penchant.softmax.solve import FAR, Solution
+from penchant.softmax.solve import FAR, Solution, check_units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,6 +162,7 @@ def fit_each(
         good = np.zeros(n, dtype=bool)
         if compiled:
             batch = fit_batch(choices, groups, parameter_prior, max_steps, workers, advance)
+            check_units(batch.largest.max(axis=0), choices.names)
             covariances, conditions = batch.covariances()
             good = settled(batch, covariances, conditions, choices, groups, parameter_prior)
         others = {}

@@ -8,6 +8,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
+from penchant.errors import DataError, listing
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import Constraints, maximise_within, null_basis
 from penchant.softmax.firth import maximise_firth
@@ -18,6 +19,7 @@ from penchant.softmax.prior import ParameterPrior
 
 FAR = 50.0  # a range of theta'x above this asks whether the data are nearly separated
 NEGLIGIBLE = 1e-3
+LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,24 @@ def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
     return np.asarray((inverse + inverse.T) / 2), float(values[-1] / values[0])
 
 
+def _prepared(choices: Choices, threads: int | None) -> tuple[Likelihood, Identification]:
+    """The likelihood, packed, and what of theta it identifies."""
+    likelihood = likelihood_of(choices, threads)
+    check_units(likelihood.largest, choices.names)
+    return likelihood, identification(choices, likelihood)
+
+
+def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
+    """No variable is so large or so small that its squares leave the range of float64."""
+    outside = (largest[0] > LARGEST) | ((largest[1] > 0) & (largest[1] < 1 / LARGEST))
+    if outside.any():
+        found = listing(f"{names[a]} of size {largest[0, a]:.3g}" for a in np.flatnonzero(outside))
+        raise DataError(
+            f"explanatory must lie between 1e-100 and 1e100 in size; got {found}. "
+            "Choose other units for it."
+        )
+
+
 def in_coordinates(choices: Choices, basis: Matrix) -> Choices:
     """Choices whose variables are x @ basis, relative to the chosen option of the set."""
     sizes = np.diff(choices.first_row)
@@ -90,8 +110,7 @@ def maximum_likelihood(
     threads: int | None = None,
 ) -> Solution:
     """Maximum-likelihood estimate, Eq. (4), or proof that there is none."""
-    likelihood = likelihood_of(choices, threads)
-    known = identification(choices, likelihood)
+    likelihood, known = _prepared(choices, threads)
     if known.rank == 0:
         return _nothing_identified(likelihood, known)
     if constraints is not None:
@@ -274,13 +293,39 @@ def _constrained(
     """Maximum likelihood under linear inequalities."""
     if not known.complete:
         return maximum_likelihood(choices)
-    found = separating.recession(choices, known.scale, cone=constraints.matrix)
-    if found is not None:
-        return _separated(choices, known, found, None)
     none = Quadratic.none(likelihood.n_parameters)
     maximum, active = maximise_within(likelihood, constraints, none, max_steps)
+    found = separating.recession(choices, known.scale, cone=constraints.matrix)
+    if found is not None:
+        return _separated_within(known, found, maximum)
     solution = _finite(choices, known, likelihood, maximum, "linear program")
     return on_face(solution, maximum, constraints, active)
+
+
+def _separated_within(
+    known: Identification, found: separating.Recession, maximum: Maximum
+) -> Solution:
+    """No maximum among the theta allowed; the value where Newton ended is the supremum to 1e-8."""
+    d = len(known.scale)
+    direction = _cleaned(found.direction, known)
+    return Solution(
+        theta=np.where(direction != 0, np.copysign(np.inf, direction), np.nan),
+        covariance=np.full((d, d), np.nan),
+        log_likelihood=maximum.value,
+        log_posterior=None,
+        known=known,
+        ending="slow",
+        decrement=maximum.decrement,
+        n_steps=maximum.n_steps,
+        condition=np.inf,
+        certificate="linear program",
+        recession=direction,
+        resolved=found.resolved,
+        near=None,
+        active=None,
+        point=maximum.theta,
+        certainty=np.full((d, d), np.nan),
+    )
 
 
 def on_face(
@@ -307,8 +352,7 @@ def maximum_a_posteriori(
     threads: int | None = None,
 ) -> Solution:
     """MAP estimate with a Gaussian prior, Eq. (6): it always exists."""
-    likelihood = likelihood_of(choices, threads)
-    known = identification(choices, likelihood)
+    likelihood, known = _prepared(choices, threads)
     d = choices.n_parameters
     quadratic = prior.quadratic(d, known.scale)
     active = None
@@ -325,8 +369,7 @@ def maximum_a_posteriori(
 
 def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = None) -> Solution:
     """Firth's estimate: finite whenever theta is identified."""
-    likelihood = likelihood_of(choices, threads)
-    known = identification(choices, likelihood)
+    likelihood, known = _prepared(choices, threads)
     if known.rank == 0:
         return _nothing_identified(likelihood, known)
     if known.basis is None:
