@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import reference
 
 import penchant as pn
+import reference
 
 
 @dataclass

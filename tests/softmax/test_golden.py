@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.csv
 import pytest
-import reference
 
 import penchant as pn
+import reference
 from penchant.softmax.firth import information_slope
 from penchant.softmax.likelihood import likelihood_of
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 import reference
 from made import case, separated_case
-
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic, Restricted, maximise
 

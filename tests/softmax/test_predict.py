@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import reference
-from made import case, separated_case
 
 import penchant as pn
+import reference
+from made import case, separated_case
 
 
 @pytest.fixture(scope="module")

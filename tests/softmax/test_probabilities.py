@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import reference
-from made import case
 
 import penchant as pn
+import reference
+from made import case
 from penchant.softmax.probabilities import (
     decision_log_likelihoods,
     expected_rows,
@@ -76,7 +76,7 @@ def test_an_option_not_on_offer_has_no_probability_whatever_it_holds(hole):
     np.testing.assert_allclose(p[2][[0, 2, 3]], expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("size", [1e-300, 5e-324, 1.0, 1e5, 1e8])
+@pytest.mark.parametrize("size", [1e-98, 1.0, 1e5, 1e98])
 def test_log_probabilities_are_finite_and_never_positive(size):
     x = size * np.random.default_rng(3).normal(size=(11, 6, 1))
     found = log_probabilities(np.array([1.0]), pn.Choices.from_arrays(x, None))

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import reference
 from scipy import stats
 
 import penchant as pn
+import reference
 
 
 def test_frequencies_are_the_probabilities():
