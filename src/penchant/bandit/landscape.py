@@ -1,0 +1,237 @@
+"""What the options pay: their mean rewards and the noise around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Vector
+from penchant.bandit.locations import whole_number
+from penchant.choices.exact import exact_floats
+from penchant.errors import DataError, listing
+
+MAXIMUM = 60.0
+SECOND_MAXIMUM = 50.0
+
+
+@dataclass(frozen=True)
+class GaussianNoise:
+    """Normal noise around the mean reward.
+
+    Parameters
+    ----------
+    variance
+        Noise variance sigma_s^2: 10 in the paper's experiment, 0.01 in its simulations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from penchant.bandit import GaussianNoise
+    >>> round(GaussianNoise(variance=0.01).draw(rng=np.random.default_rng(1)), 4)
+    0.0346
+    """
+
+    variance: float = 10.0
+
+    def __post_init__(self) -> None:
+        try:
+            variance = float(self.variance)
+        except (TypeError, ValueError):
+            variance = np.nan
+        if not 0 < variance < np.inf:
+            raise DataError(
+                f"variance must be > 0 and finite; got {self.variance!r}. "
+                "Give sigma_s^2, the variance of a reward around its mean."
+            )
+        object.__setattr__(self, "variance", variance)
+
+    def draw(self, *, rng: np.random.Generator) -> float:
+        """One deviation from the mean reward."""
+        return float(rng.normal(0.0, np.sqrt(self.variance)))
+
+
+@dataclass(frozen=True)
+class IntegerNoise:
+    """Whole numbers from -largest to largest, all as likely, around the mean reward.
+
+    Parameters
+    ----------
+    largest
+        Largest deviation; the variance is largest (largest + 1) / 3.
+
+    Examples
+    --------
+    >>> from penchant.bandit import IntegerNoise
+    >>> IntegerNoise(5).variance
+    10.0
+    """
+
+    largest: int = 5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "largest", whole_number(self.largest, "largest", 1))
+
+    @property
+    def variance(self) -> float:
+        """Noise variance sigma_s^2."""
+        return self.largest * (self.largest + 1) / 3
+
+    def draw(self, *, rng: np.random.Generator) -> float:
+        """One deviation from the mean reward."""
+        return float(rng.integers(-self.largest, self.largest, endpoint=True))
+
+
+Noise = GaussianNoise | IntegerNoise
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Landscape:
+    """Mean rewards m of all options and the noise of a reward around its mean.
+
+    Parameters
+    ----------
+    mean_rewards
+        Mean reward of each option: (n_options,).
+    noise
+        `GaussianNoise` or `IntegerNoise`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from penchant.bandit import IntegerNoise, Landscape
+    >>> landscape = Landscape([12.0, 30.0, 18.0], IntegerNoise(largest=5))
+    >>> landscape
+    Landscape: 3 options, mean rewards 12 to 30, noise variance 10
+    >>> landscape.best
+    30.0
+    >>> rng = np.random.default_rng(1)
+    >>> [landscape.draw(1, rng=rng) for _ in range(3)]
+    [30.0, 30.0, 33.0]
+    """
+
+    mean_rewards: Vector
+    noise: Noise
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean_rewards", _checked_means(self.mean_rewards))
+        if not isinstance(self.noise, Noise):
+            raise DataError(
+                f"noise must be GaussianNoise or IntegerNoise; got {self.noise!r}. "
+                "Pass e.g. GaussianNoise(variance=10.0)."
+            )
+
+    @property
+    def n_options(self) -> int:
+        """How many options there are."""
+        return len(self.mean_rewards)
+
+    @property
+    def best(self) -> float:
+        """Largest mean reward."""
+        return float(self.mean_rewards.max())
+
+    def draw(self, option: int, *, rng: np.random.Generator) -> float:
+        """Reward of choosing an option once.
+
+        Parameters
+        ----------
+        option
+            Index of the option, from 0.
+        rng
+            Source of randomness.
+        """
+        if not 0 <= option < self.n_options or option != int(option):
+            raise DataError(
+                f"option must lie in 0..{self.n_options - 1}; got {option!r}. "
+                "Options are counted from 0."
+            )
+        return float(self.mean_rewards[int(option)]) + self.noise.draw(rng=rng)
+
+    def __repr__(self) -> str:
+        low = self.mean_rewards.min()
+        return (
+            f"Landscape: {self.n_options} options, mean rewards {low:g} to {self.best:g}, "
+            f"noise variance {self.noise.variance:g}"
+        )
+
+
+def _checked_means(mean_rewards: Any) -> Vector:
+    means = np.array(exact_floats(mean_rewards, "mean_rewards", lambda i: f"option {i}"))
+    if means.ndim != 1 or not means.size:
+        raise DataError(
+            f"mean_rewards must have shape (n_options,); got shape {means.shape}. "
+            "For a map (height, width) use mean_rewards.ravel(), then option = x + width * y."
+        )
+    wrong = np.flatnonzero(~np.isfinite(means))
+    if wrong.size:
+        places = listing((f"{means[i]} at option {i}" for i in wrong[:11]), wrong.size)
+        raise DataError(f"mean_rewards must be finite; got {places}. Fill or drop these options.")
+    means.flags.writeable = False
+    return means
+
+
+def landscape_a(
+    width: int = 10,
+    height: int = 10,
+    noise: Noise = GaussianNoise(10.0),  # noqa: B008 frozen
+) -> Landscape:
+    """Landscape A of the paper, reconstructed: one maximum, reached by climbing the gradient.
+
+    Parameters
+    ----------
+    width, height
+        Number of options along x and along y; the rewards are flat in y.
+    noise
+        Noise of the rewards; the paper's simulations have variance 0.01.
+
+    Notes
+    -----
+    Paper: the landscape is printed as a picture only (a concave profile, flat along y, with its one
+    maximum at x = 6 counted from 1). This is a reconstruction, not the original data: mean rewards
+    0, 12, 24, 36, 48, 60, 48, 36, 24, 12, whose mean is 30. Other widths stretch the two slopes:
+    the maximum is at the option width // 2 counted from 0, and the mean is 30 at every even width.
+
+    Examples
+    --------
+    >>> from penchant.bandit import landscape_a
+    >>> landscape_a().mean_rewards[:10]
+    array([ 0., 12., 24., 36., 48., 60., 48., 36., 24., 12.])
+    """
+    peak = whole_number(width, "width", 3) // 2
+    profile = np.interp(np.arange(width), [0, peak, 2 * peak], [0.0, MAXIMUM, 0.0])
+    return Landscape(np.tile(profile, whole_number(height, "height", 1)), noise)
+
+
+def landscape_b(
+    width: int = 10,
+    height: int = 10,
+    noise: Noise = GaussianNoise(10.0),  # noqa: B008 frozen
+) -> Landscape:
+    """Landscape B of the paper, reconstructed: climbing the gradient may end at the lesser maximum.
+
+    Parameters
+    ----------
+    width, height
+        Number of options along x and along y; the rewards are flat in y.
+    noise
+        Noise of the rewards; the paper's simulations have variance 0.01.
+
+    Notes
+    -----
+    Paper: the landscape is printed as a picture only (flat along y, local maxima at x = 1 and
+    x = 10 counted from 1, the latter global). This is a reconstruction, not the original data: mean
+    rewards 50, 40, 30, 20, 10, 0, 15, 30, 45, 60, whose mean is 30. Other widths stretch the two
+    slopes, with the lowest reward at the option width // 2 counted from 0.
+
+    Examples
+    --------
+    >>> from penchant.bandit import landscape_b
+    >>> landscape_b().mean_rewards[:10]
+    array([50., 40., 30., 20., 10.,  0., 15., 30., 45., 60.])
+    """
+    valley = whole_number(width, "width", 3) // 2
+    heights = [SECOND_MAXIMUM, 0.0, MAXIMUM]
+    profile = np.interp(np.arange(width), [0, valley, width - 1], heights)
+    return Landscape(np.tile(profile, whole_number(height, "height", 1)), noise)
