@@ -1,0 +1,25 @@
+"""Bandit tasks: where the options are, what they pay, and what happened in play."""
+
+from penchant.bandit.episode import Episode
+from penchant.bandit.episode_table import episodes_from_frame
+from penchant.bandit.landscape import (
+    GaussianNoise,
+    IntegerNoise,
+    Landscape,
+    landscape_a,
+    landscape_b,
+)
+from penchant.bandit.locations import grid
+from penchant.bandit.regret import cumulative_regret
+
+__all__ = [
+    "Episode",
+    "GaussianNoise",
+    "IntegerNoise",
+    "Landscape",
+    "cumulative_regret",
+    "episodes_from_frame",
+    "grid",
+    "landscape_a",
+    "landscape_b",
+]
