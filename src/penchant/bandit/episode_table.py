@@ -86,28 +86,18 @@ def episodes_from_frame(
         )
     roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
     roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
-    given = {role: (name,) for role, name in roles.items() if name is not None}
-    table = open_frame(frame)
-    check_columns(table, given)
-    check_roles(given)
+    table = _checked(frame, {role: (name,) for role, name in roles.items() if name is not None})
     owners = _owners(table, {"subject": subject, "block": block})
-    episode = _episode_codes(owners, len(table))
     number = None if decision is None else _numbers(table, decision, owners)
-    order = np.argsort(episode, kind="stable") if number is None else np.lexsort((number, episode))
-    start = np.flatnonzero(np.diff(episode[order], prepend=-1))
-    if number is not None:
-        _check_count(number[order], start, order, owners)
+    order, start = _in_time(owners, number, len(table))
     place = _places(order, owners, number)
-    flags = {
-        role: None if roles[role] is None else column_flags(table, roles[role], role)[order]
-        for role in ("is_choice", "scored")
-    }
     events = read_events(
         _floats(table, chosen, "chosen")[order],
         _floats(table, reward, "reward")[order],
-        **flags,
-        place=place,
-        base=base,
+        None if is_choice is None else column_flags(table, is_choice, "is_choice")[order],
+        None if scored is None else column_flags(table, scored, "scored")[order],
+        place,
+        base,
     )
     stop = np.append(start[1:], len(order))
     last = np.zeros(len(order), dtype=bool)
@@ -121,6 +111,13 @@ def episodes_from_frame(
     ]
 
 
+def _checked(frame: Any, roles: dict[str, tuple[Any]]) -> Table:
+    table = open_frame(frame)
+    check_columns(table, roles)
+    check_roles(roles)
+    return table
+
+
 def _owners(table: Table, names: dict[str, Any]) -> Owners:
     """Labels of the person and of the play, where they are given."""
     named = [(role, name) for role, name in names.items() if name is not None]
@@ -129,10 +126,16 @@ def _owners(table: Table, names: dict[str, Any]) -> Owners:
     return {role: labels for (role, _), labels in zip(named, coded, strict=True)}
 
 
-def _episode_codes(owners: Owners, n_rows: int) -> IntVector:
-    if not owners:
-        return np.zeros(n_rows, dtype=np.int64)
-    return joint_codes(tuple(owners.values()))[0]
+def _in_time(owners: Owners, number: IntVector | None, n_rows: int) -> tuple[IntVector, IntVector]:
+    """Rows sorted by episode and time, and where in that order each episode starts."""
+    episode: IntVector = np.zeros(n_rows, dtype=np.int64)
+    if owners:
+        episode, _ = joint_codes(tuple(owners.values()))
+    order = np.argsort(episode, kind="stable") if number is None else np.lexsort((number, episode))
+    start = np.flatnonzero(np.diff(episode[order], prepend=-1))
+    if number is not None:
+        _check_count(number[order], start, order, owners)
+    return order, start
 
 
 def _numbers(table: Table, name: Any, owners: Owners) -> IntVector:
@@ -191,7 +194,7 @@ def _check_count(numbers: IntVector, start: IntVector, order: IntVector, owners:
         )
 
 
-def _places(order: IntVector, owners: Owners, number: IntVector | Vector | None) -> Place:
+def _places(order: IntVector, owners: Owners, number: IntVector | None) -> Place:
     def place(k: int) -> str:
         row = int(order[k])
         names = [f"{role} {coded.at(row)}" for role, coded in owners.items()]
