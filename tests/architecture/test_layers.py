@@ -1,0 +1,140 @@
+"""A module imports from lower layers or its own folder, and nowhere else."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import penchant
+
+ROOT = Path(penchant.__file__).parent
+
+
+def _label(path):
+    return str(path.relative_to(ROOT))
+
+
+LAYERS = {
+    "errors": 0,
+    "_typing": 0,
+    "_version": 0,
+    "_frames": 0,
+    "_progress": 0,
+    "choices": 1,
+    "datasets": 2,
+    "softmax": 2,
+    "bandit": 2,
+    "models": 3,
+    "inference": 4,
+    "population": 5,
+    "study": 5,
+    "io": 6,
+    "figures": 6,
+    "report": 6,
+    "cli": 7,
+    "__main__": 8,
+}
+MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("__init__.py"))
+LATE = {"cli/check.py", "cli/fit.py"}
+
+
+def _marked(known, reason):
+    """All modules, those known to break the rule marked."""
+    mark = pytest.mark.xfail(strict=True, reason=reason)
+    return [
+        pytest.param(p, id=_label(p), marks=[mark] if _label(p) in known else []) for p in MODULES
+    ]
+
+
+def _part(path):
+    """Folder or file of the package that a module belongs to."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def _imports(tree):
+    """Every module that is imported, with the node."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative import"
+            parts = {ast.unparse(alias).split(" ")[0] for alias in node.names}
+            if node.module == "penchant" and parts <= set(LAYERS):
+                yield from ((f"penchant.{part}", node) for part in sorted(parts))
+            else:
+                yield node.module, node
+
+
+def _below(other, here):
+    """The lowest layer is flat: its modules may use each other, in no circle (see below)."""
+    return LAYERS[other] < LAYERS[here] or LAYERS[other] == LAYERS[here] == 0
+
+
+def _typing_only(tree):
+    """Nodes under `if TYPE_CHECKING`, which never run."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            found |= {id(inner) for inner in ast.walk(node)}
+    return found
+
+
+def _in_functions(tree):
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            found |= {id(inner) for inner in ast.walk(node)}
+    return found
+
+
+def test_every_part_of_the_package_has_a_layer():
+    assert {_part(path) for path in MODULES} <= set(LAYERS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_label)
+def test_a_module_imports_lower_layers_only(path):
+    here = _part(path)
+    for name, _ in _imports(ast.parse(path.read_text())):
+        if name.split(".")[0] != "penchant":
+            continue
+        assert name != "penchant", "imports the package itself"
+        other = name.split(".")[1]
+        assert other == here or _below(other, here), f"{here} imports {name}"
+
+
+@pytest.mark.parametrize("path", _marked(LATE, "its own folder is imported late"))
+def test_only_other_packages_are_imported_inside_functions(path):
+    tree = ast.parse(path.read_text())
+    inside = _in_functions(tree) - _typing_only(tree)
+    late = [name for name, node in _imports(tree) if id(node) in inside]
+    assert not [name for name in late if name.split(".")[0] == "penchant"]
+
+
+def test_modules_do_not_import_in_circles():
+    graph = {}
+    for path in MODULES:
+        tree = ast.parse(path.read_text())
+        skipped = _typing_only(tree)
+        name = ".".join(["penchant", *path.relative_to(ROOT).with_suffix("").parts])
+        names = set()
+        for module, node in _imports(tree):
+            if id(node) in skipped or not module.startswith("penchant."):
+                continue
+            names.add(module)
+            if isinstance(node, ast.ImportFrom):
+                names |= {f"{module}.{alias.name}" for alias in node.names}
+        graph[name] = names
+    done, path = set(), []
+
+    def visit(name):
+        assert name not in path, f"circle: {' -> '.join([*path, name])}"
+        if name in done or name not in graph:
+            return
+        path.append(name)
+        for other in sorted(graph[name]):
+            visit(other)
+        path.pop()
+        done.add(name)
+
+    for name in sorted(graph):
+        visit(name)
