@@ -137,7 +137,7 @@ def test_subjects_are_found_by_label_position_and_slice():
     assert repr(estimates).startswith(f"<Estimates of {len(estimates)} subjects:")
     with pytest.raises(IndexError):
         estimates[len(estimates)]
-    with pytest.raises(pn.DataError, match="subject must be one of the .* fitted; got 'nobody'"):
+    with pytest.raises(pn.DataError, match=r"subject must be one of the .* fitted; got 'nobody'"):
         estimates.of("nobody")
 
 
