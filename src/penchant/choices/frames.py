@@ -140,7 +140,8 @@ def _filled_floats(series: Any, label: str) -> Vector:
     if not series.null_count():
         return exact_floats(_plain_numpy(series), label, row_place)
     missing = series.is_null().to_numpy()
-    floats = exact_floats(_plain_numpy(series.fill_null(False)), label, row_place)
+    zero = False if series.dtype == nw.Boolean else 0
+    floats = exact_floats(_plain_numpy(series.fill_null(zero)), label, row_place)
     floats[missing] = np.nan
     return floats
 

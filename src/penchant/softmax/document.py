@@ -23,7 +23,6 @@ VERSION = 1
 
 def to_dict(estimate: Estimate, level: float) -> dict[str, Any]:
     """Numbers that JSON can hold: None for NaN, "inf" and "-inf" for the infinite ones."""
-    d = estimate.diagnostics
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -60,20 +59,25 @@ def to_dict(estimate: Estimate, level: float) -> dict[str, Any]:
         "scale": plain(estimate.scale),
         "quadratic": None if estimate.quadratic is None else _quadratic(estimate.quadratic),
         "constraints": None if estimate.constraints is None else _rows(estimate.constraints),
-        "diagnostics": {
-            "rank": d.rank,
-            "null_directions": [dict(v) for v in d.null_directions],
-            "combinations": [_combination(c) for c in d.combinations],
-            "decisions_needed": d.decisions_needed,
-            "separation": None if d.separation is None else _separation(d.separation),
-            "near_separation": None if d.near_separation is None else dict(d.near_separation),
-            "condition": plain(d.condition),
-            "iterations": d.iterations,
-            "decrement": plain(d.decrement),
-            "certificate": d.certificate,
-            "bounds": list(d.bounds),
-        },
+        "diagnostics": diagnostics_dict(estimate.diagnostics),
         "notes": list(estimate.notes),
+    }
+
+
+def diagnostics_dict(d: Diagnostics) -> dict[str, Any]:
+    """Diagnostics as JSON has them."""
+    return {
+        "rank": d.rank,
+        "null_directions": [dict(v) for v in d.null_directions],
+        "combinations": [_combination(c) for c in d.combinations],
+        "decisions_needed": d.decisions_needed,
+        "separation": None if d.separation is None else _separation(d.separation),
+        "near_separation": None if d.near_separation is None else dict(d.near_separation),
+        "condition": plain(d.condition),
+        "iterations": d.iterations,
+        "decrement": plain(d.decrement),
+        "certificate": d.certificate,
+        "bounds": list(d.bounds),
     }
 
 

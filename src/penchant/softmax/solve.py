@@ -64,9 +64,9 @@ def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
     """Inverse of the information, and its condition number, both by way of a unit diagonal."""
     if not len(information):
         return information.copy(), 1.0
-    scale = np.sqrt(np.diag(information))
-    if not (np.isfinite(scale).all() and (scale > 0).all()):
+    if not (np.isfinite(information).all() and (np.diag(information) > 0).all()):
         return np.full_like(information, np.nan), np.inf
+    scale = np.sqrt(np.diag(information))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     if not values[0] > 0:
         return np.full_like(information, np.nan), np.inf
