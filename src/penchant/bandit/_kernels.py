@@ -1,0 +1,163 @@
+"""Compiled recursion of the agent's beliefs. Bare arrays, no policy.
+
+The posterior covariance of all N options in units of the noise variance is S = A^-1 with
+A = delta Sigma^-1 + diag(n). One observation of option j changes it by a matrix of rank one, and
+the next observations need only its columns at options still to be observed. So only those columns
+are kept: S[:, V] with V the options ever observed, ordered by their last observation, the latest
+first, so that columns not needed any more stand at the end. No N x N matrix, no inverse.
+
+Rows are independent of each other once the rows at V are known (`observed_path`); they are done in
+blocks of lanes (`believe`). The mean is b + mu0 f, so b and f stand for it. Index 0 is the quantity
+itself, 1 its derivative in delta, 2 in the length scale; `path` has as many as are asked for.
+"""
+
+import numpy as np
+from numba import njit
+
+LANES = 32
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def observed_path(columns, d_columns, delta, visits, active, rewards, path, news):
+    """Follow S[V, V], b and f of the observed options through all observations.
+
+    columns, d_columns : (U, U) correlations among V and their derivative in the length scale
+    visits : which of V each observation is of; active : columns needed after it; rewards
+    path : (n, 1 to 3, U), filled: row of the observed option just before
+    news : (n, 1 to 3, 2), filled: reward less b, and f, of the observed option just before
+    """
+    size = len(columns)
+    kinds = path.shape[1]
+    s = np.empty((3, size, size))
+    for i in range(size):
+        for c in range(size):
+            s[0, i, c] = columns[i, c] / delta
+            s[1, i, c] = -columns[i, c] / delta / delta
+            s[2, i, c] = d_columns[i, c] / delta
+    b, f = np.zeros((kinds, size)), np.zeros((kinds, size))
+    for i in range(size):
+        f[0, i] = 1.0
+    k, dk = np.empty(size), np.empty(size)
+    for t in range(len(visits)):
+        j = visits[t]
+        row = path[t]
+        for q in range(kinds):
+            for c in range(size):
+                row[q, c] = s[q, j, c]
+            news[t, q, 0] = (rewards[t] if q == 0 else 0.0) - b[q, j]
+            news[t, q, 1] = f[q, j]
+        g = 1.0 + row[0, j]
+        for c in range(size):
+            k[c] = row[0, c] / g
+        for q in range(1, kinds):
+            for c in range(size):
+                dk[c] = (row[q, c] - k[c] * row[q, j]) / g
+            # Differences of large numbers would lose the digits of the option observed.
+            dk[j] = row[q, j] / g / g
+            for i in range(size):
+                left = row[q, i] - row[q, j] * k[i]
+                for c in range(active[t]):
+                    s[q, i, c] -= left * k[c] + k[i] * row[q, c]
+                b[q, i] += k[i] * news[t, q, 0] + dk[i] * news[t, 0, 0]
+                f[q, i] -= k[i] * news[t, q, 1] + dk[i] * news[t, 0, 1]
+            for c in range(size):
+                s[q, j, c] = dk[c]
+                s[q, c, j] = dk[c]
+            b[q, j] = dk[j] * news[t, 0, 0] - news[t, q, 0] / g
+            f[q, j] = news[t, q, 1] / g - dk[j] * news[t, 0, 1]
+        for i in range(size):
+            for c in range(active[t]):
+                s[0, i, c] -= k[i] * row[0, c]
+            b[0, i] += k[i] * news[t, 0, 0]
+            f[0, i] -= k[i] * news[t, 0, 1]
+        f[0, j] = news[t, 0, 1] / g
+        for c in range(size):
+            s[0, j, c] = k[c]
+            s[0, c, j] = k[c]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def believe(columns, d_columns, delta, place, events, active, path, news, begin, end, out):
+    """Beliefs about options begin..end before every event.
+
+    columns, d_columns : (N, U) correlations of all options with V, and their derivative
+    place : which of V an option is, or -1; events : which of V each event observes, or -1
+    out : (3, 1 to 3, n_events, N), filled: b, f, S_ii; each with its derivatives
+    """
+    size = columns.shape[1]
+    kinds = path.shape[1]
+    s = np.empty((3, size, LANES))
+    own, b, f = np.empty((3, LANES)), np.empty((3, LANES)), np.empty((3, LANES))
+    k, p, dk = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    for first in range(begin, end, LANES):
+        width = min(LANES, end - first)
+        for lane in range(LANES):
+            i = min(first + lane, end - 1)
+            for c in range(size):
+                s[0, c, lane] = columns[i, c] / delta
+                s[1, c, lane] = -columns[i, c] / delta / delta
+                s[2, c, lane] = d_columns[i, c] / delta
+            for q in range(3):
+                b[q, lane] = 0.0
+                f[q, lane] = 1.0 if q == 0 else 0.0
+            own[0, lane], own[1, lane], own[2, lane] = 1.0 / delta, -1.0 / delta / delta, 0.0
+        n_seen = 0
+        for t in range(len(events)):
+            for q in range(kinds):
+                for lane in range(width):
+                    out[0, q, t, first + lane] = b[q, lane]
+                    out[1, q, t, first + lane] = f[q, lane]
+                    out[2, q, t, first + lane] = own[q, lane]
+            j = events[t]
+            if j < 0:
+                continue
+            row, new, n_active = path[n_seen], news[n_seen], active[n_seen]
+            n_seen += 1
+            g = 1.0 + row[0, j]
+            for lane in range(LANES):
+                k[lane] = s[0, j, lane] / g
+                own[0, lane] -= k[lane] * s[0, j, lane]
+            for q in range(1, kinds):
+                p_j = row[q, j]
+                for lane in range(LANES):
+                    p[lane] = s[q, j, lane]
+                    dk[lane] = (p[lane] - k[lane] * p_j) / g
+                    own[q, lane] += k[lane] * (p_j * k[lane] - 2.0 * p[lane])
+                    b[q, lane] += k[lane] * new[q, 0] + dk[lane] * new[0, 0]
+                    f[q, lane] -= k[lane] * new[q, 1] + dk[lane] * new[0, 1]
+                for c in range(n_active):
+                    k_c = row[0, c] / g
+                    left = row[q, c] - p_j * k_c
+                    for lane in range(LANES):
+                        s[q, c, lane] -= p[lane] * k_c + k[lane] * left
+                for lane in range(LANES):
+                    s[q, j, lane] = dk[lane]
+            for c in range(n_active):
+                s_c = row[0, c]
+                for lane in range(LANES):
+                    s[0, c, lane] -= k[lane] * s_c
+            for lane in range(LANES):
+                b[0, lane] += k[lane] * new[0, 0]
+                f[0, lane] -= k[lane] * new[0, 1]
+                s[0, j, lane] = k[lane]
+            for lane in range(width):
+                if place[first + lane] == j:
+                    set_observed(s, own, b, f, row, new, j, g, lane)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def set_observed(s, own, b, f, row, new, j, g, lane):
+    """The row of the option just observed, exactly: differences would lose its digits."""
+    size = s.shape[1]
+    own[0, lane] = row[0, j] / g
+    f[0, lane] = new[0, 1] / g
+    for q in range(1, len(row)):
+        dk_j = row[q, j] / g / g
+        own[q, lane] = dk_j
+        b[q, lane] = dk_j * new[0, 0] - new[q, 0] / g
+        f[q, lane] = new[q, 1] / g - dk_j * new[0, 1]
+        for c in range(size):
+            s[q, c, lane] = (row[q, c] - row[0, c] / g * row[q, j]) / g
+        s[q, j, lane] = dk_j
+    for c in range(size):
+        s[0, c, lane] = row[0, c] / g

@@ -1,0 +1,155 @@
+"""What the agent believes about every option before each decision, Eqs. (11) and (12).
+
+The agent starts from m ~ N(mu0 1, sigma0^2 Sigma) and learns from rewards with noise of known
+variance sigma_s^2; delta = sigma_s^2 / sigma0^2 is the relative precision. Its mean before an event
+is b + mu0 f, exactly affine in mu0, and its variance sigma_s^2 S_ii; b, f and S_ii depend on delta
+and the length scale only.
+
+Notes
+-----
+Paper: beliefs at t are said to hold the rewards "up to time t"; those before t are meant, for the
+choice at t cannot depend on its own reward. Eqs. (11), (12) are computed by recursion, without the
+inverse of Sigma.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.bandit import _kernels as compiled
+from penchant.bandit.episode import Episode
+from penchant.bandit.kernels import EXPONENTIAL, Kernel
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """Beliefs before each event, for all options: arrays (1 to 3, n_events, n_options).
+
+    Index 0 of the first axis is the quantity, 1 its derivative in delta, 2 in the length scale, as
+    far as asked for.
+
+    Attributes
+    ----------
+    b, f
+        The mean is b + mu0 f.
+    variance
+        Posterior variance in units of the noise variance.
+    """
+
+    b: Matrix
+    f: Matrix
+    variance: Matrix
+
+    def mean(self, prior_mean: float) -> Matrix:
+        """Expected reward of every option before each event, Eq. (12)."""
+        return np.asarray(self.b[0] + prior_mean * self.f[0])
+
+    def standard_deviation(self, noise_variance: float) -> Matrix:
+        """Its standard deviation, Eq. (11)."""
+        return np.sqrt(noise_variance * self.variance[0])
+
+
+@dataclass(frozen=True)
+class Track:
+    """The observations of an episode, arranged for the recursion.
+
+    Attributes
+    ----------
+    options
+        Options ever observed, that with the latest last observation first.
+    events
+        Which of them each event observes, or -1.
+    active
+        After each observation, how many of them will be observed again.
+    """
+
+    options: IntVector
+    events: IntVector
+    active: IntVector
+    rewards: Vector
+
+    @classmethod
+    def of(cls, episode: Episode) -> Track:
+        """Arrange an episode."""
+        observed = np.flatnonzero(episode.observed)
+        seen = episode.chosen[observed]
+        backwards, first = np.unique(seen[::-1], return_index=True)
+        last = len(seen) - 1 - first
+        latest = np.argsort(-last, kind="stable")
+        options, last = backwards[latest], last[latest]
+        position = np.full(int(seen.max(initial=-1)) + 1, -1, dtype=np.int64)
+        position[options] = np.arange(len(options))
+        events = np.full(episode.n_events, -1, dtype=np.int64)
+        events[observed] = position[seen]
+        active = (last[None, :] > np.arange(len(seen))[:, None]).sum(axis=1)
+        return cls(options, events, active.astype(np.int64), episode.rewards[observed])
+
+
+def beliefs(
+    episode: Episode,
+    distances: Matrix,
+    delta: float,
+    length_scale: float,
+    kernel: Kernel = EXPONENTIAL,
+    n_derivatives: int = 2,
+) -> Beliefs:
+    """Beliefs about all options before each event of an episode.
+
+    Parameters
+    ----------
+    episode
+        Options observed and rewards received.
+    distances
+        Distances of all options to those observed, in the order of `Track.of(episode).options`:
+        (n_options, n_observed). `distances_to` makes them.
+    delta
+        Relative precision sigma_s^2 / sigma0^2.
+    length_scale
+        Of the correlation; 0 for independent options.
+    n_derivatives
+        0: none; 1: in delta; 2: in delta and the length scale.
+    """
+    columns = kernel(distances, length_scale)
+    slopes = kernel.derivative(distances, length_scale) if n_derivatives == 2 else columns
+    return track_beliefs(Track.of(episode), columns, slopes, delta, n_derivatives)
+
+
+def track_beliefs(
+    track: Track, columns: Matrix, d_columns: Matrix, delta: float, n_derivatives: int = 2
+) -> Beliefs:
+    """Beliefs from correlations (n_options, n_observed) and their derivatives."""
+    n_options, size = columns.shape
+    kinds = 1 + n_derivatives
+    path = np.empty((len(track.active), kinds, size))
+    news = np.empty((len(track.active), kinds, 2))
+    visits = track.events[track.events >= 0]
+    compiled.observed_path(
+        np.ascontiguousarray(columns[track.options]),
+        np.ascontiguousarray(d_columns[track.options]),
+        float(delta),
+        visits,
+        track.active,
+        track.rewards,
+        path,
+        news,
+    )
+    place = np.full(n_options, -1, dtype=np.int64)
+    place[track.options] = np.arange(size)
+    out = np.empty((3, kinds, len(track.events), n_options))
+    compiled.believe(
+        np.ascontiguousarray(columns),
+        np.ascontiguousarray(d_columns),
+        float(delta),
+        place,
+        track.events,
+        track.active,
+        path,
+        news,
+        0,
+        n_options,
+        out,
+    )
+    return Beliefs(out[0], out[1], out[2])

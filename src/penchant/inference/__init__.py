@@ -1,0 +1,1 @@
+"""Estimates of models with shape parameters."""

@@ -1,0 +1,309 @@
+"""The result of a fit of a model with shape parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import stats
+
+from penchant._frames import Backend, frame
+from penchant._typing import Matrix, Vector
+from penchant.bandit.episode import Episode
+from penchant.errors import DataError
+from penchant.inference import predicting
+from penchant.inference.natural_intervals import profile_natural_interval
+from penchant.inference.problem import Problem
+from penchant.inference.search import Grid, Peak
+from penchant.models.model import Model, Natural, natural_parameters
+from penchant.softmax.diagnostics import Diagnostics, Status
+from penchant.softmax.document import diagnostics_dict, plain
+from penchant.softmax.intervals import check_level
+from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.tables import Table, number
+from penchant.softmax.transformations import Parameter, fieller
+
+IntervalKind = Literal["wald", "profile"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelEstimate:
+    """What episodes tell of a model's weights theta and shape psi.
+
+    Attributes
+    ----------
+    status, message
+        "converged", or what is wrong, and a sentence that says what to do.
+    names, theta, covariance
+        Weights first, then shape parameters, with their joint covariance (inverse observed
+        information); NaN where there is none.
+    parameters
+        Natural parameters: name, estimate, standard_error, low, high.
+    log_likelihood, null_log_likelihood
+        Exact, at the estimate and for uniform choice.
+    profile
+        The objective on the grid of psi from which the search started, to look at.
+    peak
+        The maximum of the profile, with its curvature.
+    """
+
+    status: Status
+    message: str
+    model: Model
+    names: tuple[str, ...]
+    theta: Vector
+    covariance: Matrix
+    log_likelihood: float
+    null_log_likelihood: float
+    log_posterior: float | None
+    diagnostics: Diagnostics
+    n_decisions: int
+    profile: Grid
+    peak: Peak
+    prior: ParameterPrior | None = None
+    subject: Any = None
+    notes: tuple[str, ...] = ()
+    episodes: tuple[Episode, ...] | None = None
+
+    @property
+    def converged(self) -> bool:
+        """The estimate is the highest peak found, and well defined."""
+        return self.status == "converged"
+
+    @property
+    def n_weights(self) -> int:
+        """Number of linear weights; the shape parameters follow them."""
+        return len(self.model.weights)
+
+    @property
+    def weights(self) -> Vector:
+        """Linear weights."""
+        return self.theta[: self.n_weights]
+
+    @property
+    def psi(self) -> Vector:
+        """Shape parameters."""
+        return self.theta[self.n_weights :]
+
+    @property
+    def standard_errors(self) -> Vector:
+        """Of weights and shape parameters; NaN where there is none."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion."""
+        return 2 * len(self.theta) - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion."""
+        return float(np.log(self.n_decisions)) * len(self.theta) - 2 * self.log_likelihood
+
+    @property
+    def pseudo_r2(self) -> float:
+        """McFadden's 1 - l / l(uniform)."""
+        return 1.0 - self.log_likelihood / self.null_log_likelihood
+
+    # -- natural parameters ----------------------------------------------------------------------
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """How the natural parameters follow from weights and shape."""
+        return natural_parameters(self.model)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Natural parameters with 95 % intervals."""
+        return self.parameters_at(0.95)
+
+    def parameters_at(self, level: float, kind: IntervalKind = "wald") -> tuple[Parameter, ...]:
+        """Natural parameters with intervals at this level."""
+        low_high = self.interval(level, kind)
+        found = []
+        for natural, (low, high) in zip(self.natural, low_high, strict=True):
+            slope = natural.gradient(self.weights, self.psi)
+            used = slope != 0
+            variance = slope[used] @ self.covariance[np.ix_(used, used)] @ slope[used]
+            found.append(
+                Parameter(
+                    natural.name,
+                    natural.value(self.weights, self.psi),
+                    float(np.sqrt(variance)),
+                    float(low),
+                    float(high),
+                )
+            )
+        return tuple(found)
+
+    def interval(self, level: float = 0.95, kind: IntervalKind = "wald") -> Matrix:
+        """Interval of each natural parameter: (n_natural, 2).
+
+        "wald": on the logarithm for positive parameters, Fieller's for ratios. "profile": inverts
+        the likelihood-ratio test; right where the likelihood is skewed, infinite where it is flat.
+        """
+        check_level(level)
+        if kind == "wald":
+            return np.array([self._wald(natural, level) for natural in self.natural])
+        if kind != "profile":
+            raise DataError(f"kind must be 'wald' or 'profile'; got {kind!r}. Choose one.")
+        problem = self._problem()
+        return np.array(
+            [profile_natural_interval(problem, self.peak, n, level) for n in self.natural]
+        )
+
+    def _wald(self, natural: Natural, level: float) -> tuple[float, float]:
+        value = natural.value(self.weights, self.psi)
+        if natural.kind == "ratio":
+            pair = [natural.index, natural.other]
+            found = fieller(
+                self.weights[pair[0]],
+                self.weights[pair[1]],
+                self.covariance[np.ix_(pair, pair)],
+                level,
+            )
+            bounded = found.kind == "bounded"
+            return (found.low, found.high) if bounded else (-np.inf, np.inf)
+        slope = natural.gradient(self.weights, self.psi)
+        used = slope != 0
+        error = float(np.sqrt(slope[used] @ self.covariance[np.ix_(used, used)] @ slope[used]))
+        half = float(stats.norm.isf((1 - level) / 2)) * error
+        positive = natural.kind == "reciprocal" or (
+            natural.kind == "shape" and self.model.shape[natural.index].scale == "log"
+        )
+        if positive and value > 0:
+            return float(value * np.exp(-half / value)), float(value * np.exp(half / value))
+        return value - half, value + half
+
+    def _problem(self) -> Problem:
+        if self.episodes is None:
+            raise DataError(
+                "episodes must be at hand for profile intervals and predictions of the data; got "
+                "none, as they are not stored with an estimate. Fit again."
+            )
+        return Problem(self.model, self.episodes, self.prior)
+
+    # -- predictions -----------------------------------------------------------------------------
+
+    def predict(
+        self, episodes: Episode | Sequence[Episode] | None = None, *, average: bool = False
+    ) -> Matrix:
+        """Choice probabilities of every decision scored: (n_decisions, n_options).
+
+        Parameters
+        ----------
+        episodes
+            New episodes, or those of the fit.
+        average
+            Average over psi, each weighted by its profile likelihood, instead of taking the best.
+        """
+        data = self._problem().episodes if episodes is None else predicting.as_episodes(episodes)
+        if not average:
+            return predicting.probabilities(self.model, data, self.weights, self.psi)
+        return predicting.averaged(self.model, data, self.profile, self.peak)
+
+    def log_likelihoods(self, episodes: Episode | Sequence[Episode] | None = None) -> Vector:
+        """Log-probability of each decision scored."""
+        data = self._problem().episodes if episodes is None else predicting.as_episodes(episodes)
+        return predicting.decision_log_likelihoods(self.model, data, self.weights, self.psi)
+
+    # -- for reading -----------------------------------------------------------------------------
+
+    def table(self, level: float = 0.95, kind: IntervalKind = "wald") -> Table:
+        """The summary as a table."""
+        rows = tuple(
+            (
+                p.name,
+                number(p.estimate),
+                number(p.standard_error),
+                number(p.low, 4),
+                number(p.high, 4),
+            )
+            for p in self.parameters_at(level, kind)
+        )
+        whose = "" if self.subject is None else f" of {self.subject}"
+        how = "maximum likelihood" if self.prior is None else f"MAP, {self.prior} prior"
+        facts = (
+            ("Status", self.status),
+            ("Decisions", str(self.n_decisions)),
+            ("Log-likelihood", f"{self.log_likelihood:.4f} (null {self.null_log_likelihood:.4f})"),
+            ("AIC, BIC", f"{self.aic:.2f}, {self.bic:.2f}"),
+        )
+        header = ("", "estimate", "std. error", f"{100 * level:g} % low", "high")
+        said = () if self.status == "converged" else (self.message,)
+        notes = (*said, f"Model: {self.model}.", *self.notes)
+        return Table(f"Exact {how}{whose}", facts, header, rows, notes)
+
+    def summary(self, level: float = 0.95, kind: IntervalKind = "wald") -> str:
+        """Everything one reads first, as text."""
+        return self.table(level, kind).text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{n.name}={number(n.value(self.weights, self.psi))}" for n in self.natural
+        )
+        return f"<ModelEstimate {self.status}: {values}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """The table for a paper (booktabs)."""
+        return self.table(level).latex()
+
+    def to_frame(
+        self,
+        level: float = 0.95,
+        backend: Backend | None = None,
+        kind: IntervalKind = "wald",
+    ) -> Any:
+        """One row per natural parameter."""
+        found = self.parameters_at(level, kind)
+        return frame(
+            {
+                "name": [p.name for p in found],
+                "estimate": [p.estimate for p in found],
+                "standard_error": [p.standard_error for p in found],
+                "low": [p.low for p in found],
+                "high": [p.high for p in found],
+            },
+            backend,
+        )
+
+    def to_dict(self, level: float = 0.95, kind: IntervalKind = "wald") -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON."""
+        return {
+            "format": "penchant-model-estimate",
+            "version": 1,
+            "subject": self.subject,
+            "status": self.status,
+            "message": self.message,
+            "model": str(self.model),
+            "log_likelihood": plain(self.log_likelihood),
+            "null_log_likelihood": plain(self.null_log_likelihood),
+            "log_posterior": plain(self.log_posterior),
+            "n_decisions": self.n_decisions,
+            "level": level,
+            "parameters": [
+                {
+                    "name": p.name,
+                    "estimate": plain(p.estimate),
+                    "standard_error": plain(p.standard_error),
+                    "low": plain(p.low),
+                    "high": plain(p.high),
+                }
+                for p in self.parameters_at(level, kind)
+            ],
+            "names": list(self.names),
+            "theta": plain(self.theta),
+            "covariance": plain(self.covariance),
+            "diagnostics": diagnostics_dict(self.diagnostics),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "episodes": None}

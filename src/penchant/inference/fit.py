@@ -1,0 +1,255 @@
+"""Exact maximum likelihood of a model with shape parameters, and `fit` for everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.bandit.episode import Episode
+from penchant.choices import Choices
+from penchant.errors import DataError
+from penchant.inference.estimate import ModelEstimate
+from penchant.inference.predicting import as_episodes
+from penchant.inference.problem import Problem
+from penchant.inference.search import Grid, Peak, best_peak, climb, grid_search
+from penchant.models.model import Model
+from penchant.softmax.diagnostics import Diagnostics, Status
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.fit import diagnostics_of, null_log_likelihood, raise_if_wrong, status_of
+from penchant.softmax.fit import fit as fit_choices
+from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.solve import Solution, maximum_likelihood, scaled_inverse
+
+FLAT = 1.92  # log-likelihood that a 95 % interval gives away
+
+
+def fit(
+    data: Choices | Episode | Sequence[Episode], model: Model | None = None, **options: Any
+) -> Estimate | ModelEstimate:
+    """Estimate what a decision-maker wants and believes.
+
+    Parameters
+    ----------
+    data
+        `Choices`: decisions described by explanatory variables. Or an `Episode`, or several that
+        share their parameters: decisions given as a history of play.
+    model
+        For episodes: how the history explains the decisions, such as `UCL` or `QLearning`.
+    **options
+        For choices: see `penchant.softmax.fit`. For episodes: `parameter_prior`, `strict`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> rng = np.random.default_rng(0)
+    >>> sets = pn.Choices.from_arrays(rng.normal(size=(500, 4, 2)), None, names=["gain", "risk"])
+    >>> choices = pn.simulate_choices(sets, [1.0, -0.5], rng=rng)
+    >>> pn.fit(choices)
+    <Estimate converged: gain=0.91642, risk=-0.5182>
+    """
+    if isinstance(data, Choices):
+        if model is not None:
+            raise DataError(
+                "model must not be given with Choices, which are linear already; got one. "
+                "Pass episodes, or leave the model out."
+            )
+        return fit_choices(data, **options)
+    if model is None:
+        raise DataError(
+            "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
+        )
+    return fit_model(as_episodes(data), model, **options)
+
+
+def fit_model(
+    episodes: Sequence[Episode],
+    model: Model,
+    *,
+    parameter_prior: ParameterPrior | None = None,
+    strict: bool = False,
+    subject: Any = None,
+) -> ModelEstimate:
+    """Exact maximum likelihood: the profile over psi is searched, the weights are solved exactly.
+
+    Parameters
+    ----------
+    episodes
+        They share all parameters; beliefs start afresh in each.
+    model
+        Declares weights, shape parameters and explanatory variables.
+    parameter_prior
+        Prior on the weights: the maximum is then that of the posterior.
+    strict
+        Raise unless the status is "converged" or "at a bound".
+    """
+    problem = Problem(model, tuple(episodes), parameter_prior)
+    if not len(problem.chosen):
+        raise DataError(
+            "episodes must hold at least one decision that is scored; got none. "
+            "Check is_choice and scored."
+        )
+    grid = grid_search(problem)
+    best = grid.psi[int(np.argmax(grid.values))]
+    solution = None if parameter_prior is not None else maximum_likelihood(problem.choices(best))
+    lost = solution is not None and (solution.recession is not None or not solution.known.complete)
+    peak = climb(problem, best, max_steps=0) if lost else best_peak(problem, grid)
+    estimate = estimate_at(problem, grid, peak, subject)
+    if strict:
+        raise_if_wrong(estimate)
+    return estimate
+
+
+def estimate_at(problem: Problem, grid: Grid, peak: Peak, subject: Any = None) -> ModelEstimate:
+    """Put the peak of a profile into words and numbers for the user."""
+    choices = problem.choices(peak.point.psi)
+    solution = _inner_solution(problem, choices, peak)
+    checks = replace(
+        diagnostics_of(solution, choices, has_prior=problem.prior is not None),
+        bounds=_bounds(problem, peak),
+        iterations=peak.n_steps,
+    )
+    status, message = _status(problem, grid, peak, solution, checks, choices.names)
+    theta = np.concatenate([solution.theta, peak.point.psi])
+    covariance = _joint_covariance(problem, peak)
+    if status in ("not identified", "separated", "stopped early"):
+        covariance = np.full_like(covariance, np.nan)
+    first = problem.episodes[0].subject if subject is None else subject
+    return ModelEstimate(
+        status=status,
+        message=message,
+        model=problem.model,
+        names=(*problem.model.weights, *(s.name for s in problem.model.shape)),
+        theta=theta,
+        covariance=covariance,
+        log_likelihood=peak.point.log_likelihood,
+        null_log_likelihood=null_log_likelihood(choices),
+        log_posterior=None if problem.prior is None else peak.point.value,
+        diagnostics=checks,
+        n_decisions=len(problem.chosen),
+        profile=grid,
+        peak=peak,
+        prior=problem.prior,
+        subject=first,
+        notes=tuple(dict.fromkeys(note for e in problem.episodes for note in e.notes)),
+        episodes=problem.episodes,
+    )
+
+
+def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
+    """What can be said of the weights at the best psi."""
+    found = maximum_likelihood(choices)
+    if problem.prior is None and np.isfinite(found.theta).all():
+        return replace(found, theta=peak.point.theta, point=peak.point.theta)
+    if problem.prior is None:
+        return found
+    inverse, condition = scaled_inverse(peak.point.information)
+    return replace(
+        found,
+        theta=peak.point.theta,
+        covariance=inverse,
+        point=peak.point.theta,
+        certainty=inverse,
+        condition=condition,
+        recession=None,
+        resolved=None,
+        near=None,
+        ending="converged",
+        certificate="prior",
+    )
+
+
+def _bounds(problem: Problem, peak: Peak) -> tuple[str, ...]:
+    """What holds the estimate: ends of psi's range, weights that must be positive."""
+    found = [
+        f"{shape.name} = {shape.low if u <= low else shape.high:g}"
+        for shape, u, (low, _), held in zip(
+            problem.model.shape, peak.u, problem.bounds, peak.at_bound, strict=True
+        )
+        if held
+    ]
+    if problem.positive is not None:
+        touched = problem.positive.matrix @ peak.point.theta <= 1e-12
+        found += [
+            label for label, held in zip(problem.positive.labels, touched, strict=True) if held
+        ]
+    return tuple(found)
+
+
+def _status(
+    problem: Problem,
+    grid: Grid,
+    peak: Peak,
+    solution: Solution,
+    checks: Diagnostics,
+    names: tuple[str, ...],
+) -> tuple[Status, str]:
+    """The worst that can be said, and the sentence that goes with it."""
+    inner, sentence = status_of(
+        solution, replace(checks, bounds=()), names, problem.prior is not None
+    )
+    if inner in ("not identified", "separated"):
+        return inner, f"{sentence} (At {_words(problem, peak.point.psi)}.)"
+    if not peak.converged:
+        return "stopped early", (
+            f"The search over {_names(problem)} stopped after {peak.n_steps} steps before it "
+            "reached a maximum. Look at `profile`."
+        )
+    if checks.bounds:
+        return "at a bound", (
+            f"The estimate lies at a bound ({', '.join(checks.bounds)}): the choices do not say how "
+            "far beyond. Read the profile intervals, widen the range, or hold the parameter fixed."
+        )
+    flat = _flat(grid)
+    if flat:
+        return "weakly identified", (
+            f"The profile over {_names(problem)} is flat: it varies by less than {FLAT} log-units "
+            "over the whole range, so that every value is in the 95 % interval. Hold it fixed."
+        )
+    return inner, sentence
+
+
+def _names(problem: Problem) -> str:
+    return " and ".join(shape.name for shape in problem.model.shape)
+
+
+def _words(problem: Problem, psi: Vector) -> str:
+    return ", ".join(f"{s.name} = {v:.4g}" for s, v in zip(problem.model.shape, psi, strict=True))
+
+
+def _flat(grid: Grid) -> bool:
+    """Whether the whole grid lies within what a 95 % interval gives away."""
+    values = grid.values[np.isfinite(grid.values)]
+    return len(values) > 1 and bool(values.max() - values.min() < FLAT)
+
+
+def _joint_covariance(problem: Problem, peak: Peak) -> Matrix:
+    """Inverse of the joint observed information of weights and psi.
+
+    With C the inverse curvature of the profile and D the derivative of the weights along it, the
+    blocks are I^-1 + D C D', D C and C. psi held at a bound has none.
+    """
+    d, n = len(peak.point.theta), problem.n_shape
+    inner, _ = scaled_inverse(peak.point.information)
+    free: BoolVector = ~peak.at_bound
+    covariance = np.full((d + n, d + n), np.nan)
+    covariance[:d, :d] = inner
+    if free.any():
+        curvature = peak.curvature[np.ix_(free, free)]
+        shape, condition = scaled_inverse(curvature)
+        if not np.isfinite(condition):
+            covariance[:d, :d] = np.nan
+            return covariance
+        stretch = problem._stretch(peak.point.psi)[free]
+        drift = peak.drift[:, free]
+        covariance[:d, :d] = inner + drift @ shape @ drift.T
+        places = d + np.flatnonzero(free)
+        mixed = drift @ shape * stretch
+        covariance[np.ix_(np.arange(d), places)] = mixed
+        covariance[np.ix_(places, np.arange(d))] = mixed.T
+        covariance[np.ix_(places, places)] = shape * np.outer(stretch, stretch)
+    return covariance

@@ -1,0 +1,178 @@
+"""The search over psi: a grid, then Newton's method from the best cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.inference.problem import Point, Problem
+from penchant.softmax.hypotheses import Hypothesis
+
+BEST_CELLS = 3
+HESSIAN_STEP = 1e-3  # of search units
+ENOUGH = 1e-9
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The profile on a grid of psi.
+
+    Attributes
+    ----------
+    psi
+        Points (n, n_shape), in the shape parameters' own units.
+    values
+        Maximised objective at each.
+    dimensions
+        Points along each shape parameter.
+    """
+
+    psi: Matrix
+    values: Vector
+    theta: Matrix
+    dimensions: tuple[int, ...]
+
+    def local_maxima(self, most: int = BEST_CELLS) -> list[int]:
+        """Points no lower than their neighbours, the highest first."""
+        shaped = self.values.reshape(self.dimensions)
+        top = np.ones(self.dimensions, dtype=bool)
+        for axis in range(shaped.ndim):
+            for shift in (1, -1):
+                beside = np.roll(shaped, shift, axis)
+                edge: list[slice | int] = [slice(None)] * shaped.ndim
+                edge[axis] = 0 if shift == 1 else -1
+                beside[tuple(edge)] = -np.inf
+                top &= shaped >= beside
+        found = np.flatnonzero(top.ravel() & np.isfinite(self.values))
+        ranked = found[np.argsort(-self.values[found], kind="stable")]
+        # Ridges make few local maxima of sharp profiles: fill up with the best of all points.
+        others = np.argsort(-self.values, kind="stable")
+        both = [*ranked.tolist(), *(i for i in others.tolist() if i not in set(ranked.tolist()))]
+        return both[:most]
+
+
+def grid_search(problem: Problem) -> Grid:
+    """Evaluate the profile on the model's grid."""
+    axes = [shape.grid() for shape in problem.model.shape]
+    if not axes:
+        psi = np.empty((1, 0))
+        value, theta = problem.values(psi)
+        return Grid(psi, value, theta, ())
+    mesh = np.meshgrid(*axes, indexing="ij")
+    psi = np.stack([m.ravel() for m in mesh], axis=1)
+    values, theta = problem.values(psi)
+    return Grid(psi, values, theta, tuple(len(axis) for axis in axes))
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A local maximum of the profile.
+
+    Attributes
+    ----------
+    curvature
+        Minus the Hessian of the profile in search units, over the free shape parameters.
+    at_bound
+        Shape parameters at the end of their range.
+    drift
+        Derivative of the weights in psi (search units) along the profile.
+    """
+
+    point: Point
+    u: Vector
+    curvature: Matrix
+    drift: Matrix
+    at_bound: BoolVector
+    n_steps: int
+    converged: bool
+
+
+def climb(
+    problem: Problem,
+    psi: Vector,
+    hypothesis: Hypothesis | None = None,
+    fixed: BoolVector | None = None,
+    max_steps: int = 40,
+) -> Peak:
+    """Newton's method on the profile, inside the range of psi."""
+    low, high = problem.bounds[:, 0], problem.bounds[:, 1]
+    held = np.zeros(problem.n_shape, dtype=bool) if fixed is None else fixed
+    u = np.clip(problem.to_search(psi), low, high)
+    point = problem.at(problem.from_search(u), hypothesis)
+    curvature, drift = _curvature(problem, u, hypothesis, held)
+    n_steps, converged = 0, False
+    while n_steps < max_steps:
+        at_low = (u <= low) & (point.gradient <= 0)
+        at_high = (u >= high) & (point.gradient >= 0)
+        free = ~(at_low | at_high | held)
+        step = _newton_step(point.gradient, curvature, free)
+        if not free.any() or float(np.abs(point.gradient @ step)) < ENOUGH**2 * 1e2:
+            converged = True
+            break
+        trial = _uphill(problem, u, point, step, hypothesis)
+        if trial is None:
+            converged = bool(np.abs(point.gradient @ step) < 1e-8)
+            break
+        moved = float(np.abs(trial[0] - u).max())
+        u, point = trial
+        n_steps += 1
+        if moved < ENOUGH:
+            converged = True
+            break
+        curvature, drift = _curvature(problem, u, hypothesis, held)
+    at_bound = ((u <= low) | (u >= high)) & ~held
+    return Peak(point, u, curvature, drift, at_bound, n_steps, converged)
+
+
+def _newton_step(gradient: Vector, curvature: Matrix, free: BoolVector) -> Vector:
+    """Newton's step among the free parameters, uphill and at most 1 search unit long."""
+    step = np.zeros_like(gradient)
+    if free.any():
+        inner = curvature[np.ix_(free, free)]
+        values, vectors = np.linalg.eigh(inner)
+        size = np.maximum(np.abs(values), 1e-6 * max(float(np.abs(values).max()), 1e-12))
+        step[free] = vectors @ ((vectors.T @ gradient[free]) / size)
+        step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-300))
+    return step
+
+
+def _uphill(
+    problem: Problem, u: Vector, point: Point, step: Vector, hypothesis: Hypothesis | None
+) -> tuple[Vector, Point] | None:
+    """The first of step, step/2, step/4 ... that does not lower the profile."""
+    low, high = problem.bounds[:, 0], problem.bounds[:, 1]
+    for _ in range(30):
+        trial_u = np.clip(u + step, low, high)
+        trial = problem.at(problem.from_search(trial_u), hypothesis)
+        if trial.value >= point.value - 1e-12 * (1 + abs(point.value)):
+            return trial_u, trial
+        step = step / 2
+    return None
+
+
+def _curvature(
+    problem: Problem, u: Vector, hypothesis: Hypothesis | None, held: BoolVector
+) -> tuple[Matrix, Matrix]:
+    """Minus the Hessian, and the derivative of the weights, by differences of the gradient."""
+    n = problem.n_shape
+    curvature = np.zeros((n, n))
+    drift = np.zeros((len(problem.model.weights), n))
+    for q in np.flatnonzero(~held):
+        h = HESSIAN_STEP
+        below, above = u.copy(), u.copy()
+        below[q] = max(u[q] - h, problem.bounds[q, 0])
+        above[q] = min(u[q] + h, problem.bounds[q, 1])
+        first = problem.at(problem.from_search(below), hypothesis)
+        second = problem.at(problem.from_search(above), hypothesis)
+        width = above[q] - below[q]
+        curvature[:, q] = -(second.gradient - first.gradient) / width
+        drift[:, q] = (second.theta - first.theta) / width
+    return (curvature + curvature.T) / 2, drift
+
+
+def best_peak(problem: Problem, grid: Grid) -> Peak:
+    """The highest peak reached from the best cells of the grid."""
+    peaks = [climb(problem, grid.psi[i]) for i in grid.local_maxima()]
+    return max(peaks, key=lambda peak: peak.point.value)

@@ -1,0 +1,158 @@
+"""What a model is: explanatory variables as a function of a few shape parameters psi.
+
+A model declares its linear weights theta and its shape parameters psi, and gives the explanatory
+variables of every decision for a given psi. That is all a user writes to add one:
+
+    class Learner:
+        weights = ("inverse_temperature",)
+        shape = (pn.Shape("learning_rate", 0.0, 1.0),)
+
+        def explanatory(self, episode, learning_rate):
+            values, x = np.zeros(4), np.empty((episode.n_events, 4, 1))
+            for t, (option, reward) in enumerate(zip(episode.chosen, episode.rewards)):
+                x[t, :, 0] = values
+                values[option] += learning_rate * (reward - values[option])
+            return x
+
+Row t may use what happened before event t only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.bandit.episode import Episode
+from penchant.errors import DataError
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape parameter: its range, and the scale on which it is searched.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    low, high
+        Smallest and largest value looked at.
+    scale
+        "linear", or "log" for a positive parameter known to its order of magnitude.
+    n_grid
+        Points of the grid from which the search starts.
+    """
+
+    name: str
+    low: float
+    high: float
+    scale: Literal["linear", "log"] = "linear"
+    n_grid: int = 25
+
+    def __post_init__(self) -> None:
+        lowest = 0.0 if self.scale == "log" else -np.inf
+        if not (lowest < self.low < self.high < np.inf or lowest == -np.inf < self.low < self.high):
+            raise DataError(
+                f"low and high of {self.name} must be increasing"
+                + (" and positive" if self.scale == "log" else "")
+                + f"; got {self.low} and {self.high}. Correct the range."
+            )
+        if self.n_grid < 3:
+            raise DataError(f"n_grid must be at least 3; got {self.n_grid}. 25 is usual.")
+
+    def grid(self) -> Vector:
+        """Points from low to high, equally spaced on the scale of the search."""
+        return np.asarray(self.from_search(np.linspace(*self.search_range, self.n_grid)))
+
+    @property
+    def search_range(self) -> tuple[float, float]:
+        """Range on the scale of the search."""
+        return float(self.to_search(self.low)), float(self.to_search(self.high))
+
+    def to_search(self, value: Any) -> Any:
+        """Value on the scale of the search."""
+        return np.log(value) if self.scale == "log" else np.asarray(value, dtype=np.float64)
+
+    def from_search(self, value: Any) -> Any:
+        """Value in its own units, kept inside the range."""
+        own = np.exp(value) if self.scale == "log" else np.asarray(value, dtype=np.float64)
+        return np.clip(own, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Natural:
+    """A natural parameter as a function of weights and shape.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    kind
+        "weight": a weight itself; "reciprocal": 1 / weight; "ratio": weight / other weight;
+        "shape": scale * psi^power.
+    index, other
+        Which weight or shape parameter; the denominator of a ratio.
+    scale, power
+        For "shape".
+    """
+
+    name: str
+    kind: Literal["weight", "reciprocal", "ratio", "shape"]
+    index: int
+    other: int = 0
+    scale: float = 1.0
+    power: float = 1.0
+
+    def value(self, theta: Vector, psi: Vector) -> float:
+        """The natural parameter."""
+        if self.kind == "weight":
+            return float(theta[self.index])
+        if self.kind == "reciprocal":
+            return float(1.0 / theta[self.index])
+        if self.kind == "ratio":
+            return float(theta[self.index] / theta[self.other])
+        return float(self.scale * psi[self.index] ** self.power)
+
+    def gradient(self, theta: Vector, psi: Vector) -> Vector:
+        """Derivatives in all weights, then in all shape parameters."""
+        slope = np.zeros(len(theta) + len(psi))
+        if self.kind == "weight":
+            slope[self.index] = 1.0
+        elif self.kind == "reciprocal":
+            slope[self.index] = -1.0 / theta[self.index] ** 2
+        elif self.kind == "ratio":
+            slope[self.index] = 1.0 / theta[self.other]
+            slope[self.other] = -theta[self.index] / theta[self.other] ** 2
+        else:
+            own = psi[self.index]
+            slope[len(theta) + self.index] = self.scale * self.power * own ** (self.power - 1.0)
+        return slope
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A softmax model that is linear in weights once the shape parameters are fixed."""
+
+    weights: tuple[str, ...]
+    shape: tuple[Shape, ...]
+
+    def explanatory(self, episode: Episode, *psi: float) -> Matrix:
+        """Variables (n_events, n_options, n_weights), row t from what happened before event t."""
+
+
+def natural_parameters(model: Model) -> tuple[Natural, ...]:
+    """What the model declares, or its weights and shape parameters themselves."""
+    declared: Sequence[Natural] | None = getattr(model, "natural", None)
+    if declared is not None:
+        return tuple(declared)
+    weights = [Natural(name, "weight", a) for a, name in enumerate(model.weights)]
+    return (*weights, *(Natural(s.name, "shape", a) for a, s in enumerate(model.shape)))
+
+
+def positive_weights(model: Model) -> tuple[int, ...]:
+    """Weights that must be positive."""
+    names = getattr(model, "positive", ())
+    return tuple(model.weights.index(name) for name in names)

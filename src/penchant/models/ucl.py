@@ -1,0 +1,228 @@
+"""Stochastic UCL: beliefs, an upper credible limit, and a softmax that cools, Eqs. (10) to (15).
+
+The agent's heuristic for option i at time t is Q_i = mu_i + sigma_i z_t, with mu and sigma its
+posterior mean and standard deviation and z_t = Phi^-1(1 - alpha_t), alpha_t = 1/(K t^a); it chooses i
+with probability proportional to exp(Q_i log t / nu). With relative precision delta and length scale
+lambda fixed this is exactly linear:
+
+    theta = (1/nu, mu0/nu),    x = ((b + sigma z_t) log t, f log t),
+
+for the posterior mean is b + mu0 f. So delta (and lambda) are the only shape parameters.
+
+Notes
+-----
+Paper: the denominators of Eqs. (13) and (14) print Q_i where Q_j is meant, and alpha_t is printed as
+1/sqrt(2 pi e) t, which increases; 1/(sqrt(2 pi e) t) is meant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy import special
+
+from penchant._typing import Matrix, Vector
+from penchant.bandit.beliefs import Beliefs, Track, track_beliefs
+from penchant.bandit.episode import Episode
+from penchant.bandit.kernels import EXPONENTIAL, Kernel
+from penchant.bandit.locations import check_locations, distances_to
+from penchant.errors import DataError
+from penchant.models.model import Natural, Shape
+
+Cooling = Literal["logarithmic", "constant"]
+Clock = Literal["choices", "events"]
+
+
+@dataclass(frozen=True, eq=False)
+class UCL:
+    """Stochastic UCL (Upper Credible Limit) of a spatial bandit.
+
+    Parameters
+    ----------
+    locations
+        Where the options lie: (n_options, dimension). `grid(10, 10)` for the paper's task.
+    noise_variance
+        Variance sigma_s^2 of the rewards, known to the agent.
+    length_scale
+        Length scale lambda of the agent's prior; None: estimated; 0: independent options.
+    kernel
+        Correlation of the prior; exponential as in the paper.
+    cooling
+        "logarithmic": temperature nu / log t; "constant": nu.
+    clock
+        "choices": the first choice is t = 1, and with logarithmic cooling uniform; "events": what was
+        observed before play counts, so that the first choice may be t = 2.
+    bonus
+        "known": the bonus is sigma_i z_t as the model says; "free": it has a weight of its own, a
+        test of the specification.
+    alpha_scale, alpha_power
+        K and a of alpha_t = 1/(K t^a).
+    precision_range, length_scale_range
+        Where delta and lambda are looked for.
+    """
+
+    locations: Any
+    noise_variance: float
+    length_scale: float | None = None
+    kernel: Kernel = EXPONENTIAL
+    cooling: Cooling = "logarithmic"
+    clock: Clock = "choices"
+    bonus: Literal["known", "free"] = "known"
+    alpha_scale: float = float(np.sqrt(2 * np.pi * np.e))
+    alpha_power: float = 1.0
+    precision_range: tuple[float, float] = (1.5e-8, 400.0)
+    length_scale_range: tuple[float, float] | None = None
+    _tracks: WeakKeyDictionary[Episode, tuple[Track, Matrix]] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "locations", check_locations(self.locations))
+        if not (np.isfinite(self.noise_variance) and self.noise_variance > 0):
+            raise DataError(
+                f"noise_variance must be > 0; got {self.noise_variance}. "
+                "It is 10 in the paper's human data."
+            )
+        fixed = self.length_scale
+        if fixed is not None and not (np.isfinite(fixed) and fixed >= 0):
+            raise DataError(
+                f"length_scale must be >= 0, or None to estimate it; got {fixed}. "
+                "0 means independent options."
+            )
+        for name, known in (
+            ("cooling", ("logarithmic", "constant")),
+            ("clock", ("choices", "events")),
+            ("bonus", ("known", "free")),
+        ):
+            if getattr(self, name) not in known:
+                raise DataError(
+                    f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}. "
+                    "Choose one."
+                )
+
+    @property
+    def n_options(self) -> int:
+        """Number of options."""
+        return len(self.locations)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/nu, mu0/nu, and the bonus's weight if it is free."""
+        names = ("1/decision_noise", "prior_mean/decision_noise")
+        return names if self.bonus == "known" else (*names, "bonus/decision_noise")
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """Weights that must be positive: nu > 0."""
+        return ("1/decision_noise",)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """delta, and lambda if it is estimated."""
+        delta = Shape("relative_precision", *self.precision_range, scale="log", n_grid=33)
+        if self.length_scale is not None:
+            return (delta,)
+        low, high = self.length_scale_range or self._usual_length_scales()
+        return (delta, Shape("length_scale", low, high, scale="log", n_grid=19))
+
+    def _usual_length_scales(self) -> tuple[float, float]:
+        """From a fifth of the smallest distance to twenty of it."""
+        spacing = float(distances_to(self.locations, np.array([0]))[1:].min())
+        return 0.2 * spacing, 20.0 * spacing
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """nu, mu0, sigma0^2, lambda; and the noise's standard deviation that a free bonus implies."""
+        found = [
+            Natural("decision_noise", "reciprocal", 0),
+            Natural("prior_mean", "ratio", 1, 0),
+            Natural("prior_variance", "shape", 0, scale=self.noise_variance, power=-1.0),
+        ]
+        if self.length_scale is None:
+            found.append(Natural("length_scale", "shape", 1))
+        if self.bonus == "free":
+            found.append(Natural("implied_noise_sd", "ratio", 2, 0))
+        return tuple(found)
+
+    def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
+        """Weights and shape of natural parameters: decision_noise, prior_mean, prior_variance ..."""
+        nu = parameters["decision_noise"]
+        theta = [1.0 / nu, parameters["prior_mean"] / nu]
+        if self.bonus == "free":
+            theta.append(parameters.get("implied_noise_sd", np.sqrt(self.noise_variance)) / nu)
+        psi = [self.noise_variance / parameters["prior_variance"]]
+        if self.length_scale is None:
+            psi.append(parameters["length_scale"])
+        return np.array(theta), np.array(psi)
+
+    def times(self, episode: Episode) -> Vector:
+        """Time t of each event, from 1."""
+        if self.clock == "events":
+            return np.arange(1.0, episode.n_events + 1.0)
+        return np.maximum(np.cumsum(episode.is_choice), 1).astype(np.float64)
+
+    def credible_z(self, times: Vector) -> Vector:
+        """z_t = Phi^-1(1 - alpha_t)."""
+        return np.asarray(-special.ndtri(1.0 / (self.alpha_scale * times**self.alpha_power)))
+
+    def inverse_temperature(self, times: Vector) -> Vector:
+        """log t, or 1: what the heuristic is multiplied with besides 1/nu."""
+        return np.log(times) if self.cooling == "logarithmic" else np.ones_like(times)
+
+    def beliefs(
+        self,
+        episode: Episode,
+        delta: float,
+        length_scale: float | None = None,
+        derivatives: int = 0,
+    ) -> Beliefs:
+        """The agent's beliefs before each event."""
+        scale = self.length_scale if length_scale is None else length_scale
+        assert scale is not None
+        track, distance = self._track(episode)
+        columns = self.kernel(distance, scale)
+        slopes = self.kernel.derivative(distance, scale) if derivatives == 2 else columns
+        return track_beliefs(track, columns, slopes, delta, derivatives)
+
+    def _track(self, episode: Episode) -> tuple[Track, Matrix]:
+        if episode not in self._tracks:
+            episode.check_options(self.n_options)
+            track = Track.of(episode)
+            self._tracks[episode] = track, distances_to(self.locations, track.options)
+        return self._tracks[episode]
+
+    def explanatory(self, episode: Episode, *psi: float) -> Matrix:
+        """Variables of every event: (n_events, n_options, n_weights)."""
+        return self._variables(self.beliefs(episode, *psi), episode)
+
+    def slopes(self, episode: Episode, *psi: float) -> Matrix:
+        """Derivatives of the variables in delta (and lambda): (n_shape, n_events, n_options, d)."""
+        n_shape = 1 if self.length_scale is not None else 2
+        known = self.beliefs(episode, *psi, derivatives=n_shape)
+        return np.stack([self._variables(known, episode, q) for q in range(1, n_shape + 1)])
+
+    def _variables(self, known: Beliefs, episode: Episode, q: int = 0) -> Matrix:
+        """The variables (q = 0), or their derivative in shape parameter q."""
+        t = self.times(episode)
+        z, cooled = self.credible_z(t)[:, None], self.inverse_temperature(t)[:, None]
+        unit = np.sqrt(self.noise_variance) if self.bonus == "known" else 1.0
+        sd = np.sqrt(known.variance[0])
+        if q:
+            sd = known.variance[q] / (2.0 * sd)
+        bonus = unit * sd * z
+        if self.bonus == "free":
+            return np.stack([known.b[q] * cooled, known.f[q] * cooled, bonus * cooled], axis=-1)
+        return np.stack([(known.b[q] + bonus) * cooled, known.f[q] * cooled], axis=-1)
+
+    def __str__(self) -> str:
+        cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"
+        first = "the first choice is t = 1" if self.clock == "choices" else "every event counts"
+        scale = "estimated" if self.length_scale is None else f"{self.length_scale:g}"
+        return (
+            f"stochastic UCL, {self.n_options} options, noise variance {self.noise_variance:g}, "
+            f"length scale {scale} ({self.kernel.name}), temperature {cooled}, clock: {first}"
+            + (", bonus free" if self.bonus == "free" else "")
+        )
