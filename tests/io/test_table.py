@@ -311,3 +311,8 @@ def test_rows_of_parquet_files_have_no_line(tmp_path):
 
 def test_rows_of_the_standard_input_count_from_line_two():
     assert place_of_row("-", 3) == "line 5 of stdin"
+
+
+def test_quoted_cells_may_hold_the_delimiter_as_decimal_point(write):
+    table = read_table(write('id,price\n7,"1,5"\n8,"2,25"\n'), decimal=",")
+    assert table.to_pydict() == {"id": [7, 8], "price": [1.5, 2.25]}

@@ -129,7 +129,7 @@ def test_a_delimiter_of_two_characters_is_refused(refused):
 
 
 def test_a_decimal_that_is_the_delimiter_is_refused(refused):
-    refused(CSV, "decimal must differ from the delimiter; got ',' for both", decimal=",")
+    refused(CSV, "must differ from the delimiter, .*; got ',' for both", decimal=",")
 
 
 def test_an_unknown_decimal_is_refused(refused):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from penchant._version import __version__
 from penchant.cli.check import check
@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with _warnings_in_words():
             code = app(
-                list(arguments),
+                _stdin_last(arguments),
                 exit_on_error=False,
                 print_error=False,
                 result_action="return_value",
@@ -66,6 +66,12 @@ def run(arguments: Sequence[str]) -> int:
         return _report_internal_error(arguments)
 
 
+def _stdin_last(arguments: Sequence[str]) -> list[str]:
+    """A lone - after --, as it would be taken for an option elsewhere."""
+    others = [argument for argument in arguments if argument != "-"]
+    return others if len(others) == len(arguments) else [*others, "--", "-"]
+
+
 @contextmanager
 def _warnings_in_words() -> Iterator[None]:
     """Doubts about the data as notes on stderr, without a place in the code."""
@@ -84,6 +90,9 @@ def _warnings_in_words() -> Iterator[None]:
 
 
 def _usage(error: CycloptsError) -> str:
+    if isinstance(error, UnusedCliTokensError):
+        more = ", ".join(error.unused_tokens or ())
+        return f"FILE must be one file; got also {more}. Separate several columns by commas: a,b."
     words = " ".join(str(error).split())
     return f"{words} See penchant --help." if "--help" not in words else words
 

@@ -33,9 +33,12 @@ def read_delimited(
     """
     check_encoding(encoding)
     top = header(source, delimiter=delimiter, encoding=encoding)
-    _check_decimal(decimal, top.delimiter)
+    if decimal not in (".", ","):
+        raise DataError(f"decimal must be '.' or ','; got {decimal!r}. Choose one.")
     with TextStream(source, encoding) as stream:
         table = _typed(source, stream, top, decimal, encoding)
+        if decimal == top.delimiter and not stream.n_quotes:
+            raise _ambiguous(decimal)
         _check_whole(source, stream, top, table, encoding)
         texts = _doubtful(table, stream.leading_zeros)
     if texts:
@@ -43,14 +46,11 @@ def read_delimited(
     return _without_null_type(table)
 
 
-def _check_decimal(decimal: str, delimiter: str) -> None:
-    if decimal not in (".", ","):
-        raise DataError(f"decimal must be '.' or ','; got {decimal!r}. Choose one.")
-    if decimal == delimiter:
-        raise DataError(
-            f"decimal must differ from the delimiter; got {decimal!r} for both. "
-            "Pass the delimiter that divides the columns, such as delimiter=';'."
-        )
+def _ambiguous(decimal: str) -> DataError:
+    return DataError(
+        f"decimal must differ from the delimiter, unless cells are quoted; got {decimal!r} for "
+        "both. Pass the delimiter that divides the columns, such as delimiter=';'."
+    )
 
 
 def _typed(

@@ -1,0 +1,39 @@
+"""`penchant check`: what can be estimated, and nothing written."""
+
+import json
+
+from cli.conftest import contents
+from cli.trips import HEADER, csv
+
+
+def test_good_data_are_described_and_proven(penchant, folder):
+    before = contents(folder)
+    ended = penchant("check", "trips.csv")
+    assert ended.code == 0
+    assert "47 decisions" in ended.out
+    assert "Status: converged." in ended.out
+    assert "Identified directions: 2 of 2" in ended.out
+    assert contents(folder) == before
+
+
+def test_data_without_an_estimate_are_exit_code_1(penchant, folder, rows):
+    (folder / "x.csv").write_text(csv([[*row, 5] for row in rows], [*HEADER, "same"]))
+    ended = penchant("check", "x.csv")
+    assert ended.code == 1
+    assert "Status: not identified" in ended.out
+    assert "use --prior weak" in ended.out
+
+
+def test_json_has_status_and_diagnostics(penchant):
+    content = json.loads(penchant("check", "trips.csv", "--json").out)
+    assert content["status"] == "converged"
+    assert content["diagnostics"]["rank"] == 2
+
+
+def test_subjects_are_counted_and_listed_by_what_is_wrong(penchant):
+    ended = penchant("check", "--example", "menu")
+    assert ended.code == 0
+    assert "Subjects: 15 converged, 3 separated" in ended.out
+    assert "separated: s05, s11, s17. For example s05: The choices are separated" in ended.out
+    found = json.loads(penchant("check", "--example", "menu", "--json").out)
+    assert [one["subject"] for one in found][:2] == ["s01", "s02"]
