@@ -9,9 +9,12 @@ choice set; smaller sets are filled up with zeros, and `side` counts those.
 import math
 
 import numpy as np
+from llvmlite import ir
 from numba import njit
+from numba.core import types
+from numba.extending import intrinsic
 
-from penchant.softmax._lanes import LANES, block_moments
+from penchant.softmax._lanes import LANES, _Emit, block_moments
 
 CHUNK = 512  # blocks summed together; fixed, so that the number of threads changes no digit
 
@@ -34,43 +37,122 @@ def block_starts(order, n_rows, starts):
     return n_blocks
 
 
+@intrinsic
+def relative_rows(
+    typingctx, rows, sources, n_rows, references, variables, offset, values, place, size
+):
+    """Write the rows of one block relative to its chosen rows, eight decisions at a time.
+
+    Parameters (in compiled code)
+    ----------
+    rows : variables of all options, (n, d)
+    sources : flat position in `rows` of each row to write, (n_rows, 8)
+    references : flat position of the chosen rows, (8,)
+    variables : tuple of length d; offset : tuple of length 1 with an offset column, else 0
+    values : packed variables, flat; `place` the flat position of the block
+    size : (2, d, 8): the largest |x| and |x_i - x_chosen| so far
+    """
+    d = len(variables)
+    stride = (d + len(offset)) * LANES
+
+    def build(context, builder, signature, arguments):
+        def data(i):
+            return context.make_array(signature.args[i])(context, builder, arguments[i]).data
+
+        emit = _Emit(builder)
+        table, places, size = data(0), data(1), data(8)
+        block = builder.gep(data(6), [arguments[7]])
+        near = _gathered(builder, table, data(3), _at(0), d)
+        before = [emit.load(size, _at(j * LANES)) for j in range(2 * d)]
+        starts = [emit.max(_absolute(emit, near[a]), before[a]) for a in range(d)] + before[d:]
+
+        def body(row, carried):
+            x = _gathered(builder, table, places, builder.mul(row, _at(LANES)), d)
+            z = [builder.fsub(x[a], near[a]) for a in range(d)]
+            first = builder.mul(row, _at(stride))
+            for a in range(d):
+                emit.store(z[a], block, builder.add(first, _at(a * LANES)))
+            return [emit.max(_absolute(emit, v), c) for v, c in zip(x + z, carried, strict=True)]
+
+        for j, largest in enumerate(emit.over_rows(arguments[2], body, starts)):
+            emit.store(largest, size, _at(j * LANES))
+        return context.get_dummy_value()
+
+    return types.void(
+        rows, sources, types.int64, references, variables, offset, values, types.int64, size
+    ), build
+
+
+def _at(number):
+    return ir.Constant(ir.IntType(64), number)
+
+
+def _absolute(emit, lanes):
+    """|x| by clearing the sign bit."""
+    bits = emit.builder.bitcast(lanes, ir.VectorType(ir.IntType(64), LANES))
+    return emit.builder.bitcast(emit.builder.and_(bits, emit.all_ints(2**63 - 1)), lanes.type)
+
+
+def _gathered(builder, table, places, first, d):
+    """Vectors of the d variables of the eight rows that begin at places[first..first + 7]."""
+    begins = [
+        builder.gep(table, [builder.load(builder.gep(places, [builder.add(first, _at(lane))]))])
+        for lane in range(LANES)
+    ]
+    vectors = []
+    for a in range(d):
+        vector = ir.Constant(ir.VectorType(ir.DoubleType(), LANES), ir.Undefined)
+        for lane, begin in enumerate(begins):
+            number = builder.load(builder.gep(begin, [_at(a)]))
+            vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), lane))
+        vectors.append(vector)
+    return vectors
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def pack_blocks(table, order, starts, begin, end, values, side, largest):
+def pack_blocks(table, variables, offset, order, starts, begin, end, values, side, largest):
     """Write blocks begin..end: rows relative to the chosen one, weights, numbers of filling rows.
 
-    `largest` (2, n_columns) collects the largest |x| and the largest |x_i - x_chosen|.
+    `largest` (2, n_columns) collects the largest |x| and the largest |x_i - x_chosen|. A filling
+    row is the chosen one relative to itself; lanes beyond the last decision repeat the first.
     """
-    rows, offset, available, first_row, chosen, weights = table
-    d = rows.shape[1]
-    n_columns = d + (1 if offset.size else 0)
+    rows, known, available, first_row, chosen, weights = table
+    d = len(variables)
+    n_columns = d + len(offset)
+    most = 0
     for b in range(begin, end):
-        origin = starts[b] * n_columns * LANES
+        most = max(most, starts[b + 1] - starts[b])
+    sources = np.empty((most + 1, LANES), dtype=np.int64)  # one more: written before it is counted
+    references = np.empty(LANES, dtype=np.int64)
+    size = np.zeros((2, d, LANES))
+    for b in range(begin, end):
         n_rows = starts[b + 1] - starts[b]
+        place = starts[b] * n_columns * LANES
         for lane in range(LANES):
-            used = 0
+            inside = b * LANES + lane < len(order)
+            k = order[b * LANES + lane] if inside else order[b * LANES]
+            c = first_row[k] + chosen[k]
+            references[lane] = c * d
             side[b, lane] = 0.0
-            if b * LANES + lane < len(order):
-                k = order[b * LANES + lane]
+            used = 0
+            if inside:
                 side[b, lane] = weights[k] if weights.size else 1.0
-                c = first_row[k] + chosen[k]
-                for a in range(d):
-                    largest[0, a] = max(largest[0, a], abs(rows[c, a]))
                 for r in range(first_row[k], first_row[k + 1]):
-                    if r == c or (available.size and not available[r]):
-                        continue
-                    place = origin + used * n_columns * LANES + lane
-                    for a in range(d):
-                        difference = rows[r, a] - rows[c, a]
-                        values[place + a * LANES] = difference
-                        largest[0, a] = max(largest[0, a], abs(rows[r, a]))
-                        largest[1, a] = max(largest[1, a], abs(difference))
-                    if offset.size:
-                        values[place + d * LANES] = offset[r] - offset[c]
-                    used += 1
+                    sources[used, lane] = r * d
+                    used += r != c and (not available.size or available[r])
             side[b, LANES + lane] = n_rows - used
             for row in range(used, n_rows):
-                for a in range(n_columns):
-                    values[origin + (row * n_columns + a) * LANES + lane] = 0.0
+                sources[row, lane] = c * d
+        relative_rows(rows, sources, n_rows, references, variables, offset, values, place, size)
+        if len(offset):
+            for row in range(n_rows):
+                for lane in range(LANES):
+                    i, c = sources[row, lane] // d, references[lane] // d
+                    values[place + (row * n_columns + d) * LANES + lane] = known[i] - known[c]
+    for a in range(d):
+        for lane in range(LANES):
+            largest[0, a] = max(largest[0, a], size[0, a, lane])
+            largest[1, a] = max(largest[1, a], size[1, a, lane])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -300,7 +382,7 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
     for s in range(begin, end):
         mine = order[bounds[s] : bounds[s + 1]]
         n_blocks = block_starts(mine, n_rows, starts)
-        pack_blocks(table, mine, starts, 0, n_blocks, values, side, largest[s])
+        pack_blocks(table, variables, offset, mine, starts, 0, n_blocks, values, side, largest[s])
         packed = (values, starts, side)
         count[0] = 0.0
         scatter(packed, n_blocks, variables, offset, count, moments)

@@ -187,15 +187,15 @@ def settled(
     good = batch.converged & batch.surely_identified
     if prior is not None:
         return np.asarray(good)
-    weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
-    cumulated = np.concatenate([[0.0], np.cumsum(weights[groups.order])])
-    totals = cumulated[groups.bounds[1:]] - cumulated[groups.bounds[:-1]]
+    totals = np.diff(groups.bounds).astype(np.float64)
+    if choices.weights is not None:
+        cumulated = np.concatenate([[0.0], np.cumsum(choices.weights[groups.order])])
+        totals = cumulated[groups.bounds[1:]] - cumulated[groups.bounds[:-1]]
     reach = np.einsum("sa,sa->s", batch.largest[:, 1], np.abs(batch.theta))
     good &= (conditions <= WEAK) & (reach < FAR)
-    for i in np.flatnonzero(good):
-        good[i] = separation.certificate(
-            batch.largest[i, 1], covariances[i], batch.decrement[i], totals[i]
-        )
+    good[good] = separation.certificates(
+        batch.largest[good, 1], covariances[good], batch.decrement[good], totals[good]
+    )
     return np.asarray(good)
 
 

@@ -114,10 +114,11 @@ class PackedLikelihood:
         values = np.empty(int(starts[n_blocks]) * n_columns * LANES)
         side = np.empty((n_blocks, 2 * LANES))
         table = kernel_table(choices)
+        kinds = variables_tuple(d), () if choices.offset is None else (0,)
 
         def pack(begin: int, end: int) -> Matrix:
             found = np.zeros((2, d))
-            kernels.pack_blocks(table, order, starts, begin, end, values, side, found)
+            kernels.pack_blocks(table, *kinds, order, starts, begin, end, values, side, found)
             return found
 
         largest = np.max(_in_parts(pack, n_blocks, threads), axis=0)

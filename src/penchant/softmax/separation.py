@@ -45,9 +45,16 @@ def certificate(largest: Vector, covariance: Matrix, decrement: float, n: float)
     decrement lambda, D lambda < 1 suffices. D is bounded by the largest differences from the
     chosen option; rounding of the gradient is allowed for.
     """
-    distance = 2.0 * float(np.sqrt(largest @ np.abs(covariance) @ largest))
-    noise = float(np.finfo(np.float64).eps) * np.sqrt(n) * distance
-    return bool(distance * (decrement + noise) < 0.5)
+    one = certificates(largest[None], covariance[None], np.array([decrement]), np.array([n]))
+    return bool(one[0])
+
+
+def certificates(largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector) -> BoolVector:
+    """Whether the iterates of many subjects prove that their maxima exist; one row for each."""
+    squared = np.einsum("sa,sac,sc->s", largest, np.abs(covariance), largest)
+    distance = 2.0 * np.sqrt(squared)
+    noise = np.finfo(np.float64).eps * np.sqrt(n) * distance
+    return np.asarray(distance * (decrement + noise) < 0.5)
 
 
 def recession(
