@@ -1,0 +1,119 @@
+"""Play: agents of a model choose in a landscape and receive rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.bandit.episode import Episode
+from penchant.bandit.landscape import Landscape
+from penchant.errors import DataError
+from penchant.models.model import Model
+from penchant.models.q_learning import QLearning
+from penchant.models.q_learning_agent import QLearningAgents
+from penchant.models.ucl import UCL
+from penchant.models.ucl_agent import UCLAgents
+
+
+class Agents(Protocol):
+    """Agents in play."""
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities (n_agents, n_options)."""
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Learn from what each agent chose and received."""
+
+
+def simulate(
+    landscape: Landscape,
+    model: Model,
+    parameters: Mapping[str, float],
+    *,
+    n_decisions: int,
+    rng: np.random.Generator,
+    subject: Any = None,
+    block: Any = None,
+) -> Episode:
+    """One agent's play.
+
+    Parameters
+    ----------
+    landscape
+        Mean rewards of the options, and their noise.
+    model
+        How the agent decides.
+    parameters
+        Natural parameters of the model, by name.
+    n_decisions
+        Decisions to make.
+    rng
+        Source of randomness.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
+    >>> prior = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 100.0}
+    >>> rng = np.random.default_rng(1)
+    >>> pn.simulate(pn.landscape_a(), model, prior, n_decisions=90, rng=rng)
+    Episode: 90 decisions scored of 90 events
+    """
+    (episode,) = simulate_many(
+        landscape, model, parameters, n_decisions=n_decisions, n_agents=1, rng=rng
+    )
+    return Episode(episode.chosen, episode.rewards, subject=subject, block=block)
+
+
+def simulate_many(
+    landscape: Landscape,
+    model: Model,
+    parameters: Mapping[str, float],
+    *,
+    n_decisions: int,
+    n_agents: int,
+    rng: np.random.Generator,
+) -> list[Episode]:
+    """Plays of many agents with the same parameters, each by itself; subjects are 0, 1, 2 ..."""
+    agents = agents_of(model, dict(parameters), n_agents)
+    chosen = np.empty((n_decisions, n_agents), dtype=np.int64)
+    rewards = np.empty((n_decisions, n_agents))
+    for t in range(n_decisions):
+        p = agents.probabilities()
+        if p.shape[1] != landscape.n_options:
+            raise DataError(
+                f"landscape must have the {p.shape[1]} options of the model; "
+                f"got {landscape.n_options}. Match them."
+            )
+        chosen[t] = (p.cumsum(axis=1) < rng.random((n_agents, 1)) * p.sum(axis=1)[:, None]).sum(1)
+        chosen[t] = np.minimum(chosen[t], p.shape[1] - 1)
+        rewards[t] = [landscape.draw(int(i), rng=rng) for i in chosen[t]]
+        agents.observe(chosen[t], rewards[t])
+    return [Episode(chosen[:, a], rewards[:, a], subject=a) for a in range(n_agents)]
+
+
+def agents_of(model: Model, parameters: dict[str, float], n_agents: int) -> Agents:
+    """Agents of a model, before play."""
+    wanted = [n.name for n in getattr(model, "natural", ())]
+    missing = [name for name in wanted if name not in parameters and name != "implied_noise_sd"]
+    if missing:
+        raise DataError(
+            f"parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. "
+            "Give all natural parameters of the model."
+        )
+    if isinstance(model, UCL):
+        return UCLAgents.of(model, parameters, n_agents)
+    if isinstance(model, QLearning):
+        return QLearningAgents.of(model, parameters, n_agents)
+    make = getattr(model, "agents", None)
+    if make is None:
+        raise DataError(
+            f"model must be UCL or QLearning, or have a method agents(parameters, n_agents); got "
+            f"{type(model).__name__}. Add one to simulate it."
+        )
+    made: Agents = make(parameters, n_agents)
+    return made
