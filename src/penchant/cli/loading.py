@@ -105,6 +105,7 @@ def _role(given: str | None, usual: tuple[str, ...], columns: list[str], name: s
 
 def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
+    attributes = [_role(name, (), columns, "interact") for name in terms.interact]
     decision = data.decision or [_role(None, DECISION, columns, "decision")]
     roles = dataclasses.replace(
         data,
@@ -119,7 +120,7 @@ def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
         decision=roles.decision,
         option=roles.option,
         chosen=roles.chosen,
-        explanatory=[*roles.explanatory, *terms.interact],
+        explanatory=[*roles.explanatory, *attributes],
         weight=roles.weight,
         subject=roles.subject,
         available=roles.available,
@@ -161,12 +162,14 @@ def _from_wide(table: Any, data: Data, terms: Terms) -> Choices:
             f"{', '.join(data.explanatory) or 'none'}. For columns price_car and price_bus: "
             "--explanatory price --options car,bus."
         )
+    columns = list(table.column_names)
     options = _labels(data.options)
     variables: dict[str, Any] = {name: name for name in data.explanatory}
-    variables |= {name: [name] * len(options) for name in terms.interact}
+    for name in terms.interact:
+        variables[name] = [_role(name, (), columns, "interact")] * len(options)
     choices = Choices.from_wide(
         table,
-        chosen=_role(data.chosen, CHOSEN, list(table.column_names), "chosen"),
+        chosen=_role(data.chosen, CHOSEN, columns, "chosen"),
         explanatory=variables,
         options=options,
         decision=data.decision or None,

@@ -94,7 +94,8 @@ def _usage(error: CycloptsError) -> str:
         more = ", ".join(error.unused_tokens or ())
         return f"FILE must be one file; got also {more}. Separate several columns by commas: a,b."
     words = " ".join(str(error).split())
-    return f"{words} See penchant --help." if "--help" not in words else words
+    command = " ".join(("penchant", *(error.command_chain or ())))
+    return words if "--help" in words else f"{words} See {command} --help."
 
 
 def _stdout_failed(error: OSError, arguments: Sequence[str]) -> int:
