@@ -12,14 +12,14 @@ pytestmark = pytest.mark.evidence
 
 def _names():
     folder = os.environ.get("PENCHANT_EVIDENCE")
-    return sorted(path.stem for path in Path(folder).glob("*.csv")) if folder else []
+    return sorted(path.stem for path in Path(folder, "golden").glob("*.csv")) if folder else []
 
 
 @pytest.mark.parametrize("name", _names())
 def test_certified_numbers_are_printed(evidence, penchant, name):
-    ended = penchant("fit", evidence / f"{name}.csv", "--json")
+    ended = penchant("fit", evidence / "golden" / f"{name}.csv", "--json")
     content = json.loads(ended.out)
-    certified = json.loads((evidence / f"{name}.json").read_text()).get("certified")
+    certified = json.loads((evidence / "golden" / f"{name}.json").read_text()).get("certified")
     if name.startswith("separation_"):
         assert (ended.code, content["status"]) == (1, "separated")
         return

@@ -64,17 +64,11 @@ def test_subjects_are_the_clusters_unless_others_are_given():
     np.testing.assert_array_equal(estimate.covariance, by_hand.covariance)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the covariance at hand is taken for the inverse information"
-)
 def test_a_sandwich_of_a_sandwich_is_the_same_sandwich():
     robust = pn.fit(case().choices).robust()
     np.testing.assert_allclose(robust.robust().covariance, robust.covariance, rtol=1e-12)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the covariance at hand is taken for the inverse information"
-)
 def test_clustering_a_robust_estimate_is_clustering_the_estimate():
     estimate = pn.fit(case().choices)
     cluster = np.arange(37) % 7
@@ -85,9 +79,6 @@ def test_clustering_a_robust_estimate_is_clustering_the_estimate():
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the covariance at hand is taken for the inverse information"
-)
 def test_the_bias_does_not_depend_on_the_covariance_shown():
     estimate = pn.fit(case().choices)
     np.testing.assert_allclose(estimate.robust().bias, estimate.bias, rtol=1e-12)

@@ -78,7 +78,6 @@ def test_log_likelihoods_sum_to_the_log_likelihood():
     assert estimate.log_likelihoods(other.choices).shape == (9,)
 
 
-@pytest.mark.xfail(strict=True, reason="the sentence speaks of a robust covariance")
 @pytest.mark.parametrize("ask", [lambda e: e.log_likelihoods(), lambda e: e.bias])
 def test_what_needs_a_finite_estimate_names_itself(ask):
     with pytest.raises(pn.DataError) as caught:
@@ -120,7 +119,6 @@ def test_an_unknown_backend_is_refused(estimate):
         estimate.to_frame(backend="excel")
 
 
-@pytest.mark.xfail(strict=True, reason="the pseudo R2 divides by a null log-likelihood of 0")
 def test_certain_choices_can_be_read():
     # An option that no one could miss: the null log-likelihood is 0.
     offset = np.tile([0.0, -1e4, -1e4], (5, 1))

@@ -59,10 +59,6 @@ def test_separated_choices_have_a_finite_estimate():
     np.testing.assert_allclose(slope, 0.0, atol=1e-8)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="scoring steps shrink linearly; the 100 steps that fit allows can be too few",
-)
 def test_two_decisions_have_an_estimate_that_is_reached():
     sets = [
         np.array([[0.279, -0.666], [0.276, -1.578], [1.331, -0.513], [-1.581, -0.224]]),
@@ -81,10 +77,6 @@ def test_units_and_turns_of_the_variables_change_nothing():
     np.testing.assert_allclose(turn @ other.theta, one.theta, rtol=1e-9)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the length of a step is bounded variable by variable: tiny steps where they correlate",
-)
 def test_correlated_variables_are_estimated_too():
     data = case(n=20)
     turn = np.array([[1.0, 0.997, 0.0], [0.0, 0.003, 0.0], [0.1, 0.0, 2.0]])

@@ -97,11 +97,6 @@ def test_priors_give_the_estimates_of_fit_to_rounding(prior):
         _assert_same(together, _alone(choices, i, parameter_prior=prior), exact=False)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the compiled fit squares the scale of a column without taking its root first, and "
-    "adds the prior's constant later: the last digit differs",
-)
 @pytest.mark.parametrize("prior", PRIORS)
 def test_priors_give_the_estimates_of_fit_to_the_last_digit(prior):
     choices = _subjects()
@@ -176,9 +171,6 @@ def test_a_robust_covariance_is_that_of_fit():
         assert together.covariance_kind == alone.covariance_kind
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a subset keeps the labels of subjects it no longer has, and these raise"
-)
 def test_the_subjects_left_in_a_subset_are_fitted():
     choices = _subjects(n=250)
     some = choices.subset(np.flatnonzero(choices.subject < 4))
@@ -186,15 +178,11 @@ def test_the_subjects_left_in_a_subset_are_fitted():
     assert estimates.of(choices.subject_labels[2]).n_decisions == (choices.subject == 2).sum()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="one separated subject raises where a robust covariance is asked for"
-)
 def test_a_separated_subject_does_not_stop_the_robust_fits_of_the_others():
     estimates = pn.fit_each(_subjects(), covariance="robust")
     assert estimates.of("s7").status == "separated"
 
 
-@pytest.mark.xfail(strict=True, reason="a subject of total weight 0 ends in LinAlgError for all")
 def test_a_subject_whose_weights_are_all_zero_does_not_stop_the_others():
     choices = _subjects()
     weights = np.where(choices.subject == 0, 0, 1)
@@ -210,9 +198,6 @@ def test_a_subject_whose_weights_are_all_zero_does_not_stop_the_others():
     assert estimates.status[1:] == pn.fit_each(choices).status[1:]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the largest differences count decisions of weight 0, the spread does not"
-)
 def test_decisions_of_weight_zero_can_be_left_out():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(60, 4, 3))
@@ -227,7 +212,6 @@ def test_decisions_of_weight_zero_can_be_left_out():
     np.testing.assert_allclose(one.theta, other.theta, rtol=1e-12)
 
 
-@pytest.mark.xfail(strict=True, reason="the function that makes single estimates is a closure")
 def test_estimates_can_be_pickled():
     estimates = pn.fit_each(_subjects(n=250))
     again = pickle.loads(pickle.dumps(estimates))

@@ -20,12 +20,12 @@ def _names():
     folder = os.environ.get("PENCHANT_EVIDENCE")
     if not folder:
         return []
-    return sorted(path.stem for path in Path(folder).glob("*.csv"))
+    return sorted(path.stem for path in Path(folder, "golden").glob("*.csv"))
 
 
 def _read(evidence, name):
-    content = json.loads((evidence / f"{name}.json").read_text())
-    table = pyarrow.csv.read_csv(evidence / f"{name}.csv")
+    content = json.loads((evidence / "golden" / f"{name}.json").read_text())
+    table = pyarrow.csv.read_csv(evidence / "golden" / f"{name}.csv")
     choices = pn.Choices.from_frame(
         table,
         decision="obs",
@@ -91,7 +91,7 @@ def test_separated_sets_have_no_estimate_but_a_supremum_and_a_direction(evidence
 
 @pytest.fixture(scope="module")
 def exact(evidence):
-    return json.loads((evidence / "ucl.json").read_text())
+    return json.loads((evidence / "golden" / "ucl.json").read_text())
 
 
 def test_small_softmax_case_has_its_exact_derivatives(exact):

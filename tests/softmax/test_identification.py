@@ -120,9 +120,6 @@ def test_nearly_equal_columns_are_estimated_as_their_difference_is(size):
     assert estimate.log_likelihood == pytest.approx(best.log_likelihood, abs=1e-15 / size * 200)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the largest differences count decisions of weight 0, the spread does not"
-)
 def test_a_column_that_varies_only_where_the_weight_is_zero_is_not_identified():
     x, chosen = _arrays()
     x[5:, :, 2] = 0.7

@@ -113,10 +113,6 @@ def test_a_set_of_a_hundred_thousand_options_is_summed_exactly():
     assert value == pytest.approx(reference.log_likelihood(theta, [x], [17]), rel=1e-12)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="filling rows of a block are added, then subtracted: 1e5 of them cost 5 digits",
-)
 def test_a_small_set_beside_a_huge_one_keeps_its_digits():
     rng = np.random.default_rng(8)
     x = rng.normal(size=(100_000, 1)) * 3

@@ -69,10 +69,6 @@ def test_map_is_finite_for_separated_and_unidentified_choices(prior):
     assert estimate.theta[0] == pytest.approx(estimate.theta[3], rel=1e-8)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="Newton refuses an information whose correlation has a pivot below 1e-15",
-)
 @pytest.mark.parametrize(("unit", "variance"), [(1e6, 1e4), (1.0, 1e18)])
 def test_map_of_equal_columns_is_found_in_any_units(unit, variance):
     data = case(n=200, d=1)

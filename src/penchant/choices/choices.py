@@ -77,7 +77,7 @@ class Choices:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
-                locked = value.view()
+                locked = np.ascontiguousarray(value).view()
                 locked.flags.writeable = False
                 object.__setattr__(self, field.name, locked)
 
@@ -359,6 +359,10 @@ class Choices:
         def per_decision(values: Any) -> Any:
             return None if values is None else values[kept]
 
+        subject, labels = per_decision(self.subject), self.subject_labels
+        if subject is not None and labels is not None:
+            present, subject = np.unique(subject, return_inverse=True)
+            labels = tuple(labels[i] for i in present)
         return dataclasses.replace(
             self,
             explanatory=self.explanatory[rows],
@@ -368,7 +372,8 @@ class Choices:
             weights=per_decision(self.weights),
             offset=per_row(self.offset),
             option=per_row(self.option),
-            subject=per_decision(self.subject),
+            subject=subject,
+            subject_labels=labels,
             decision_labels=per_decision(self.decision_labels),
         )
 

@@ -12,6 +12,7 @@ from penchant.inference.problem import Problem
 from penchant.inference.search import Peak, climb
 from penchant.models.model import Natural
 from penchant.softmax.hypotheses import Hypothesis
+from penchant.softmax.intervals import falling_through
 
 FURTHEST = 40  # doublings of the step before a bound is called infinite
 
@@ -30,38 +31,16 @@ def _crossing(
     height: Callable[[float], float], start: float, step: float, furthest: float
 ) -> float | None:
     """Where a height that is positive at start falls through 0; None if not before `furthest`."""
-    inside, inside_height = start, height(start)
+    inside = start
     for _ in range(FURTHEST):
         outside = inside + step
         outside = min(outside, furthest) if step > 0 else max(outside, furthest)
-        outside_height = height(outside)
-        if outside_height <= 0:
-            return _between(height, inside, inside_height, outside, outside_height)
+        if height(outside) <= 0:
+            return falling_through(height, inside, outside, 1e-9 * abs(step))
         if outside == furthest:
             return None
-        inside, inside_height, step = outside, outside_height, 2 * step
+        inside, step = outside, 2 * step
     return None
-
-
-def _between(
-    height: Callable[[float], float], a: float, height_a: float, b: float, height_b: float
-) -> float:
-    """Root between a (height positive) and b (not), by false position that never stalls."""
-    kept = 0
-    for _ in range(100):
-        x = b - height_b * (b - a) / (height_b - height_a) if height_a > height_b else (a + b) / 2
-        y = height(x)
-        if abs(y) < 1e-9 or abs(b - a) < 1e-10 * (1 + abs(a)):
-            return float(x)
-        if y > 0:
-            a, height_a = x, y
-            height_b = height_b / 2 if kept == 1 else height_b
-            kept = 1
-        else:
-            b, height_b = x, y
-            height_a = height_a / 2 if kept == -1 else height_a
-            kept = -1
-    return float((a + b) / 2)
 
 
 def _shape_interval(

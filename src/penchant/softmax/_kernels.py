@@ -340,7 +340,7 @@ def maximise(
             full[a] = theta[a]
         sum_chunks(packed, n_blocks, full, variables, offset, moments)
         code = advance(moments, precision, linear, theta, best, step, information, gradient, memo)
-        if code != MOVED or memo[4] > max_steps:
+        if code != MOVED or memo[4] >= max_steps:
             return code
 
 
@@ -384,6 +384,9 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
         n_blocks = block_starts(mine, n_rows, starts)
         pack_blocks(table, variables, offset, mine, starts, 0, n_blocks, values, side, largest[s])
         packed = (values, starts, side)
+        codes[s] = SINGULAR
+        if n_blocks == 0:
+            continue
         count[0] = 0.0
         scatter(packed, n_blocks, variables, offset, count, moments)
         for a in range(d):
@@ -393,7 +396,8 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
             for c in range(a + 1):
                 spread[s, a, c] = moments[1 + d + a * (a + 1) // 2 + c] / count[0]
                 spread[s, c, a] = spread[s, a, c]
-            precision[a, a] += ridge * spread[s, a, a]
+            scale = math.sqrt(spread[s, a, a])  # as the prior has it, to the last digit
+            precision[a, a] += ridge * (scale * scale)
         codes[s] = maximise(
             packed,
             n_blocks,

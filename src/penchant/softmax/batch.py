@@ -12,7 +12,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax.identification import CERTAIN, EPSILON
-from penchant.softmax.likelihood import kernel_table, variables_tuple
+from penchant.softmax.likelihood import counted, kernel_table, variables_tuple
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 SUBJECTS_PER_TASK = 32
@@ -53,6 +53,7 @@ class Batch:
     def surely_identified(self) -> BoolVector:
         """All variables vary inside sets, and no combination of them nearly does not."""
         varies = np.all(self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0], axis=-1)
+        varies &= np.isfinite(self.spread).all(axis=(1, 2))
         scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))
         scaled = self.spread / scale[:, :, None] / scale[:, None, :]
         eye = np.eye(self.theta.shape[1])
@@ -61,9 +62,9 @@ class Batch:
 
     def covariances(self) -> tuple[Matrix, Vector]:
         """Inverse informations and their condition numbers; NaN and infinity where singular."""
-        scale = np.sqrt(self.information.diagonal(0, 1, 2))
-        fine = np.all(np.isfinite(scale) & (scale > 0), axis=-1)
-        scale = np.where(fine[:, None], scale, 1.0)
+        diagonal = self.information.diagonal(0, 1, 2)
+        fine = np.isfinite(self.information).all(axis=(1, 2)) & np.all(diagonal > 0, axis=-1)
+        scale = np.sqrt(np.where(fine[:, None], diagonal, 1.0))
         scaled = self.information / scale[:, :, None] / scale[:, None, :]
         eye = np.eye(self.theta.shape[1])
         values, vectors = np.linalg.eigh(np.where(fine[:, None, None], scaled, eye))
@@ -92,6 +93,7 @@ class Grouping:
             order = np.arange(choices.n_decisions)
         else:
             order = np.lexsort((sizes, choices.subject))
+        order = counted(choices, order)
         marks = np.arange(len(choices.subject_labels) + 1)
         return cls(order, np.searchsorted(choices.subject[order], marks))
 

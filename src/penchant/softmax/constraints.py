@@ -46,6 +46,10 @@ class Constraints:
                 "constraints must be a matrix (n_constraints, n_parameters) with one bound per "
                 f"row; got shapes {matrix.shape} and {bound.shape}. Match them."
             )
+        if not np.abs(matrix).max(axis=1, initial=0.0).all():
+            raise DataError(
+                "constraints must each name a parameter; got a row of zeros. Leave it out."
+            )
         if not np.isfinite(bound).all():
             raise DataError(f"bound must be finite; got {bound.tolist()}. Leave that row out.")
         object.__setattr__(self, "matrix", matrix)
@@ -92,10 +96,26 @@ class Constraints:
         """The point nearest to 0 that satisfies every constraint with some room, if any has."""
         return _nearest_to_zero(self.matrix, self.bound)
 
+    def satisfied(self, theta: Vector) -> bool:
+        """Whether theta lies inside, but for rounding."""
+        size = np.abs(self.matrix) @ np.abs(theta) + np.abs(self.bound)
+        return bool((self.matrix @ theta - self.bound >= -1e-10 * (1.0 + size)).all())
+
     def touched(self, theta: Vector, unit: Vector) -> BoolVector:
         """Constraints that hold with equality at theta, to a billionth of `unit`."""
         size = np.abs(self.matrix) @ (np.abs(theta) + unit)
         return np.asarray(self.matrix @ theta - self.bound <= TOUCHING * size)
+
+    def on(self, null_directions: Matrix) -> Constraints | None:
+        """Those that moving along unidentified directions cannot satisfy; None if there are none."""
+        if not len(null_directions):
+            return self
+        size = np.abs(self.matrix) @ np.abs(null_directions).T
+        applies = (np.abs(self.matrix @ null_directions.T) <= 1e-9 * size).all(axis=1)
+        if not applies.any():
+            return None
+        labels = tuple(np.array(self.labels)[applies].tolist())
+        return Constraints(self.matrix[applies], self.bound[applies], labels)
 
     def within(self, origin: Vector, basis: Matrix) -> Constraints | None:
         """The inequalities left for phi, where theta = origin + basis phi; None if none is."""
@@ -108,7 +128,10 @@ class Constraints:
                 "constraints must hold on the plane asked for; got one that nowhere does. "
                 "Choose another value."
             )
-        return Constraints(matrix[open_], bound[open_]) if open_.any() else None
+        if not open_.any():
+            return None
+        labels = tuple(np.array(self.labels)[open_].tolist())
+        return Constraints(matrix[open_], bound[open_], labels)
 
 
 def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
@@ -150,6 +173,11 @@ def maximise_within(
         step = _constrained_step(gradient, information, constraints, theta)
         slope = float(gradient @ step)
         decrement = float(np.sqrt(max(float(step @ information @ step), 0.0)))
+        if not constraints.satisfied(theta):
+            theta = theta + step  # back inside, whatever it costs
+            value, gradient, information = _objective(likelihood, quadratic, theta)
+            n_steps += 1
+            continue
         if decrement < 1e-8 or slope <= 0:
             break
         fraction = 1.0

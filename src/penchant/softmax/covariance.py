@@ -56,7 +56,7 @@ def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
     known, codes = np.unique(labels, return_inverse=True)
     if len(known) < 2:
         raise DataError(
-            f"cluster must name at least two clusters; got only {known[0]!r}. "
+            f"cluster must name at least two clusters; got only {known.tolist()[0]!r}. "
             "Use robust() where decisions are independent."
         )
     return codes.reshape(-1), len(known)

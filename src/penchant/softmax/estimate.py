@@ -16,6 +16,7 @@ from penchant.choices import Choices, NaturalParameters
 from penchant.errors import DataError, nearest
 from penchant.softmax import document, intervals
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.coordinates import in_coordinates
 from penchant.softmax.covariance import clustered_covariance, robust_covariance
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.firth import first_order_bias
@@ -41,6 +42,7 @@ from penchant.softmax.transformations import (
 )
 
 Method = Literal["maximum likelihood", "MAP", "Firth"]
+ILL_CONDITIONED = 1e6
 IntervalKind = Literal["wald", "profile"]
 
 
@@ -53,7 +55,9 @@ class Estimate:
     status, message
         "converged", or what is wrong, and a sentence that says what to do.
     names, theta, covariance
-        Parameters with the inverse information, Eq. (9). Infinite or NaN where there is none.
+        Parameters with their covariance, Eq. (9). Infinite or NaN where there is none.
+    inverse_information
+        The covariance if the model is right, which robust ones are made from.
     log_likelihood, null_log_likelihood
         At theta (or its supremum, if separated) and at theta = 0.
     log_posterior
@@ -77,6 +81,7 @@ class Estimate:
     names: tuple[str, ...]
     theta: Vector
     covariance: Matrix
+    inverse_information: Matrix
     log_likelihood: float
     null_log_likelihood: float
     log_posterior: float | None
@@ -136,6 +141,8 @@ class Estimate:
     @property
     def pseudo_r2(self) -> float:
         """McFadden's 1 - l / l(0)."""
+        if self.null_log_likelihood == 0:
+            return float("nan")
         return 1.0 - self.log_likelihood / self.null_log_likelihood
 
     # -- intervals and functions of theta ---------------------------------------------------------
@@ -158,6 +165,8 @@ class Estimate:
             raise DataError(f"kind must be 'wald' or 'profile'; got {kind!r}. Choose one.")
         intervals.check_level(level)
         choices = self._needed("interval(kind='profile')")
+        if self._nearly_dependent():
+            return self._whitened_intervals(choices, wanted, level)
         profile = intervals.Profile(
             choices,
             likelihood_of(choices),
@@ -168,6 +177,29 @@ class Estimate:
             self.constraints,
         )
         return np.array([self._profile(profile, a, level) for a in wanted])
+
+    def _nearly_dependent(self) -> bool:
+        """Whether theta's own coordinates lose digits that others keep."""
+        plain = self.quadratic is None and self.constraints is None and self.method != "Firth"
+        known = bool(np.isfinite(self.inverse_information).all())
+        return plain and known and self.diagnostics.condition > ILL_CONDITIONED
+
+    def _whitened_intervals(self, choices: Choices, wanted: list[int], level: float) -> Matrix:
+        """Profile intervals in coordinates in which the information is the identity."""
+        factor = np.linalg.cholesky(self._correlation()) * self.standard_errors[:, None]
+        work = in_coordinates(choices, factor)
+        profile = intervals.LinearProfile(likelihood_of(work), factor, self.theta)
+        ends = [
+            intervals.linear_interval(
+                profile, a, self.log_likelihood, self.standard_errors[a], level
+            )
+            for a in wanted
+        ]
+        return np.array(ends)
+
+    def _correlation(self) -> Matrix:
+        errors = np.sqrt(np.diag(self.inverse_information))
+        return self.inverse_information / np.outer(errors, errors)
 
     def _unidentified(self) -> Matrix:
         """Directions of theta that change nothing, as rows; none where a prior decides."""
@@ -203,7 +235,10 @@ class Estimate:
         """Functions of theta with delta-method standard errors."""
         values = np.atleast_1d(np.asarray(function(self.theta), dtype=np.float64))
         labels = tuple(names) or tuple(f"f{i + 1}" for i in range(len(values)))
-        jacobian = numerical_jacobian(lambda t: np.asarray(function(t), dtype=float), self.theta)
+        unit = np.where(np.isfinite(self.standard_errors), self.standard_errors, 0.0)
+        jacobian = numerical_jacobian(
+            lambda t: np.asarray(function(t), dtype=np.float64), self.theta, unit
+        )
         return transformed(values, delta_method(self.covariance, jacobian), labels, level)
 
     def ratio(self, numerator: str, denominator: str, level: float = 0.95) -> RatioInterval:
@@ -217,7 +252,8 @@ class Estimate:
     def robust(self) -> Estimate:
         """The same estimate with the sandwich covariance (HC0)."""
         choices = self._needed("robust()")
-        covariance = robust_covariance(self._finite_theta(), self.covariance, choices)
+        theta = self._finite_theta("robust()")
+        covariance = robust_covariance(theta, self.inverse_information, choices)
         return dataclasses.replace(self, covariance=covariance, covariance_kind="robust (HC0)")
 
     def clustered(self, cluster: Any = None) -> Estimate:
@@ -229,14 +265,15 @@ class Estimate:
                 "cluster must be given where the choices have no subject; got None. "
                 "Pass one label per decision."
             )
-        covariance = clustered_covariance(self._finite_theta(), self.covariance, choices, labels)
+        theta = self._finite_theta("clustered()")
+        covariance = clustered_covariance(theta, self.inverse_information, choices, labels)
         return dataclasses.replace(self, covariance=covariance, covariance_kind="clustered")
 
-    def _finite_theta(self) -> Vector:
+    def _finite_theta(self, what: str) -> Vector:
         if np.isfinite(self.theta).all():
             return self.theta
         raise DataError(
-            f"a robust covariance needs a finite estimate; got status {self.status!r}. "
+            f"{what} must have a finite estimate; got status {self.status!r}. "
             "Use method='firth' or a parameter_prior."
         )
 
@@ -249,6 +286,11 @@ class Estimate:
     def likelihood_ratio_test(self, hypothesis: Any) -> TestResult:
         """Likelihood-ratio test of R theta = r."""
         choices = self._needed("likelihood_ratio_test()")
+        if self.method != "maximum likelihood" or self.constraints is not None:
+            raise DataError(
+                "likelihood_ratio_test() must have plain maximum likelihood; got a prior, a "
+                "penalty or constraints. Fit without them, or use the Wald test."
+            )
         return likelihood_ratio_test(
             self.log_likelihood,
             choices,
@@ -286,13 +328,14 @@ class Estimate:
     def log_likelihoods(self, choices: Choices | None = None) -> Vector:
         """Log-probability of each decision, of the data or of new ones."""
         data = self._needed("log_likelihoods()") if choices is None else choices
-        theta = self._finite_theta()
+        theta = self._finite_theta("log_likelihoods()")
         return decision_log_likelihoods(theta, data.select(self.names))
 
     @property
     def bias(self) -> Vector:
         """First-order bias of maximum likelihood at theta; theta - bias corrects it."""
-        return first_order_bias(self._finite_theta(), self._needed("bias"), self.covariance)
+        theta = self._finite_theta("bias")
+        return first_order_bias(theta, self._needed("bias"), self.inverse_information)
 
     # -- data -------------------------------------------------------------------------------------
 

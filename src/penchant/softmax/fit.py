@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -24,6 +25,8 @@ from penchant.softmax.solve import (
     maximum_likelihood,
 )
 
+NEWTON_STEPS = 100
+FIRTH_STEPS = 2000
 WEAK = 1e8  # condition number of the scaled information beyond which it is called weak
 SETTLED = 1e-7  # a decrement at which only rounding keeps Newton from going on
 
@@ -37,7 +40,7 @@ def fit(
     covariance: Literal["model", "robust", "clustered"] = "model",
     strict: bool = False,
     start: Any = None,
-    max_steps: int = 100,
+    max_steps: int | None = None,
     threads: int | None = None,
 ) -> Estimate:
     """Estimate theta from choices: maximum likelihood, Eq. (4), or MAP, Eq. (6).
@@ -60,7 +63,7 @@ def fit(
     start
         Where Newton's method begins; the answer does not depend on it.
     max_steps
-        Newton steps allowed.
+        Steps allowed; if not given 100 of Newton's method, or 2000 of Firth's, which are shorter.
     threads
         Processors to use on large data; all, if not given. The answer does not depend on it.
 
@@ -75,21 +78,34 @@ def fit(
     <Estimate converged: gain=0.91642, risk=-0.5182>
     """
     _check(choices, method, parameter_prior, constraints, max_steps)
+    if covariance not in ("model", "robust", "clustered"):
+        raise DataError(
+            f"covariance must be 'model', 'robust' or 'clustered'; got {covariance!r}. Choose one."
+        )
     begin = _checked_start(start, choices.n_parameters)
+    steps = max_steps or (FIRTH_STEPS if method == "firth" else NEWTON_STEPS)
     if parameter_prior is not None:
         solution = maximum_a_posteriori(
-            choices, parameter_prior, constraints, begin, max_steps, threads
+            choices, parameter_prior, constraints, begin, steps, threads
         )
     elif method == "firth":
-        solution = bias_reduced(choices, max_steps, threads)
+        solution = bias_reduced(choices, steps, threads)
     else:
-        solution = maximum_likelihood(choices, constraints, begin, max_steps, threads)
+        solution = maximum_likelihood(choices, constraints, begin, steps, threads)
     estimate = estimate_from(solution, choices, parameter_prior, method, constraints)
     if strict:
         raise_if_wrong(estimate)
-    if covariance == "robust":
-        return estimate.robust()
-    return estimate.clustered() if covariance == "clustered" else estimate
+    return _with_covariance(estimate, covariance)
+
+
+def _with_covariance(estimate: Estimate, kind: str) -> Estimate:
+    """The covariance asked for; none where there is no finite estimate to compute it at."""
+    if kind == "model":
+        return estimate
+    if not np.isfinite(estimate.theta).all():
+        nothing = np.full_like(estimate.covariance, np.nan)
+        return dataclasses.replace(estimate, covariance=nothing, covariance_kind=kind)
+    return estimate.robust() if kind == "robust" else estimate.clustered()
 
 
 def _check(
@@ -97,7 +113,7 @@ def _check(
     method: str,
     prior: ParameterPrior | None,
     constraints: Constraints | None,
-    max_steps: int,
+    max_steps: int | None,
 ) -> None:
     if not isinstance(choices, Choices):
         raise TypeError(
@@ -118,7 +134,7 @@ def _check(
             f"constraints must have {choices.n_parameters} columns; "
             f"got {constraints.matrix.shape[1]}. Match the variables."
         )
-    if max_steps < 1:
+    if max_steps is not None and max_steps < 1:
         raise DataError(f"max_steps must be at least 1; got {max_steps}. 100 is the default.")
 
 
@@ -147,7 +163,9 @@ def estimate_from(
     status, message = status_of(solution, checks, choices.names, prior is not None)
     if constraints is not None and status == "not identified":
         message += " The constraints were not applied."
-    done = status != "stopped early"
+    covariance = solution.covariance
+    if status == "stopped early":
+        covariance = np.full_like(covariance, np.nan)
     label: Method = "maximum likelihood"
     if prior is not None:
         label = "MAP"
@@ -160,7 +178,8 @@ def estimate_from(
         message=message,
         names=choices.names,
         theta=solution.theta,
-        covariance=solution.covariance if done else np.full_like(solution.covariance, np.nan),
+        covariance=covariance,
+        inverse_information=covariance,
         log_likelihood=solution.log_likelihood,
         null_log_likelihood=null_log_likelihood(choices),
         log_posterior=solution.log_posterior,

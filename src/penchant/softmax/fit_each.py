@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
@@ -17,7 +18,7 @@ from penchant.softmax import separation
 from penchant.softmax.batch import Batch, Grouping, fit_batch
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.fit import WEAK, estimate_from, fit
+from penchant.softmax.fit import NEWTON_STEPS, WEAK, estimate_from, fit
 from penchant.softmax.identification import Identification
 from penchant.softmax.intervals import wald_interval
 from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
@@ -104,6 +105,10 @@ class Estimates(Sequence[Estimate]):
         """How many subjects have each status."""
         return {status: self.status.count(status) for status in sorted(set(self.status))}
 
+    def __getstate__(self) -> dict[str, Any]:
+        made = [dataclasses.replace(estimate, choices=None) for estimate in self]
+        return {**self.__dict__, "estimate": made.__getitem__}
+
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
         return f"<Estimates of {len(self)} subjects: {said}>"
@@ -116,7 +121,7 @@ def fit_each(
     method: Literal["ml", "firth"] = "ml",
     constraints: Constraints | None = None,
     covariance: Literal["model", "robust"] = "model",
-    max_steps: int = 100,
+    max_steps: int | None = None,
     threads: int | None = None,
 ) -> Estimates:
     """Fit every subject by itself: the numbers of `fit`, for thousands in one call.
@@ -161,7 +166,9 @@ def fit_each(
         batch = None
         good = np.zeros(n, dtype=bool)
         if compiled:
-            batch = fit_batch(choices, groups, parameter_prior, max_steps, workers, advance)
+            batch = fit_batch(
+                choices, groups, parameter_prior, max_steps or NEWTON_STEPS, workers, advance
+            )
             check_units(batch.largest.max(axis=0), choices.names)
             covariances, conditions = batch.covariances()
             good = settled(batch, covariances, conditions, choices, groups, parameter_prior)

@@ -53,6 +53,8 @@ class Hypothesis:
         """From names (all 0), {name: value}, a matrix R (r = 0), or a pair (R, r)."""
         if isinstance(hypothesis, str):
             hypothesis = [hypothesis]
+        if hasattr(hypothesis, "__len__") and len(hypothesis) == 0:
+            raise DataError("hypothesis must name at least one parameter; got none. Name one.")
         if isinstance(hypothesis, Mapping):
             return cls._of_names(dict(hypothesis), names)
         if isinstance(hypothesis, (list, tuple)) and all(isinstance(h, str) for h in hypothesis):
@@ -91,9 +93,9 @@ class Hypothesis:
         return np.asarray(np.linalg.lstsq(self.matrix, self.values, rcond=None)[0])
 
 
-def _result(kind: str, statistic: float, hypothesis: Hypothesis) -> TestResult:
-    df = len(hypothesis.values)
-    return TestResult(kind, statistic, df, float(stats.chi2.sf(statistic, df)))
+def _result(kind: str, statistic: float, df: int) -> TestResult:
+    p = float(stats.chi2.sf(statistic, df)) if df else 1.0
+    return TestResult(kind, statistic if df else 0.0, df, p)
 
 
 def wald_test(theta: Vector, covariance: Matrix, hypothesis: Hypothesis) -> TestResult:
@@ -107,24 +109,39 @@ def wald_test(theta: Vector, covariance: Matrix, hypothesis: Hypothesis) -> Test
             "hypothesis must concern parameters with a standard error; got one without. "
             "Use the likelihood-ratio test."
         )
-    return _result("wald", float(gap @ np.linalg.solve(spread, gap)), hypothesis)
+    statistic = float(gap @ np.linalg.solve(spread, gap))
+    return _result("wald", statistic, len(hypothesis.values))
+
+
+def identified_plane(rows: Matrix, unidentified: Matrix, scale: Vector) -> Matrix:
+    """Basis of the plane rows @ v = 0, less directions in it that change nothing."""
+    plane = null_basis(rows, len(scale), scale)
+    if not len(unidentified) or not plane.shape[1]:
+        return plane
+    unit = np.where(scale > 0, scale, 1.0)
+    null, _ = np.linalg.qr((unidentified * unit).T)
+    inside = plane * unit[:, None]
+    _, singular, right = np.linalg.svd(inside - null @ (null.T @ inside))
+    kept = int((singular > 1e-9).sum())
+    return np.ascontiguousarray(plane @ right[:kept].T)
 
 
 def restricted_maximum(
     likelihood: Likelihood, hypothesis: Hypothesis, unidentified: Matrix, scale: Vector
-) -> tuple[Vector, Maximum]:
-    """Maximum-likelihood estimate under the hypothesis, unidentified directions left at 0."""
+) -> tuple[Vector, Maximum, int]:
+    """Maximum under the hypothesis, and how many identified directions that takes away."""
     origin = hypothesis.point()
-    held = np.vstack([hypothesis.matrix, unidentified])
-    basis = null_basis(held, likelihood.n_parameters, scale)
+    d = likelihood.n_parameters
+    basis = identified_plane(hypothesis.matrix, unidentified, scale)
+    df = d - len(unidentified) - basis.shape[1]
     if not basis.shape[1]:
         moments = likelihood.moments(origin)
         at = Maximum(
             origin, moments.log_likelihood, moments.gradient, moments.information, 0.0, 0, "fixed"
         )
-        return origin, at
+        return origin, at, df
     inner = maximise(Restricted(likelihood, origin, basis), patient=True)
-    return origin + basis @ inner.theta, inner
+    return origin + basis @ inner.theta, inner, df
 
 
 def likelihood_ratio_test(
@@ -135,8 +152,8 @@ def likelihood_ratio_test(
     scale: Vector,
 ) -> TestResult:
     """Twice the log-likelihood that the hypothesis costs."""
-    _, inner = restricted_maximum(likelihood_of(choices), hypothesis, unidentified, scale)
-    return _result("likelihood ratio", 2 * (log_likelihood - inner.value), hypothesis)
+    _, inner, df = restricted_maximum(likelihood_of(choices), hypothesis, unidentified, scale)
+    return _result("likelihood ratio", 2 * (log_likelihood - inner.value), df)
 
 
 def score_test(
@@ -144,9 +161,9 @@ def score_test(
 ) -> TestResult:
     """Length of the gradient at the restricted estimate: needs no unrestricted one."""
     likelihood = likelihood_of(choices)
-    theta, _ = restricted_maximum(likelihood, hypothesis, unidentified, scale)
+    theta, _, df = restricted_maximum(likelihood, hypothesis, unidentified, scale)
     moments = likelihood.moments(theta)
-    plane = null_basis(unidentified, len(theta), scale)
+    plane = identified_plane(np.empty((0, len(theta))), unidentified, scale)
     slope = plane.T @ moments.gradient
     statistic = float(slope @ np.linalg.solve(plane.T @ moments.information @ plane, slope))
-    return _result("score", statistic, hypothesis)
+    return _result("score", statistic, df)

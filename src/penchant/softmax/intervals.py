@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import stats
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
@@ -21,7 +21,8 @@ from penchant.softmax.firth import maximise_firth
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Quadratic, Restricted, maximise
 
-FURTHEST = 1e4  # objective differences beyond this are certainty for every purpose
+FURTHEST = 1e8  # objective differences beyond this are certainty for every purpose
+PROFILE_STEPS = 3000  # parameters that run to infinity go one unit a step
 
 
 def check_level(level: float) -> None:
@@ -80,10 +81,47 @@ class Profile:
         plane = Restricted(self.likelihood, origin, basis)
         quadratic = self.quadratic.within(origin, basis)
         if left is None:
-            inner = maximise(plane, quadratic, patient=True)
+            inner = maximise(plane, quadratic, max_steps=PROFILE_STEPS, patient=True)
         else:
             inner, _ = maximise_within(plane, left, quadratic)
         return inner.value, origin + basis @ inner.theta
+
+
+@dataclass(frozen=True)
+class LinearProfile:
+    """Profile of theta = centre + factor phi in coordinates phi of unit information."""
+
+    likelihood: Likelihood
+    factor: Matrix
+    centre: Vector
+
+    def at(self, parameter: int, value: float) -> float:
+        """Maximum with theta[parameter] = value."""
+        row = self.factor[parameter]
+        start = np.linalg.solve(self.factor, self.centre)
+        origin = start + row * (value - self.centre[parameter]) / (row @ row)
+        basis = null_basis(row[None], len(row))
+        if not basis.shape[1]:
+            return self.likelihood.moments(origin).log_likelihood
+        plane = Restricted(self.likelihood, origin, basis)
+        return maximise(plane, max_steps=PROFILE_STEPS, patient=True).value
+
+
+def linear_interval(
+    profile: LinearProfile, parameter: int, top: float, unit: float, level: float
+) -> tuple[float, float]:
+    """Profile interval in whitened coordinates."""
+    drop = float(stats.chi2.isf(1 - level, 1)) / 2
+    centre = float(profile.centre[parameter])
+
+    def height(value: float) -> float:
+        return profile.at(parameter, value) - (top - drop)
+
+    limit = abs(centre) + FURTHEST * unit
+    return (
+        _crossing(height, centre, -1.0, unit, limit),
+        _crossing(height, centre, 1.0, unit, limit),
+    )
 
 
 def profile_interval(
@@ -137,8 +175,36 @@ def _crossing(
         outside = inside + side * step
         if abs(outside) > limit:
             return side * np.inf
-    low, high = sorted((inside, outside))
-    return float(optimize.brentq(height, low, high, xtol=1e-12 * unit, rtol=1e-14))
+    return falling_through(height, inside, outside, 1e-12 * unit)
+
+
+def falling_through(
+    height: Callable[[float], float], inside: float, outside: float, close: float
+) -> float:
+    """Root between inside (height positive) and outside (not), to about `close`.
+
+    False position that halves the height of an end kept twice; heights are never asked for again,
+    so that small inconsistencies of an inner maximum cannot lose the root.
+    """
+    height_in, height_out = height(inside), height(outside)
+    if height_in <= 0:
+        return inside
+    kept = 0
+    for _ in range(200):
+        share = height_in / (height_in - height_out)
+        middle = inside + (outside - inside) * min(max(share, 0.001), 0.999)
+        found = height(middle)
+        if abs(outside - inside) <= close + 1e-14 * abs(middle) or abs(found) < 1e-13:
+            return float(middle)
+        if found > 0:
+            inside, height_in = middle, found
+            height_out = height_out / 2 if kept == 1 else height_out
+            kept = 1
+        else:
+            outside, height_out = middle, found
+            height_in = height_in / 2 if kept == -1 else height_in
+            kept = -1
+    return float(middle)
 
 
 def _inside(

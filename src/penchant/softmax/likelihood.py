@@ -13,6 +13,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.choices import Choices
+from penchant.errors import DataError
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._compiling import announce_compilation
 from penchant.softmax._lanes import LANES
@@ -61,6 +62,8 @@ def available_threads() -> int:
 def likelihood_of(choices: Choices, threads: int | None = None) -> Likelihood:
     """Pack the choices for evaluation."""
     workers = available_threads() if threads is None else threads
+    if workers < 1:
+        raise DataError(f"threads must be at least 1; got {threads}. Leave it out for all.")
     if choices.n_parameters > MANY_VARIABLES:
         return DenseLikelihood(choices)
     return PackedLikelihood.of(choices, workers)
@@ -86,6 +89,13 @@ def by_size(n_rows: IntVector) -> IntVector:
     return np.argsort(n_rows, kind="stable")
 
 
+def counted(choices: Choices, order: IntVector) -> IntVector:
+    """Those decisions that count: a weight of 0 is as good as no decision."""
+    if choices.weights is None or choices.weights.all():
+        return order
+    return order[choices.weights[order] > 0]
+
+
 def variables_tuple(n_parameters: int) -> tuple[int, ...]:
     """A tuple whose length tells the compiled loops the number of variables."""
     return (0,) * n_parameters
@@ -107,7 +117,7 @@ class PackedLikelihood:
         """Pack, with several threads where there is much to do."""
         d = choices.n_parameters
         n_rows = choices.n_options - 1
-        order = by_size(n_rows)
+        order = counted(choices, by_size(n_rows))
         starts = np.empty(len(order) // LANES + 2, dtype=np.int64)
         n_blocks = kernels.block_starts(order, n_rows, starts)
         n_columns = d + (choices.offset is not None)
@@ -121,7 +131,8 @@ class PackedLikelihood:
             kernels.pack_blocks(table, *kinds, order, starts, begin, end, values, side, found)
             return found
 
-        largest = np.max(_in_parts(pack, n_blocks, threads), axis=0)
+        parts = _in_parts(pack, n_blocks, threads)
+        largest = np.max(parts, axis=0) if parts else np.zeros((2, d))
         packed = (values, starts[: n_blocks + 1], side)
         return cls(packed, n_blocks, d, choices.offset is not None, largest, threads)
 
@@ -161,7 +172,7 @@ class PackedLikelihood:
         sums = np.empty(1 + d + d * (d + 1) // 2)
         count = np.zeros(1)
         kernels.scatter(self.packed, self.n_blocks, variables, offset, count, sums)
-        return np.asarray(_moments(sums, d).information / count[0])
+        return np.asarray(_moments(sums, d).information / max(count[0], 1e-300))
 
 
 def _moments(sums: Vector, d: int) -> Moments:
@@ -198,10 +209,13 @@ class DenseLikelihood:
         """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
         size = np.zeros((2, self.n_parameters))
         for decisions in self._parts():
-            z, rows, _, on_offer = self._relative(decisions)
+            z, rows, starts, on_offer = self._relative(decisions)
             x = np.where(on_offer[:, None], self.choices.explanatory[rows], 0.0)
-            size[0] = np.maximum(size[0], np.abs(x).max(axis=0))
-            size[1] = np.maximum(size[1], np.abs(z).max(axis=0))
+            counts = np.repeat(
+                _weights(self.choices)[decisions] > 0, np.diff(np.append(starts, len(z)))
+            )[:, None]
+            size[0] = np.maximum(size[0], np.where(counts, np.abs(x), 0.0).max(axis=0))
+            size[1] = np.maximum(size[1], np.where(counts, np.abs(z), 0.0).max(axis=0))
         return size
 
     def _parts(self) -> list[slice]:
@@ -251,7 +265,7 @@ class DenseLikelihood:
             z, _, starts, on_offer = self._relative(decisions)
             part = _weighted_moments(z, np.zeros(len(z)), starts, on_offer, weights[decisions])
             information += part.information
-        return np.asarray(information / weights.sum())
+        return np.asarray(information / max(float(weights.sum()), 1e-300))
 
 
 def _weights(choices: Choices) -> Vector:

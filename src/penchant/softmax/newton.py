@@ -89,13 +89,16 @@ def maximise(
     information, memo = np.zeros((d, d)), np.empty(5)
     kernels.start_memo(memo)
     code = kernels.MOVED
-    while code == kernels.MOVED and memo[4] <= max_steps:
+    while code == kernels.MOVED and memo[4] < max_steps:
         sums = _as_sums(likelihood.moments(theta))
         code = kernels.advance(
             sums, added.precision, added.linear, theta, best, step, information, gradient, memo
         )
         if code == kernels.SLOW and patient:
             code = kernels.MOVED if memo[2] > 1e-7 else kernels.CONVERGED
+    if code == kernels.SINGULAR and memo[4] == 0 and theta.any():
+        # So far out that every choice is certain: the answer does not depend on the start.
+        return maximise(likelihood, quadratic, None, max_steps, patient)
     polished = code == kernels.CONVERGED
     return Maximum(
         theta=theta if polished else best,

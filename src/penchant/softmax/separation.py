@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 
 SAME = 1e-9  # differences below this, in within-set standard deviations, are rounding noise
@@ -76,20 +76,50 @@ def recession(
     cone
         Rows c with c'v >= 0 required besides (directions allowed by linear constraints).
     """
-    rows, differences = _differences(choices, scale, ignored)
+    unit = typical_difference(choices, scale)
+    rows, differences = _differences(choices, unit, ignored)
     if not len(differences):
         return None
-    allowed = np.empty((0, len(scale))) if cone is None else cone / scale
+    allowed = np.empty((0, len(scale))) if cone is None else cone / unit
     direction = _furthest(differences.mean(axis=0), differences, allowed)
     if not (differences @ direction).max() > ENOUGH:
         return None
     resolved = np.zeros(choices.n_rows, dtype=bool)
     resolved[rows] = differences @ direction > STRICT
-    return Recession(direction / scale, resolved)
+    return Recession(direction / unit, resolved)
 
 
-def _differences(choices: Choices, scale: Vector, ignored: float) -> tuple[Vector, Matrix]:
-    """Rows (x_chosen - x_j) / scale that differ, with unit largest entry, and their places."""
+def typical_difference(choices: Choices, scale: Vector) -> Vector:
+    """Size of a variable's differences from the chosen option that is rarely exceeded.
+
+    Unlike the root mean square it does not grow with one outlier, beside which all the others would
+    look like rounding noise.
+    """
+    _, differences = _differences(choices, np.ones_like(scale), 0.0, scaled=False)
+    if not len(differences):
+        return np.where(scale > 0, scale, 1.0)
+    size = np.quantile(np.abs(differences), 0.99, axis=0)
+    return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
+
+
+def combined(choices: Choices, scale: Vector, first: Vector, second: Vector) -> Vector:
+    """A recession direction along both: the first, with as much of the second as it bears.
+
+    The second lowers no difference that the first leaves undecided, so a small part of it is safe.
+    """
+    unit = typical_difference(choices, scale)
+    _, differences = _differences(choices, unit, SAME)
+    one, two = first * unit, second * unit
+    part = 1.0
+    while part > 1e-12 and (differences @ (one + part * two)).min() < -SAME:
+        part /= 2
+    return np.asarray((one + part * two) / unit)
+
+
+def _differences(
+    choices: Choices, unit: Vector, ignored: float, scaled: bool = True
+) -> tuple[IntVector, Matrix]:
+    """Rows (x_chosen - x_j) / unit that differ, and their places; scaled to a largest entry of 1."""
     sizes = np.diff(choices.first_row)
     chosen = np.repeat(choices.chosen_row, sizes)
     counted = np.arange(choices.n_rows) != chosen
@@ -99,10 +129,11 @@ def _differences(choices: Choices, scale: Vector, ignored: float) -> tuple[Vecto
         counted &= np.repeat(choices.weights > 0, sizes)
     rows = np.flatnonzero(counted)
     x = choices.explanatory
-    differences = (x[chosen[rows]] - x[rows]) / scale
+    differences = (x[chosen[rows]] - x[rows]) / unit
     size = np.abs(differences).max(axis=1)
     differs = size > ignored
-    return rows[differs], differences[differs] / size[differs, None]
+    kept = differences[differs]
+    return rows[differs], kept / size[differs, None] if scaled else kept
 
 
 def _furthest(goal: Vector, differences: Matrix, allowed: Matrix) -> Vector:
@@ -143,7 +174,8 @@ def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:
 
     NaN where some directions let it rise and others fall.
     """
-    _, differences = _differences(choices, scale, SAME)
+    unit = typical_difference(choices, scale)
+    _, differences = _differences(choices, unit, SAME)
     free = np.empty((0, len(scale)))
     result = np.zeros(len(scale))
     for a in np.flatnonzero(direction):

@@ -11,10 +11,11 @@ from penchant.choices import Choices
 from penchant.errors import DataError, listing
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import Constraints, maximise_within, null_basis
+from penchant.softmax.coordinates import in_coordinates
 from penchant.softmax.firth import maximise_firth
 from penchant.softmax.identification import Identification, identification
 from penchant.softmax.likelihood import Likelihood, likelihood_of
-from penchant.softmax.newton import Maximum, Quadratic, maximise
+from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
 from penchant.softmax.prior import ParameterPrior
 
 FAR = 50.0  # a range of theta'x above this asks whether the data are nearly separated
@@ -90,16 +91,6 @@ def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
             f"explanatory must lie between 1e-100 and 1e100 in size; got {found}. "
             "Choose other units for it."
         )
-
-
-def in_coordinates(choices: Choices, basis: Matrix) -> Choices:
-    """Choices whose variables are x @ basis, relative to the chosen option of the set."""
-    sizes = np.diff(choices.first_row)
-    relative = choices.explanatory - np.repeat(choices.explanatory[choices.chosen_row], sizes, 0)
-    if choices.available is not None:
-        relative[~choices.available] = 0.0
-    names = tuple(f"phi{a}" for a in range(basis.shape[1]))
-    return replace(choices, explanatory=relative @ basis, names=names)
 
 
 def maximum_likelihood(
@@ -242,7 +233,7 @@ def _separated(
     resolved = found.resolved
     if rest.recession is not None and rest.resolved is not None:
         resolved = resolved | rest.resolved
-        direction = _both(direction, rest.recession, known.scale)
+        direction = separating.combined(choices, known.scale, direction, rest.recession)
     theta, covariance = _limit(choices, known, direction, rest)
     return replace(
         rest,
@@ -262,12 +253,6 @@ def _cleaned(direction: Vector, known: Identification) -> Vector:
     size = np.abs(direction * known.scale)
     kept = np.where(size > 1e-8 * size.max(), direction, 0.0)
     return np.asarray(kept / np.abs(kept).max())
-
-
-def _both(first: Vector, second: Vector, scale: Vector) -> Vector:
-    """First, and second where the first decides nothing; signs of the first win."""
-    mixed = first + 1e-3 * second * np.abs(first * scale).max() / np.abs(second * scale).max()
-    return np.asarray(np.where(first != 0, first, mixed))
 
 
 def _limit(
@@ -290,20 +275,76 @@ def _constrained(
     constraints: Constraints,
     max_steps: int,
 ) -> Solution:
-    """Maximum likelihood under linear inequalities."""
-    if not known.complete:
+    """Maximum likelihood under linear inequalities, in coordinates of unit scale."""
+    basis = np.diag(1.0 / known.scale) if known.basis is None else known.basis
+    applied = constraints.on(known.null_directions)
+    if applied is None:
         return maximum_likelihood(choices)
-    none = Quadratic.none(likelihood.n_parameters)
-    maximum, active = maximise_within(likelihood, constraints, none, max_steps)
-    found = separating.recession(choices, known.scale, cone=constraints.matrix)
-    if found is not None:
-        return _separated_within(known, found, maximum)
-    solution = _finite(choices, known, likelihood, maximum, "linear program")
-    return on_face(solution, maximum, constraints, active)
+    work = likelihood
+    if known.basis is not None:
+        work = likelihood_of(in_coordinates(choices, basis))
+        inside = applied.within(np.zeros(len(basis)), basis)
+    else:
+        work = Restricted(likelihood, np.zeros(len(basis)), basis)
+        inside = applied.within(np.zeros(len(basis)), basis)
+    assert inside is not None  # it concerns identified parameters
+    none = Quadratic.none(basis.shape[1])
+    maximum, active = maximise_within(work, inside, none, max_steps)
+    if known.complete:
+        found = separating.recession(choices, known.scale, cone=constraints.matrix)
+        if found is not None:
+            return _separated_within(known, found, maximum, basis @ maximum.theta)
+    return _on_face(choices, known, maximum, inside, active, basis)
+
+
+def _on_face(
+    choices: Choices,
+    known: Identification,
+    maximum: Maximum,
+    inside: Constraints,
+    active: BoolVector,
+    basis: Matrix,
+) -> Solution:
+    """A constrained maximum back in the user's coordinates."""
+    work = Identification(np.ones(basis.shape[1]), basis.shape[1], np.empty((0, basis.shape[1])), None)
+    held = on_face(
+        _penalised_solution(maximum.value, work, maximum, "linear program"),
+        maximum,
+        inside,
+        active,
+    )
+    theta = basis @ held.point
+    certainty = basis @ held.certainty @ basis.T
+    free = np.sqrt(np.diag(certainty)) > 1e-9 / np.where(known.scale > 0, known.scale, 1.0)
+    shown, covariance = blank(theta, certainty, known.identified)
+    covariance = np.where(np.outer(free, free), covariance, np.nan)
+    return replace(
+        held,
+        theta=_exactly_at(shown, inside, active, basis),
+        covariance=covariance,
+        log_posterior=None,
+        known=known,
+        point=theta,
+        certainty=certainty,
+    )
+
+
+def _exactly_at(
+    theta: Vector, inside: Constraints, active: BoolVector, basis: Matrix
+) -> Vector:
+    """Parameters held by a bound of their own get exactly that value."""
+    exact = theta.copy()
+    back = np.linalg.pinv(basis)
+    for row, bound in zip(inside.matrix[active] @ back, inside.bound[active], strict=True):
+        alone = np.abs(row) > 1e-9 * np.abs(row).max()
+        if alone.sum() == 1:
+            (a,) = np.flatnonzero(alone)
+            exact[a] = bound / row[a]
+    return exact
 
 
 def _separated_within(
-    known: Identification, found: separating.Recession, maximum: Maximum
+    known: Identification, found: separating.Recession, maximum: Maximum, point: Vector
 ) -> Solution:
     """No maximum among the theta allowed; the value where Newton ended is the supremum to 1e-8."""
     d = len(known.scale)
@@ -323,7 +364,7 @@ def _separated_within(
         resolved=found.resolved,
         near=None,
         active=None,
-        point=maximum.theta,
+        point=point,
         certainty=np.full((d, d), np.nan),
     )
 
@@ -355,16 +396,39 @@ def maximum_a_posteriori(
     likelihood, known = _prepared(choices, threads)
     d = choices.n_parameters
     quadratic = prior.quadratic(d, known.scale)
-    active = None
-    if constraints is None:
-        maximum = maximise(likelihood, quadratic, start, max_steps, patient=True)
-    else:
-        maximum, active = maximise_within(likelihood, constraints, quadratic, max_steps)
-    at_maximum = maximum.value - quadratic(maximum.theta)
-    solution = _penalised_solution(at_maximum, known, maximum, "prior")
-    if active is not None and constraints is not None:
-        solution = on_face(solution, maximum, constraints, active)
-    return solution
+    basis = _whole_basis(known, quadratic)
+    work: Likelihood = Restricted(likelihood, np.zeros(d), basis)
+    if known.basis is not None:
+        work = likelihood_of(in_coordinates(choices, basis), threads)
+    within = quadratic.within(np.zeros(d), basis)
+    if constraints is not None:
+        inside = constraints.within(np.zeros(d), basis)
+        assert inside is not None  # the basis spans everything
+        maximum, active = maximise_within(work, inside, within, max_steps)
+        return replace(
+            _on_face(choices, known, maximum, inside, active, basis),
+            log_likelihood=maximum.value - within(maximum.theta),
+            log_posterior=maximum.value,
+            certificate="prior",
+        )
+    begin = None if start is None else np.linalg.solve(basis, start)
+    maximum = maximise(work, within, begin, max_steps, patient=True)
+    solution = _penalised_solution(
+        maximum.value - within(maximum.theta), known, maximum, "prior"
+    )
+    theta = basis @ maximum.theta
+    covariance = basis @ solution.covariance @ basis.T
+    return replace(solution, theta=theta, covariance=covariance, point=theta, certainty=covariance)
+
+
+def _whole_basis(known: Identification, quadratic: Quadratic) -> Matrix:
+    """Coordinates for all of theta: identified directions, and null ones where the prior decides."""
+    d = len(known.scale)
+    if known.basis is None:
+        return np.eye(d)
+    null = known.null_directions
+    size = np.sqrt(np.einsum("na,ac,nc->n", null, quadratic.precision, null))
+    return np.hstack([known.basis, (null / size[:, None]).T])
 
 
 def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = None) -> Solution:

@@ -23,20 +23,40 @@ class Parameter:
     high: float
 
 
-def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector) -> Matrix:
-    """Derivatives by central differences, refined once (Richardson): error of order h^4."""
+def numerical_jacobian(
+    function: Callable[[Vector], Vector], theta: Vector, unit: Vector
+) -> Matrix:
+    """Derivatives by central differences, refined once (Richardson): error of order h^4.
 
-    def differences(h: Vector) -> Matrix:
-        columns = []
-        for a, size in enumerate(h):
-            step = np.zeros_like(theta)
-            step[a] = size
-            up, down = function(theta + step), function(theta - step)
-            columns.append((np.atleast_1d(up) - np.atleast_1d(down)) / (2 * size))
-        return np.column_stack(columns)
+    Steps are a hundredth of `unit`, such as the standard errors. An infinite or missing parameter
+    has derivative 0 where the function does not use it, else NaN.
+    """
+    h = np.where(unit > 0, 1e-2 * unit, 1e-3 * np.maximum(np.abs(theta), 1e-8))
+    columns = [
+        _refined(function, theta, a, h[a]) if np.isfinite(theta[a]) else _unused(function, theta, a)
+        for a in range(len(theta))
+    ]
+    return np.column_stack(columns)
 
-    h = 1e-3 * np.maximum(np.abs(theta), 1e-8)
-    return np.asarray((4 * differences(h / 2) - differences(h)) / 3)
+
+def _at(function: Callable[[Vector], Vector], theta: Vector, a: int, value: float) -> Vector:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.atleast_1d(function(np.where(np.arange(len(theta)) == a, value, theta)))
+
+
+def _refined(function: Callable[[Vector], Vector], theta: Vector, a: int, h: float) -> Vector:
+    def difference(size: float) -> Vector:
+        up = _at(function, theta, a, theta[a] + size)
+        down = _at(function, theta, a, theta[a] - size)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((up - down) / (2 * size))
+
+    return np.asarray((4 * difference(h / 2) - difference(h)) / 3)
+
+
+def _unused(function: Callable[[Vector], Vector], theta: Vector, a: int) -> Vector:
+    zero, one = _at(function, theta, a, 0.0), _at(function, theta, a, 1.0)
+    return np.where(zero == one, 0.0, np.nan)
 
 
 def delta_method(covariance: Matrix, jacobian: Matrix) -> Matrix:
