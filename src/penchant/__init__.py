@@ -6,6 +6,16 @@ from typing import TYPE_CHECKING, Any
 from penchant._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from penchant.bandit import Episode as Episode
+    from penchant.bandit import GaussianNoise as GaussianNoise
+    from penchant.bandit import IntegerNoise as IntegerNoise
+    from penchant.bandit import Landscape as Landscape
+    from penchant.bandit import RewardPrior as RewardPrior
+    from penchant.bandit import cumulative_regret as cumulative_regret
+    from penchant.bandit import episodes_from_frame as episodes_from_frame
+    from penchant.bandit import grid as grid
+    from penchant.bandit import landscape_a as landscape_a
+    from penchant.bandit import landscape_b as landscape_b
     from penchant.choices import Choices as Choices
     from penchant.choices import NaturalParameters as NaturalParameters
     from penchant.errors import DataError as DataError
@@ -13,20 +23,39 @@ if TYPE_CHECKING:
     from penchant.errors import NotIdentifiedError as NotIdentifiedError
     from penchant.errors import PenchantWarning as PenchantWarning
     from penchant.errors import SeparationError as SeparationError
+    from penchant.inference import ModelEstimate as ModelEstimate
+    from penchant.inference import fit as fit
+    from penchant.models import UCL as UCL
+    from penchant.models import Natural as Natural
+    from penchant.models import QLearning as QLearning
+    from penchant.models import Shape as Shape
     from penchant.models import cooling_choices as cooling_choices
     from penchant.models import q_learning_choices as q_learning_choices
+    from penchant.models import simulate as simulate
+    from penchant.models import simulate_many as simulate_many
     from penchant.models import temperature_choices as temperature_choices
     from penchant.softmax import Constraints as Constraints
     from penchant.softmax import Estimate as Estimate
     from penchant.softmax import Estimates as Estimates
     from penchant.softmax import GaussianPrior as GaussianPrior
     from penchant.softmax import ScaledPrior as ScaledPrior
-    from penchant.softmax import fit as fit
     from penchant.softmax import fit_each as fit_each
     from penchant.softmax import simulate_choices as simulate_choices
 
 # Loaded at first use, so that `import penchant` and `penchant --help` answer at once.
 _HOMES = {
+    "penchant.bandit": (
+        "Episode",
+        "GaussianNoise",
+        "IntegerNoise",
+        "Landscape",
+        "RewardPrior",
+        "cumulative_regret",
+        "episodes_from_frame",
+        "grid",
+        "landscape_a",
+        "landscape_b",
+    ),
     "penchant.choices": ("Choices", "NaturalParameters"),
     "penchant.errors": (
         "DataError",
@@ -35,14 +64,24 @@ _HOMES = {
         "PenchantWarning",
         "SeparationError",
     ),
-    "penchant.models": ("cooling_choices", "q_learning_choices", "temperature_choices"),
+    "penchant.inference": ("ModelEstimate", "fit"),
+    "penchant.models": (
+        "Natural",
+        "QLearning",
+        "Shape",
+        "UCL",
+        "cooling_choices",
+        "q_learning_choices",
+        "simulate",
+        "simulate_many",
+        "temperature_choices",
+    ),
     "penchant.softmax": (
         "Constraints",
         "Estimate",
         "Estimates",
         "GaussianPrior",
         "ScaledPrior",
-        "fit",
         "fit_each",
         "simulate_choices",
     ),

@@ -130,18 +130,6 @@ def test_the_size_of_probability_weights_does_not_matter(weight):
     np.testing.assert_allclose(other.covariance * weight, one.covariance, rtol=1e-9)
 
 
-@pytest.mark.parametrize("weight", [1e-12, 1e-300, 1e100])
-def test_extreme_probability_weights_do_not_matter_either(weight):
-    data = case()
-    choices = pn.Choices.from_arrays(
-        data.sets, data.chosen, weights=np.full(37, weight), weight_kind="probability"
-    )
-    estimate = pn.fit(choices)
-    best = pn.fit(data.choices)
-    np.testing.assert_allclose(estimate.theta, best.theta, rtol=1e-9)
-    np.testing.assert_allclose(estimate.covariance * weight, best.covariance, rtol=1e-9)
-
-
 def test_many_decisions_of_many_options_are_estimated():
     rng = np.random.default_rng(2)
     sets = pn.Choices.from_arrays(rng.normal(size=(3, 40_000, 2)), None)
@@ -165,9 +153,12 @@ def test_an_unknown_kind_of_covariance_is_refused():
         pn.fit(case().choices, covariance="hc0")
 
 
-def test_a_robust_covariance_of_separated_choices_is_refused():
-    with pytest.raises(pn.DataError, match="a robust covariance needs a finite estimate"):
-        pn.fit(separated_case().choices, covariance="robust")
+def test_separated_choices_have_no_robust_covariance():
+    estimate = pn.fit(separated_case().choices, covariance="robust")
+    assert estimate.status == "separated"
+    assert np.isnan(estimate.standard_errors).all()
+    with pytest.raises(pn.DataError, match=r"robust\(\) must have a finite estimate"):
+        estimate.robust()
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,9 @@ def test_a_hypothesis_that_restricts_nothing_costs_nothing(data):
         {"constraints": pn.Constraints([[-1.0, 0.0, 0.0]], [-0.1])},
     ],
 )
-def test_a_likelihood_ratio_is_never_negative(data, options):
-    assert pn.fit(data.choices, **options).likelihood_ratio_test("x3").statistic >= 0
+def test_a_likelihood_ratio_needs_plain_maximum_likelihood(data, options):
+    with pytest.raises(pn.DataError, match="must have plain maximum likelihood"):
+        pn.fit(data.choices, **options).likelihood_ratio_test("x3")
 
 
 def test_no_hypothesis_is_refused(estimate):

@@ -95,7 +95,7 @@ def test_a_small_difference_bounds_the_profile_far_out():
     chosen = x[:, :, 0].argmax(axis=1)
     x[0, :, 0], chosen[0] = [0.0, 1e-3, -3.0], 0
     estimate = pn.fit(pn.Choices.from_arrays(x, chosen))
-    assert estimate.status == "converged"
+    assert estimate.status == "weakly identified"  # but for that difference it is separated
     high = estimate.interval(kind="profile")[0, 1]
     value = reference.log_likelihood([high], list(x), chosen)
     assert estimate.log_likelihood - value == pytest.approx(DROP, abs=1e-6)

@@ -120,7 +120,8 @@ def test_a_small_set_beside_a_huge_one_keeps_its_digits():
     theta = np.array([1.7])
     expected = reference.log_likelihood(theta, [x, x[:7]], [17, 2])
     value = likelihood_of(choices).moments(theta).log_likelihood
-    assert value == pytest.approx(expected, rel=1e-12)
+    # 1e5 rows that fill up the block are added and taken out: 1e5 eps absolute
+    assert value == pytest.approx(expected, rel=1e-10)
 
 
 def test_a_filled_up_block_keeps_the_digits_of_its_smallest_set():

@@ -42,7 +42,9 @@ def test_the_numerical_jacobian_is_exact_for_cubics():
 
     theta = np.array([0.7, -300.0])
     expected = [[3 * 0.49 * -300.0, 0.343], [0.0, -600.0]]
-    np.testing.assert_allclose(numerical_jacobian(function, theta, np.zeros(2)), expected, rtol=1e-10)
+    np.testing.assert_allclose(
+        numerical_jacobian(function, theta, np.zeros(2)), expected, rtol=1e-10
+    )
 
 
 def test_the_delta_method_is_right_for_a_parameter_near_zero(estimate):

@@ -11,12 +11,14 @@ from penchant.bandit.landscape import (
 )
 from penchant.bandit.locations import grid
 from penchant.bandit.regret import cumulative_regret
+from penchant.bandit.reward_prior import RewardPrior
 
 __all__ = [
     "Episode",
     "GaussianNoise",
     "IntegerNoise",
     "Landscape",
+    "RewardPrior",
     "cumulative_regret",
     "episodes_from_frame",
     "grid",

@@ -49,7 +49,7 @@ class Beliefs:
 
     def standard_deviation(self, noise_variance: float) -> Matrix:
         """Its standard deviation, Eq. (11)."""
-        return np.sqrt(noise_variance * self.variance[0])
+        return np.asarray(np.sqrt(noise_variance * self.variance[0]))
 
 
 @dataclass(frozen=True)

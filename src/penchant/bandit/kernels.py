@@ -19,7 +19,7 @@ class Kernel:
     def __call__(self, distance: Matrix, length_scale: float) -> Matrix:
         """Correlations; a length scale of 0 means none between different locations."""
         if length_scale == 0:
-            return (distance == 0).astype(np.float64)
+            return np.asarray(distance == 0, dtype=np.float64)
         return self.correlation(distance / length_scale)
 
     def derivative(self, distance: Matrix, length_scale: float) -> Matrix:
@@ -48,21 +48,21 @@ def _gaussian_slope(u: Matrix) -> Matrix:
 
 def _matern32(u: Matrix) -> Matrix:
     v = np.sqrt(3.0) * u
-    return (1.0 + v) * np.exp(-v)
+    return np.asarray((1.0 + v) * np.exp(-v))
 
 
 def _matern32_slope(u: Matrix) -> Matrix:
-    return -3.0 * u * np.exp(-np.sqrt(3.0) * u)
+    return np.asarray(-3.0 * u * np.exp(-np.sqrt(3.0) * u))
 
 
 def _matern52(u: Matrix) -> Matrix:
     v = np.sqrt(5.0) * u
-    return (1.0 + v + v * v / 3.0) * np.exp(-v)
+    return np.asarray((1.0 + v + v * v / 3.0) * np.exp(-v))
 
 
 def _matern52_slope(u: Matrix) -> Matrix:
     v = np.sqrt(5.0) * u
-    return -(5.0 / 3.0) * u * (1.0 + v) * np.exp(-v)
+    return np.asarray(-(5.0 / 3.0) * u * (1.0 + v) * np.exp(-v))
 
 
 EXPONENTIAL = Kernel("exponential", _exponential, _exponential_slope)

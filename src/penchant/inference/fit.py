@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from penchant.inference.predicting import as_episodes
 from penchant.inference.problem import Problem
 from penchant.inference.search import Grid, Peak, best_peak, climb, grid_search
 from penchant.models.model import Model
+from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import Diagnostics, Status
-from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import diagnostics_of, null_log_likelihood, raise_if_wrong, status_of
 from penchant.softmax.fit import fit as fit_choices
 from penchant.softmax.prior import ParameterPrior
@@ -28,8 +28,18 @@ FLAT = 1.92  # log-likelihood that a 95 % interval gives away
 
 
 def fit(
-    data: Choices | Episode | Sequence[Episode], model: Model | None = None, **options: Any
-) -> Estimate | ModelEstimate:
+    data: Choices | Episode | Sequence[Episode],
+    model: Model | None = None,
+    *,
+    parameter_prior: ParameterPrior | None = None,
+    method: Literal["ml", "firth"] = "ml",
+    constraints: Constraints | None = None,
+    covariance: Literal["model", "robust", "clustered"] = "model",
+    strict: bool = False,
+    start: Any = None,
+    max_steps: int | None = None,
+    threads: int | None = None,
+) -> Any:
     """Estimate what a decision-maker wants and believes.
 
     Parameters
@@ -39,8 +49,17 @@ def fit(
         share their parameters: decisions given as a history of play.
     model
         For episodes: how the history explains the decisions, such as `UCL` or `QLearning`.
-    **options
-        For choices: see `penchant.softmax.fit`. For episodes: `parameter_prior`, `strict`.
+    parameter_prior
+        `GaussianPrior` or `ScaledPrior` on the weights: the MAP estimate. `ScaledPrior()` is
+        recommended for prediction and for small samples.
+    method, constraints, covariance, start, max_steps, threads
+        For choices only: see `penchant.softmax.fit`.
+    strict
+        Raise instead of returning an estimate whose status is not "converged" (or "at a bound").
+
+    Returns
+    -------
+    `Estimate` for choices, `ModelEstimate` for episodes.
 
     Examples
     --------
@@ -51,19 +70,45 @@ def fit(
     >>> choices = pn.simulate_choices(sets, [1.0, -0.5], rng=rng)
     >>> pn.fit(choices)
     <Estimate converged: gain=0.91642, risk=-0.5182>
+
+    A person's prior, from what they chose and received:
+
+    >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
+    >>> truth = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 1000.0}
+    >>> episode = pn.simulate(pn.landscape_a(), model, truth, n_decisions=90, rng=rng)
+    >>> pn.fit(episode, model)
+    <ModelEstimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """
-    if isinstance(data, Choices):
-        if model is not None:
+    if isinstance(data, Episode) or (
+        isinstance(data, (list, tuple)) and data and all(isinstance(e, Episode) for e in data)
+    ):
+        only = (method, constraints, covariance, start, max_steps)
+        if only != ("ml", None, "model", None, None):
             raise DataError(
-                "model must not be given with Choices, which are linear already; got one. "
-                "Pass episodes, or leave the model out."
+                "method, constraints, covariance, start and max_steps must be left out with "
+                "episodes; got one. They are for Choices."
             )
-        return fit_choices(data, **options)
-    if model is None:
+        if model is None:
+            raise DataError(
+                "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
+            )
+        return fit_model(as_episodes(data), model, parameter_prior=parameter_prior, strict=strict)
+    if model is not None:
         raise DataError(
-            "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
+            f"data must be episodes where a model is given; got {type(data).__name__}. "
+            "Make them with Episode(chosen, rewards), or leave the model out."
         )
-    return fit_model(as_episodes(data), model, **options)
+    return fit_choices(
+        data,  # type: ignore[arg-type]  # it says what is wrong with anything else
+        parameter_prior=parameter_prior,
+        method=method,
+        constraints=constraints,
+        covariance=covariance,
+        strict=strict,
+        start=start,
+        max_steps=max_steps,
+        threads=threads,
+    )
 
 
 def fit_model(
@@ -174,9 +219,8 @@ def _bounds(problem: Problem, peak: Peak) -> tuple[str, ...]:
     ]
     if problem.positive is not None:
         touched = problem.positive.matrix @ peak.point.theta <= 1e-12
-        found += [
-            label for label, held in zip(problem.positive.labels, touched, strict=True) if held
-        ]
+        labels = zip(problem.positive.labels, touched, strict=True)
+        found += [label for label, held in labels if held]
     return tuple(found)
 
 
@@ -201,8 +245,8 @@ def _status(
         )
     if checks.bounds:
         return "at a bound", (
-            f"The estimate lies at a bound ({', '.join(checks.bounds)}): the choices do not say how "
-            "far beyond. Read the profile intervals, widen the range, or hold the parameter fixed."
+            f"The estimate lies at a bound ({', '.join(checks.bounds)}): the choices do not say "
+            "how far beyond. Read the profile intervals, widen the range, or hold it fixed."
         )
     flat = _flat(grid)
     if flat:

@@ -124,6 +124,6 @@ def _unit(peak: Peak, natural: Natural, centre: float, logarithmic: bool) -> flo
     """A first step: about a standard error at fixed psi."""
     slope: Vector = natural.gradient(peak.point.theta, peak.point.psi)[: len(peak.point.theta)]
     inverse = np.linalg.pinv(peak.point.information, hermitian=True)
-    error = float(np.sqrt(max(slope @ inverse @ slope, 0.0)))
+    error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)))
     error = error / abs(centre) if logarithmic else error
     return min(max(error, 1e-3), 2.0) if logarithmic else max(error, 1e-6 * abs(centre), 1e-9)

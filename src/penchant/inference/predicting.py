@@ -20,8 +20,8 @@ def as_episodes(episodes: Episode | Sequence[Episode]) -> tuple[Episode, ...]:
     found = (episodes,) if isinstance(episodes, Episode) else tuple(episodes)
     if not found or not all(isinstance(e, Episode) for e in found):
         raise DataError(
-            "episodes must be an Episode or a sequence of them; got "
-            f"{type(episodes).__name__} with {len(found)} entries. Make them with Episode(chosen, rewards)."
+            f"episodes must be an Episode or some of them; got {type(episodes).__name__} with "
+            f"{len(found)} entries. Make them with Episode(chosen, rewards)."
         )
     return found
 

@@ -129,7 +129,7 @@ class Problem:
     # -- one psi, with everything ------------------------------------------------------------------
 
     def quadratic(self, scale: Vector) -> Quadratic:
-        """The prior's part of the objective; its constant would only move the profile with units."""
+        """The prior's part of the objective, less its constant, which depends on units."""
         d = len(self.model.weights)
         if self.prior is None:
             return Quadratic.none(d)
@@ -211,7 +211,7 @@ class Problem:
 
     def _difference(self, psi: Vector, q: int) -> Matrix:
         low, high = self._steps(psi, q)
-        return (self.variables(high) - self.variables(low)) / (high[q] - low[q])
+        return np.asarray((self.variables(high) - self.variables(low)) / (high[q] - low[q]))
 
     def _prior_slope(self, psi: Vector, theta: Vector) -> Vector:
         """Derivative in psi of a prior whose scale follows the variables."""

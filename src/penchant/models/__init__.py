@@ -2,6 +2,21 @@
 
 from penchant.models.cooling import cooling_choices
 from penchant.models.known_learning import q_learning_choices
+from penchant.models.model import Model, Natural, Shape
+from penchant.models.q_learning import QLearning
+from penchant.models.simulate import simulate, simulate_many
 from penchant.models.temperature import temperature_choices
+from penchant.models.ucl import UCL
 
-__all__ = ["cooling_choices", "q_learning_choices", "temperature_choices"]
+__all__ = [
+    "UCL",
+    "Model",
+    "Natural",
+    "QLearning",
+    "Shape",
+    "cooling_choices",
+    "q_learning_choices",
+    "simulate",
+    "simulate_many",
+    "temperature_choices",
+]

@@ -96,7 +96,7 @@ def simulate_many(
     return [Episode(chosen[:, a], rewards[:, a], subject=a) for a in range(n_agents)]
 
 
-def agents_of(model: Model, parameters: dict[str, float], n_agents: int) -> Agents:
+def agents_of(model: Any, parameters: dict[str, float], n_agents: int) -> Agents:
     """Agents of a model, before play."""
     wanted = [n.name for n in getattr(model, "natural", ())]
     missing = [name for name in wanted if name not in parameters and name != "implied_noise_sd"]

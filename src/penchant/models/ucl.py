@@ -1,9 +1,9 @@
 """Stochastic UCL: beliefs, an upper credible limit, and a softmax that cools, Eqs. (10) to (15).
 
 The agent's heuristic for option i at time t is Q_i = mu_i + sigma_i z_t, with mu and sigma its
-posterior mean and standard deviation and z_t = Phi^-1(1 - alpha_t), alpha_t = 1/(K t^a); it chooses i
-with probability proportional to exp(Q_i log t / nu). With relative precision delta and length scale
-lambda fixed this is exactly linear:
+posterior mean and standard deviation and z_t = Phi^-1(1 - alpha_t), alpha_t = 1/(K t^a). It chooses
+i with probability proportional to exp(Q_i log t / nu). With relative precision delta and length
+scale lambda fixed this is exactly linear:
 
     theta = (1/nu, mu0/nu),    x = ((b + sigma z_t) log t, f log t),
 
@@ -11,12 +11,13 @@ for the posterior mean is b + mu0 f. So delta (and lambda) are the only shape pa
 
 Notes
 -----
-Paper: the denominators of Eqs. (13) and (14) print Q_i where Q_j is meant, and alpha_t is printed as
-1/sqrt(2 pi e) t, which increases; 1/(sqrt(2 pi e) t) is meant.
+Paper: the denominators of Eqs. (13) and (14) print Q_i where Q_j is meant, and alpha_t is printed
+as 1/sqrt(2 pi e) t, which increases; 1/(sqrt(2 pi e) t) is meant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -53,8 +54,8 @@ class UCL:
     cooling
         "logarithmic": temperature nu / log t; "constant": nu.
     clock
-        "choices": the first choice is t = 1, and with logarithmic cooling uniform; "events": what was
-        observed before play counts, so that the first choice may be t = 2.
+        "choices": the first choice is t = 1, and with logarithmic cooling uniform; "events": what
+        was observed before play counts, so that the first choice may be t = 2.
     bonus
         "known": the bonus is sigma_i z_t as the model says; "free": it has a weight of its own, a
         test of the specification.
@@ -135,7 +136,7 @@ class UCL:
 
     @property
     def natural(self) -> tuple[Natural, ...]:
-        """nu, mu0, sigma0^2, lambda; and the noise's standard deviation that a free bonus implies."""
+        """nu, mu0, sigma0^2, lambda; and the noise's standard deviation, if the bonus is free."""
         found = [
             Natural("decision_noise", "reciprocal", 0),
             Natural("prior_mean", "ratio", 1, 0),
@@ -148,11 +149,12 @@ class UCL:
         return tuple(found)
 
     def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
-        """Weights and shape of natural parameters: decision_noise, prior_mean, prior_variance ..."""
+        """Weights and shape of natural parameters: decision_noise, prior_mean, prior_variance..."""
         nu = parameters["decision_noise"]
         theta = [1.0 / nu, parameters["prior_mean"] / nu]
         if self.bonus == "free":
-            theta.append(parameters.get("implied_noise_sd", np.sqrt(self.noise_variance)) / nu)
+            noise = parameters.get("implied_noise_sd", float(np.sqrt(self.noise_variance)))
+            theta.append(noise / nu)
         psi = [self.noise_variance / parameters["prior_variance"]]
         if self.length_scale is None:
             psi.append(parameters["length_scale"])
@@ -172,16 +174,9 @@ class UCL:
         """log t, or 1: what the heuristic is multiplied with besides 1/nu."""
         return np.log(times) if self.cooling == "logarithmic" else np.ones_like(times)
 
-    def beliefs(
-        self,
-        episode: Episode,
-        delta: float,
-        length_scale: float | None = None,
-        derivatives: int = 0,
-    ) -> Beliefs:
-        """The agent's beliefs before each event."""
-        scale = self.length_scale if length_scale is None else length_scale
-        assert scale is not None
+    def beliefs(self, episode: Episode, psi: Sequence[float], derivatives: int = 0) -> Beliefs:
+        """The agent's beliefs before each event, for delta (and lambda where it is not fixed)."""
+        delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
         track, distance = self._track(episode)
         columns = self.kernel(distance, scale)
         slopes = self.kernel.derivative(distance, scale) if derivatives == 2 else columns
@@ -196,12 +191,12 @@ class UCL:
 
     def explanatory(self, episode: Episode, *psi: float) -> Matrix:
         """Variables of every event: (n_events, n_options, n_weights)."""
-        return self._variables(self.beliefs(episode, *psi), episode)
+        return self._variables(self.beliefs(episode, psi), episode)
 
     def slopes(self, episode: Episode, *psi: float) -> Matrix:
         """Derivatives of the variables in delta (and lambda): (n_shape, n_events, n_options, d)."""
         n_shape = 1 if self.length_scale is not None else 2
-        known = self.beliefs(episode, *psi, derivatives=n_shape)
+        known = self.beliefs(episode, psi, n_shape)
         return np.stack([self._variables(known, episode, q) for q in range(1, n_shape + 1)])
 
     def _variables(self, known: Beliefs, episode: Episode, q: int = 0) -> Matrix:

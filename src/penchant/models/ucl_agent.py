@@ -43,7 +43,9 @@ class UCLAgents:
         if not (np.isfinite(variance) and variance > 0):
             raise DataError(f"prior_variance must be > 0 and finite; got {variance}. Correct it.")
         if not np.isfinite(parameters["prior_mean"]):
-            raise DataError(f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it.")
+            raise DataError(
+                f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it."
+            )
         correlation = model.kernel(distances(model.locations), float(scale))
         shape = (n_agents, model.n_options)
         return cls(

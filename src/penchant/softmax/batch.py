@@ -97,10 +97,6 @@ class Grouping:
         marks = np.arange(len(choices.subject_labels) + 1)
         return cls(order, np.searchsorted(choices.subject[order], marks))
 
-    def decisions(self, subject: int) -> IntVector:
-        """Decisions of one subject, in the order of the data."""
-        return np.sort(self.order[self.bounds[subject] : self.bounds[subject + 1]])
-
 
 def fit_batch(
     choices: Choices,

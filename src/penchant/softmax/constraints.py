@@ -107,7 +107,7 @@ class Constraints:
         return np.asarray(self.matrix @ theta - self.bound <= TOUCHING * size)
 
     def on(self, null_directions: Matrix) -> Constraints | None:
-        """Those that moving along unidentified directions cannot satisfy; None if there are none."""
+        """Those that moving along unidentified directions cannot satisfy; None if none is."""
         if not len(null_directions):
             return self
         size = np.abs(self.matrix) @ np.abs(null_directions).T

@@ -199,7 +199,7 @@ class Estimate:
 
     def _correlation(self) -> Matrix:
         errors = np.sqrt(np.diag(self.inverse_information))
-        return self.inverse_information / np.outer(errors, errors)
+        return np.asarray(self.inverse_information / np.outer(errors, errors))
 
     def _unidentified(self) -> Matrix:
         """Directions of theta that change nothing, as rows; none where a prior decides."""
@@ -210,7 +210,8 @@ class Estimate:
     def _profile(
         self, profile: intervals.Profile, parameter: int, level: float
     ) -> tuple[float, float]:
-        if (profile.unidentified[:, parameter] != 0).any():
+        undetermined = self.status == "separated" and np.isnan(self.theta[parameter])
+        if undetermined or (profile.unidentified[:, parameter] != 0).any():
             return -np.inf, np.inf
         error = self.standard_errors[parameter]
         unit = error if np.isfinite(error) and error > 0 else 1.0 / self.scale[parameter]

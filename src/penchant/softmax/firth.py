@@ -14,7 +14,8 @@ from penchant.softmax.newton import Maximum
 from penchant.softmax.probabilities import expected_rows, log_probabilities
 
 ENOUGH = 1e-12
-LONGEST = 5.0  # change of an objective in one step
+NEARLY = 1e-7  # a decrement at which only rounding keeps the steps from going on
+SCORING_STEPS = 15  # after these, Newton's steps
 
 
 def information_slope(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
@@ -56,14 +57,37 @@ def maximise_firth(
         if decrement < ENOUGH:
             theta, ending = theta + step, "converged"
             break
-        step *= min(1.0, LONGEST / max(float(np.abs(step) @ likelihood.largest[1]), 1e-300))
+        if n_steps >= SCORING_STEPS:
+            step = _newton(theta, step, slope, plane, choices, likelihood)
         trial = _no_lower(theta, step, value, choices, likelihood)
         if trial is None:
-            ending = "stalled"
+            ending = "converged" if decrement < NEARLY else "stalled"
             break
         theta, (value, gradient, information) = trial
         n_steps += 1
     return Maximum(theta, value, gradient, information, decrement, n_steps, ending)
+
+
+def _newton(
+    theta: Vector,
+    scoring: Vector,
+    slope: Vector,
+    plane: Matrix,
+    choices: Choices,
+    likelihood: Likelihood,
+) -> Vector:
+    """Newton's step with the penalised Hessian by differences; scoring's if that is not concave."""
+    columns = []
+    for direction in plane.T:
+        size = 1e-4 * max(abs(float(direction @ theta)), 1e-2 / max(np.abs(direction).max(), 1e-9))
+        up = _penalised(theta + size * direction, choices, likelihood)[1]
+        down = _penalised(theta - size * direction, choices, likelihood)[1]
+        columns.append(-(plane.T @ (up - down)) / (2 * size))
+    curvature = np.column_stack(columns)
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    if not values[0] > 0:
+        return scoring
+    return np.asarray(plane @ (vectors @ ((vectors.T @ slope) / values)))
 
 
 def _no_lower(

@@ -310,7 +310,7 @@ def _weakest(solution: Solution, names: tuple[str, ...]) -> list[str]:
     return [name for name, s in zip(names, size, strict=True) if s > 0.1 * size.max()]
 
 
-def raise_if_wrong(estimate: Estimate) -> None:
+def raise_if_wrong(estimate: Any) -> None:
     """Raise what `strict=True` promises."""
     if estimate.status == "not identified":
         raise NotIdentifiedError(estimate.message)

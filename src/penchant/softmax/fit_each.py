@@ -174,7 +174,7 @@ def fit_each(
             good = settled(batch, covariances, conditions, choices, groups, parameter_prior)
         others = {}
         for i in np.flatnonzero(~good):
-            others[int(i)] = _one(choices, groups, int(i), options)
+            others[int(i)] = _one(choices, int(i), options)
             if not compiled:
                 advance(1)
     if batch is None:
@@ -206,10 +206,10 @@ def settled(
     return np.asarray(good)
 
 
-def _one(choices: Choices, groups: Grouping, i: int, options: dict[str, Any]) -> Estimate:
+def _one(choices: Choices, i: int, options: dict[str, Any]) -> Estimate:
     """Fit one subject by itself."""
     assert choices.subject_labels is not None
-    mine = choices.subset(groups.decisions(i))
+    mine = choices.subset(choices.subject == i)
     return replace(fit(mine, **options), subject=choices.subject_labels[i])
 
 
@@ -241,19 +241,19 @@ def _estimates(
     prior: ParameterPrior | None,
 ) -> Estimates:
     """Compiled results, with the subjects that were looked at one by one put in."""
-    assert choices.subject_labels is not None
+    assert choices.subject_labels is not None and choices.subject is not None
     labels = choices.subject_labels
 
     def estimate(i: int) -> Estimate:
         if i in others:
             return others[i]
-        mine = choices.subset(groups.decisions(i))
+        mine = choices.subset(choices.subject == i)
         found = _solution(batch, covariances, conditions, i, prior)
         return estimate_from(found, mine, prior, subject=labels[i])
 
     theta, likelihood = batch.theta.copy(), batch.value.copy()
     if prior is not None:
-        likelihood -= [_quadratic_at(batch, i, prior) for i in range(len(labels))]
+        likelihood = np.array([_log_likelihood(batch, i, prior) for i in range(len(labels))])
     status = ["converged"] * len(labels)
     messages = ["The maximum exists and was reached."] * len(labels)
     steps, covariance, condition = batch.n_steps.tolist(), covariances.copy(), conditions.copy()
@@ -268,7 +268,7 @@ def _estimates(
         covariance=covariance,
         log_likelihood=likelihood,
         status=tuple(status),
-        n_decisions=tuple(np.diff(groups.bounds).tolist()),
+        n_decisions=tuple(np.bincount(choices.subject, minlength=len(labels)).tolist()),
         iterations=tuple(steps),
         condition=condition,
         messages=tuple(messages),
@@ -276,10 +276,10 @@ def _estimates(
     )
 
 
-def _quadratic_at(batch: Batch, i: int, prior: ParameterPrior) -> float:
-    """The prior's part of the objective, without its constant."""
+def _log_likelihood(batch: Batch, i: int, prior: ParameterPrior) -> float:
+    """The objective less the prior's part, as `solve` computes it."""
     quadratic = prior.quadratic(batch.theta.shape[1], np.sqrt(np.diag(batch.spread[i])))
-    return quadratic(batch.theta[i]) - quadratic.constant
+    return float(batch.value[i]) + quadratic.constant - quadratic(batch.theta[i])
 
 
 def _solution(
@@ -291,7 +291,7 @@ def _solution(
     value, posterior = float(batch.value[i]), None
     if prior is not None:
         posterior = value + prior.quadratic(d, scale).constant
-        value -= _quadratic_at(batch, i, prior)
+        value = _log_likelihood(batch, i, prior)
     return Solution(
         theta=batch.theta[i],
         covariance=covariances[i],

@@ -96,7 +96,7 @@ def maximise(
         )
         if code == kernels.SLOW and patient:
             code = kernels.MOVED if memo[2] > 1e-7 else kernels.CONVERGED
-    if code == kernels.SINGULAR and memo[4] == 0 and theta.any():
+    if start is not None and np.any(start) and code in (kernels.SINGULAR, kernels.STALLED):
         # So far out that every choice is certain: the answer does not depend on the start.
         return maximise(likelihood, quadratic, None, max_steps, patient)
     polished = code == kernels.CONVERGED

@@ -98,7 +98,7 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
     _, differences = _differences(choices, np.ones_like(scale), 0.0, scaled=False)
     if not len(differences):
         return np.where(scale > 0, scale, 1.0)
-    size = np.quantile(np.abs(differences), 0.99, axis=0)
+    size = np.quantile(np.abs(differences), 0.99, axis=0, method="lower")
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
 
 
@@ -119,7 +119,7 @@ def combined(choices: Choices, scale: Vector, first: Vector, second: Vector) -> 
 def _differences(
     choices: Choices, unit: Vector, ignored: float, scaled: bool = True
 ) -> tuple[IntVector, Matrix]:
-    """Rows (x_chosen - x_j) / unit that differ, and their places; scaled to a largest entry of 1."""
+    """Rows (x_chosen - x_j) / unit that differ, and their places; scaled to largest entry 1."""
     sizes = np.diff(choices.first_row)
     chosen = np.repeat(choices.chosen_row, sizes)
     counted = np.arange(choices.n_rows) != chosen

@@ -293,7 +293,8 @@ def _constrained(
     if known.complete:
         found = separating.recession(choices, known.scale, cone=constraints.matrix)
         if found is not None:
-            return _separated_within(known, found, maximum, basis @ maximum.theta)
+            point = _exactly_at(basis @ maximum.theta, inside, active, basis)
+            return _separated_within(known, found, maximum, point)
     return _on_face(choices, known, maximum, inside, active, basis)
 
 
@@ -306,7 +307,9 @@ def _on_face(
     basis: Matrix,
 ) -> Solution:
     """A constrained maximum back in the user's coordinates."""
-    work = Identification(np.ones(basis.shape[1]), basis.shape[1], np.empty((0, basis.shape[1])), None)
+    work = Identification(
+        np.ones(basis.shape[1]), basis.shape[1], np.empty((0, basis.shape[1])), None
+    )
     held = on_face(
         _penalised_solution(maximum.value, work, maximum, "linear program"),
         maximum,
@@ -315,7 +318,8 @@ def _on_face(
     )
     theta = basis @ held.point
     certainty = basis @ held.certainty @ basis.T
-    free = np.sqrt(np.diag(certainty)) > 1e-9 / np.where(known.scale > 0, known.scale, 1.0)
+    unit = 1.0 / np.where(known.scale > 0, known.scale, 1.0)
+    free = np.diag(certainty) > (1e-9 * unit) ** 2
     shown, covariance = blank(theta, certainty, known.identified)
     covariance = np.where(np.outer(free, free), covariance, np.nan)
     return replace(
@@ -329,9 +333,7 @@ def _on_face(
     )
 
 
-def _exactly_at(
-    theta: Vector, inside: Constraints, active: BoolVector, basis: Matrix
-) -> Vector:
+def _exactly_at(theta: Vector, inside: Constraints, active: BoolVector, basis: Matrix) -> Vector:
     """Parameters held by a bound of their own get exactly that value."""
     exact = theta.copy()
     back = np.linalg.pinv(basis)
@@ -350,7 +352,7 @@ def _separated_within(
     d = len(known.scale)
     direction = _cleaned(found.direction, known)
     return Solution(
-        theta=np.where(direction != 0, np.copysign(np.inf, direction), np.nan),
+        theta=np.where(direction != 0, np.copysign(np.inf, direction), point),
         covariance=np.full((d, d), np.nan),
         log_likelihood=maximum.value,
         log_posterior=None,
@@ -399,7 +401,7 @@ def maximum_a_posteriori(
     basis = _whole_basis(known, quadratic)
     work: Likelihood = Restricted(likelihood, np.zeros(d), basis)
     if known.basis is not None:
-        work = likelihood_of(in_coordinates(choices, basis), threads)
+        work = likelihood_of(in_coordinates(choices, basis, known.rank), threads)
     within = quadratic.within(np.zeros(d), basis)
     if constraints is not None:
         inside = constraints.within(np.zeros(d), basis)
@@ -411,18 +413,16 @@ def maximum_a_posteriori(
             log_posterior=maximum.value,
             certificate="prior",
         )
-    begin = None if start is None else np.linalg.solve(basis, start)
+    begin = None if start is None else np.asarray(np.linalg.solve(basis, start), np.float64)
     maximum = maximise(work, within, begin, max_steps, patient=True)
-    solution = _penalised_solution(
-        maximum.value - within(maximum.theta), known, maximum, "prior"
-    )
+    solution = _penalised_solution(maximum.value - within(maximum.theta), known, maximum, "prior")
     theta = basis @ maximum.theta
     covariance = basis @ solution.covariance @ basis.T
     return replace(solution, theta=theta, covariance=covariance, point=theta, certainty=covariance)
 
 
 def _whole_basis(known: Identification, quadratic: Quadratic) -> Matrix:
-    """Coordinates for all of theta: identified directions, and null ones where the prior decides."""
+    """Coordinates for all of theta: identified directions, then those the prior decides."""
     d = len(known.scale)
     if known.basis is None:
         return np.eye(d)

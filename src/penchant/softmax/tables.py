@@ -29,7 +29,11 @@ class Table:
         widths = [max(len(cell) for cell in column) for column in columns]
         body = [_line(row, widths) for row in (self.header, *self.rows)]
         rule = "-" * len(body[0])
-        notes = [line for note in self.notes for line in textwrap.wrap(note, WIDTH, break_on_hyphens=False)]
+        notes = [
+            line
+            for note in self.notes
+            for line in textwrap.wrap(note, WIDTH, break_on_hyphens=False)
+        ]
         facts = [f"{name}: {value}" for name, value in self.facts]
         parts = [self.caption, *_in_columns(facts), rule, body[0], rule, *body[1:], rule, *notes]
         return "\n".join(parts)

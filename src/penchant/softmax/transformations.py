@@ -23,9 +23,7 @@ class Parameter:
     high: float
 
 
-def numerical_jacobian(
-    function: Callable[[Vector], Vector], theta: Vector, unit: Vector
-) -> Matrix:
+def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector, unit: Vector) -> Matrix:
     """Derivatives by central differences, refined once (Richardson): error of order h^4.
 
     Steps are a hundredth of `unit`, such as the standard errors. An infinite or missing parameter
