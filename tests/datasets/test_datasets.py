@@ -92,7 +92,7 @@ def test_the_menus_are_what_the_script_makes():
 
 def test_the_travel_data_are_choices():
     travels = choices("travel-mode")
-    assert (travels.n_decisions, travels.n_parameters) == (210, 4)
+    assert (travels.n_decisions, travels.n_parameters) == (210, 2)
 
 
 def test_the_menus_show_every_status_of_a_subject():
