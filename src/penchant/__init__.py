@@ -23,8 +23,16 @@ if TYPE_CHECKING:
     from penchant.errors import NotIdentifiedError as NotIdentifiedError
     from penchant.errors import PenchantWarning as PenchantWarning
     from penchant.errors import SeparationError as SeparationError
+    from penchant.inference import LinearizedEstimate as LinearizedEstimate
+    from penchant.inference import Live as Live
     from penchant.inference import ModelEstimate as ModelEstimate
+    from penchant.inference import ModelEstimates as ModelEstimates
+    from penchant.inference import compare_nominals as compare_nominals
     from penchant.inference import fit as fit
+    from penchant.inference import fit_each as fit_each
+    from penchant.inference import fit_linearized as fit_linearized
+    from penchant.inference import live as live
+    from penchant.inference import relinearize as relinearize
     from penchant.models import UCL as UCL
     from penchant.models import Natural as Natural
     from penchant.models import QLearning as QLearning
@@ -39,7 +47,6 @@ if TYPE_CHECKING:
     from penchant.softmax import Estimates as Estimates
     from penchant.softmax import GaussianPrior as GaussianPrior
     from penchant.softmax import ScaledPrior as ScaledPrior
-    from penchant.softmax import fit_each as fit_each
     from penchant.softmax import simulate_choices as simulate_choices
 
 # Loaded at first use, so that `import penchant` and `penchant --help` answer at once.
@@ -64,7 +71,18 @@ _HOMES = {
         "PenchantWarning",
         "SeparationError",
     ),
-    "penchant.inference": ("ModelEstimate", "fit"),
+    "penchant.inference": (
+        "LinearizedEstimate",
+        "Live",
+        "ModelEstimate",
+        "ModelEstimates",
+        "compare_nominals",
+        "fit",
+        "fit_each",
+        "fit_linearized",
+        "live",
+        "relinearize",
+    ),
     "penchant.models": (
         "Natural",
         "QLearning",
@@ -82,7 +100,6 @@ _HOMES = {
         "Estimates",
         "GaussianPrior",
         "ScaledPrior",
-        "fit_each",
         "simulate_choices",
     ),
 }

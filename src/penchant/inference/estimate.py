@@ -100,11 +100,14 @@ class ModelEstimate:
     @property
     def bic(self) -> float:
         """Schwarz's criterion."""
-        return float(np.log(self.n_decisions)) * len(self.theta) - 2 * self.log_likelihood
+        n = max(self.n_decisions, 1)
+        return float(np.log(n)) * len(self.theta) - 2 * self.log_likelihood
 
     @property
     def pseudo_r2(self) -> float:
         """McFadden's 1 - l / l(uniform)."""
+        if self.null_log_likelihood == 0:
+            return float("nan")
         return 1.0 - self.log_likelihood / self.null_log_likelihood
 
     # -- natural parameters ----------------------------------------------------------------------

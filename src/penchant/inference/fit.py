@@ -14,7 +14,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.predicting import as_episodes
-from penchant.inference.problem import Problem
+from penchant.inference.problem import Point, Problem
 from penchant.inference.search import Grid, Peak, best_peak, climb, grid_search
 from penchant.models.model import Model
 from penchant.softmax.constraints import Constraints
@@ -140,13 +140,47 @@ def fit_model(
         )
     grid = grid_search(problem)
     best = grid.psi[int(np.argmax(grid.values))]
-    solution = None if parameter_prior is not None else maximum_likelihood(problem.choices(best))
-    lost = solution is not None and (solution.recession is not None or not solution.known.complete)
+    lost = is_lost(problem, best)
     peak = climb(problem, best, max_steps=0) if lost else best_peak(problem, grid)
     estimate = estimate_at(problem, grid, peak, subject)
     if strict:
         raise_if_wrong(estimate)
     return estimate
+
+
+def is_lost(problem: Problem, psi: Vector) -> bool:
+    """Whether the weights have no maximum at the best psi of the grid: nothing to climb to."""
+    if problem.prior is not None:
+        return False
+    solution = maximum_likelihood(problem.choices(psi), threads=1)
+    return solution.recession is not None or not solution.known.complete
+
+
+def nothing_known(problem: Problem, subject: Any = None) -> ModelEstimate:
+    """The estimate before any decision."""
+    names = (*problem.model.weights, *(s.name for s in problem.model.shape))
+    d, n = len(problem.model.weights), problem.n_shape
+    blank, empty = np.full(len(names), np.nan), np.zeros((0, n))
+    middle = problem.bounds.mean(axis=1)
+    point = Point(blank[d:], blank[:d], 0.0, 0.0, np.zeros(n), np.full((d, d), np.nan))
+    return ModelEstimate(
+        status="not identified",
+        message="No decision has been made that could tell anything. Observe some.",
+        model=problem.model,
+        names=names,
+        theta=blank,
+        covariance=np.full((len(names), len(names)), np.nan),
+        log_likelihood=0.0,
+        null_log_likelihood=0.0,
+        log_posterior=None,
+        diagnostics=Diagnostics(0, (), (), 1, None, None, np.inf, 0, np.nan, None, ()),
+        n_decisions=0,
+        profile=Grid(empty, np.zeros(0), np.zeros((0, d)), (0,) * n),
+        peak=Peak(point, middle, np.zeros((n, n)), np.zeros((d, n)), np.zeros(n, bool), 0, False),
+        prior=problem.prior,
+        subject=subject,
+        episodes=problem.episodes,
+    )
 
 
 def estimate_at(problem: Problem, grid: Grid, peak: Peak, subject: Any = None) -> ModelEstimate:

@@ -14,7 +14,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.models.model import Model, positive_weights
-from penchant.softmax.batch import Grouping, fit_batch
+from penchant.softmax.batch import Batch, Grouping, fit_batch
 from penchant.softmax.constraints import Constraints, maximise_within, null_basis
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.likelihood import likelihood_of
@@ -117,6 +117,11 @@ class Problem:
         choices = Choices.from_arrays(x, np.tile(self.chosen, len(psis)), names=self.model.weights)
         groups = Grouping(np.arange(len(x)), np.arange(len(psis) + 1) * n)
         batch = fit_batch(choices, groups, self.prior, 100, 1, lambda done: None)
+        return self.within_limits(choices, batch)
+
+    def within_limits(self, choices: Choices, batch: Batch) -> tuple[Vector, Matrix]:
+        """Values and weights of a batch, solved again where a weight should be positive."""
+        n = len(self.chosen)
         value, theta = batch.value.copy(), batch.theta.copy()
         wrong = ~np.isfinite(value)
         for a in positive_weights(self.model):

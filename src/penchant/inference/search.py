@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.inference.problem import Point, Problem
+from penchant.models.model import Model
 from penchant.softmax.hypotheses import Hypothesis
 
 BEST_CELLS = 3
@@ -55,15 +57,18 @@ class Grid:
 
 def grid_search(problem: Problem) -> Grid:
     """Evaluate the profile on the model's grid."""
-    axes = [shape.grid() for shape in problem.model.shape]
-    if not axes:
-        psi = np.empty((1, 0))
-        value, theta = problem.values(psi)
-        return Grid(psi, value, theta, ())
-    mesh = np.meshgrid(*axes, indexing="ij")
-    psi = np.stack([m.ravel() for m in mesh], axis=1)
+    psi, dimensions = grid_points(problem.model)
     values, theta = problem.values(psi)
-    return Grid(psi, values, theta, tuple(len(axis) for axis in axes))
+    return Grid(psi, values, theta, dimensions)
+
+
+def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
+    """All points of the model's grid (n, n_shape), and how many there are along each axis."""
+    axes = [shape.grid() for shape in model.shape]
+    if not axes:
+        return np.empty((1, 0)), ()
+    mesh = np.meshgrid(*axes, indexing="ij")
+    return np.stack([m.ravel() for m in mesh], axis=1), tuple(len(axis) for axis in axes)
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,21 @@ def _curvature(
     return (curvature + curvature.T) / 2, drift
 
 
-def best_peak(problem: Problem, grid: Grid) -> Peak:
-    """The highest peak reached from the best cells of the grid."""
-    peaks = [climb(problem, grid.psi[i]) for i in grid.local_maxima()]
+def best_peak(problem: Problem, grid: Grid, known: Sequence[Peak] = ()) -> Peak:
+    """The highest peak reached from the best cells of the grid, or among those known.
+
+    A cell beside a peak already found leads there again and is not climbed from.
+    """
+    peaks = list(known)
+    for i in grid.local_maxima():
+        u = problem.to_search(grid.psi[i])
+        if not any(_beside(problem, u, peak.u) for peak in peaks):
+            peaks.append(climb(problem, grid.psi[i]))
     return max(peaks, key=lambda peak: peak.point.value)
+
+
+def _beside(problem: Problem, u: Vector, peak: Vector) -> bool:
+    """Whether two places are within two steps of the grid."""
+    cells = np.array([shape.n_grid - 1 for shape in problem.model.shape])
+    step = (problem.bounds[:, 1] - problem.bounds[:, 0]) / cells
+    return bool((np.abs(u - peak) <= 2 * step).all())

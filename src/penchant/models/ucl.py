@@ -26,15 +26,21 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
+from penchant.bandit._kernels import learn
 from penchant.bandit.beliefs import Beliefs, Track, track_beliefs
 from penchant.bandit.episode import Episode
 from penchant.bandit.kernels import EXPONENTIAL, Kernel
-from penchant.bandit.locations import check_locations, distances_to
+from penchant.bandit.locations import check_locations, distances, distances_to
 from penchant.errors import DataError
 from penchant.models.model import Natural, Shape
 
 Cooling = Literal["logarithmic", "constant"]
 Clock = Literal["choices", "events"]
+OPTIONS = {
+    "cooling": ("logarithmic", "constant"),
+    "clock": ("choices", "events"),
+    "bonus": ("known", "free"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +99,7 @@ class UCL:
                 f"length_scale must be >= 0, or None to estimate it; got {fixed}. "
                 "0 means independent options."
             )
-        for name, known in (
-            ("cooling", ("logarithmic", "constant")),
-            ("clock", ("choices", "events")),
-            ("bonus", ("known", "free")),
-        ):
+        for name, known in OPTIONS.items():
             if getattr(self, name) not in known:
                 raise DataError(
                     f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}. "
@@ -200,8 +202,11 @@ class UCL:
         return np.stack([self._variables(known, episode, q) for q in range(1, n_shape + 1)])
 
     def _variables(self, known: Beliefs, episode: Episode, q: int = 0) -> Matrix:
-        """The variables (q = 0), or their derivative in shape parameter q."""
-        t = self.times(episode)
+        """The variables (q = 0), or their derivative in shape parameter q, of all events."""
+        return self.variables_at(known, self.times(episode), q)
+
+    def variables_at(self, known: Beliefs, t: Vector, q: int = 0) -> Matrix:
+        """The same for beliefs at given times."""
         z, cooled = self.credible_z(t)[:, None], self.inverse_temperature(t)[:, None]
         unit = np.sqrt(self.noise_variance) if self.bonus == "known" else 1.0
         sd = np.sqrt(known.variance[0])
@@ -212,6 +217,10 @@ class UCL:
             return np.stack([known.b[q] * cooled, known.f[q] * cooled, bonus * cooled], axis=-1)
         return np.stack([(known.b[q] + bonus) * cooled, known.f[q] * cooled], axis=-1)
 
+    def tracker(self, psis: Matrix) -> UCLTracker:
+        """Beliefs for many psi that learn one event at a time."""
+        return UCLTracker.of(self, psis)
+
     def __str__(self) -> str:
         cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"
         first = "the first choice is t = 1" if self.clock == "choices" else "every event counts"
@@ -221,3 +230,40 @@ class UCL:
             f"length scale {scale} ({self.kernel.name}), temperature {cooled}, clock: {first}"
             + (", bonus free" if self.bonus == "free" else "")
         )
+
+
+@dataclass
+class UCLTracker:
+    """Beliefs under many psi at once, brought forward event by event.
+
+    The variables of a decision are final once computed, so that a live estimate needs only those of
+    the newest one.
+    """
+
+    model: UCL
+    s: Matrix
+    b: Matrix
+    f: Matrix
+
+    @classmethod
+    def of(cls, model: UCL, psis: Matrix) -> UCLTracker:
+        """Before play."""
+        between = distances(model.locations)
+        scales = (
+            psis[:, 1] if model.length_scale is None else np.full(len(psis), model.length_scale)
+        )
+        s = np.stack(
+            [model.kernel(between, scale) / psi[0] for psi, scale in zip(psis, scales, strict=True)]
+        )
+        shape = (len(psis), model.n_options)
+        return cls(model, s, np.zeros(shape), np.ones(shape))
+
+    def variables(self, time: float) -> Matrix:
+        """Explanatory variables of a decision at this time: (n_psi, n_options, n_weights)."""
+        variance = np.diagonal(self.s, axis1=1, axis2=2)[None]
+        now = Beliefs(self.b[None], self.f[None], variance)
+        return self.model.variables_at(now, np.full(len(self.b), float(time)))
+
+    def observe(self, option: int, reward: float) -> None:
+        """Learn from a reward."""
+        learn(self.s, self.b, self.f, option, reward)

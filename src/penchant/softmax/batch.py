@@ -105,12 +105,13 @@ def fit_batch(
     max_steps: int,
     threads: int,
     advance: Callable[[int], None],
+    start: Matrix | None = None,
 ) -> Batch:
     """Fit every subject by Newton's method in compiled code, in parallel."""
     d = choices.n_parameters
     n = len(groups.bounds) - 1
     batch = Batch(
-        theta=np.zeros((n, d)),
+        theta=np.zeros((n, d)) if start is None else np.array(start),
         information=np.zeros((n, d, d)),
         memo=np.zeros((n, 5)),
         codes=np.zeros(n, dtype=np.int64),

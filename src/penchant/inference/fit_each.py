@@ -1,0 +1,163 @@
+"""One estimate per subject, of choices or of episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+from penchant._frames import Backend, frame
+from penchant._progress import progress
+from penchant.bandit.episode import Episode
+from penchant.choices import Choices
+from penchant.errors import DataError
+from penchant.inference.estimate import IntervalKind, ModelEstimate
+from penchant.inference.fit import fit_model, nothing_known
+from penchant.inference.predicting import as_episodes
+from penchant.inference.problem import Problem
+from penchant.models.model import Model
+from penchant.softmax import fit_each as fit_each_choices
+from penchant.softmax.constraints import Constraints
+from penchant.softmax.likelihood import available_threads
+from penchant.softmax.prior import ParameterPrior
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelEstimates(Sequence[ModelEstimate]):
+    """One estimate per subject: by position, through `of(subject)`, or all in `to_frame()`."""
+
+    subjects: tuple[Any, ...]
+    estimates: tuple[ModelEstimate, ...]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    @overload
+    def __getitem__(self, index: int) -> ModelEstimate: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ModelEstimate, ...]: ...
+    def __getitem__(self, index: int | slice) -> ModelEstimate | tuple[ModelEstimate, ...]:
+        return self.estimates[index]
+
+    def __iter__(self) -> Iterator[ModelEstimate]:
+        return iter(self.estimates)
+
+    def of(self, subject: Any) -> ModelEstimate:
+        """The estimate of one subject, by label."""
+        if subject not in self.subjects:
+            raise DataError(
+                f"subject must be one of the {len(self)} fitted; got {subject!r}. "
+                "See `estimates.subjects`."
+            )
+        return self.estimates[self.subjects.index(subject)]
+
+    @property
+    def status(self) -> tuple[str, ...]:
+        """One status per subject."""
+        return tuple(e.status for e in self.estimates)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What the statuses mean."""
+        return tuple(e.message for e in self.estimates)
+
+    def counts(self) -> dict[str, int]:
+        """How many subjects have each status."""
+        return {status: self.status.count(status) for status in sorted(set(self.status))}
+
+    def to_frame(
+        self,
+        level: float = 0.95,
+        backend: Backend | None = None,
+        kind: IntervalKind = "wald",
+    ) -> Any:
+        """One row per subject: status, natural parameters, errors, intervals."""
+        columns: dict[str, list[Any]] = {
+            "subject": list(self.subjects),
+            "status": list(self.status),
+            "n_decisions": [e.n_decisions for e in self.estimates],
+            "log_likelihood": [e.log_likelihood for e in self.estimates],
+        }
+        found = [e.parameters_at(level, kind) for e in self.estimates]
+        for j, natural in enumerate(self.estimates[0].natural):
+            columns[natural.name] = [p[j].estimate for p in found]
+            columns[f"{natural.name}_standard_error"] = [p[j].standard_error for p in found]
+            columns[f"{natural.name}_low"] = [p[j].low for p in found]
+            columns[f"{natural.name}_high"] = [p[j].high for p in found]
+        columns["message"] = list(self.messages)
+        return frame(columns, backend)
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
+        return f"<ModelEstimates of {len(self)} subjects: {said}>"
+
+
+def fit_each(
+    data: Choices | Sequence[Episode],
+    model: Model | None = None,
+    *,
+    parameter_prior: ParameterPrior | None = None,
+    method: Literal["ml", "firth"] = "ml",
+    constraints: Constraints | None = None,
+    covariance: Literal["model", "robust"] = "model",
+    max_steps: int | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Fit every subject by itself: the numbers of `fit`, for many in one call, with progress.
+
+    A subject whose choices do not allow an estimate has a status that says so; it never stops the
+    others. Parameters are those of `fit`; episodes of the same subject share their parameters.
+
+    Returns
+    -------
+    `Estimates` for choices, `ModelEstimates` for episodes.
+    """
+    if isinstance(data, Choices):
+        return fit_each_choices(
+            data,
+            parameter_prior=parameter_prior,
+            method=method,
+            constraints=constraints,
+            covariance=covariance,
+            max_steps=max_steps,
+            threads=threads,
+        )
+    if model is None:
+        raise DataError(
+            "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
+        )
+    return fit_each_model(
+        as_episodes(data), model, parameter_prior=parameter_prior, threads=threads
+    )
+
+
+def fit_each_model(
+    episodes: Sequence[Episode],
+    model: Model,
+    *,
+    parameter_prior: ParameterPrior | None = None,
+    threads: int | None = None,
+) -> ModelEstimates:
+    """Fit the episodes of every subject."""
+    by_subject: dict[Any, list[Episode]] = {}
+    for episode in episodes:
+        by_subject.setdefault(episode.subject, []).append(episode)
+    workers = available_threads() if threads is None else threads
+    with progress("Fitting subjects", len(by_subject)) as advance:
+
+        def one(subject: Any) -> ModelEstimate:
+            mine = by_subject[subject]
+            if any(e.n_decisions for e in mine):
+                found = fit_model(mine, model, parameter_prior=parameter_prior, subject=subject)
+            else:
+                found = nothing_known(Problem(model, tuple(mine), parameter_prior), subject)
+            advance(1)
+            return found
+
+        if workers == 1:
+            found = [one(subject) for subject in by_subject]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                found = list(pool.map(one, by_subject))
+    return ModelEstimates(tuple(by_subject), tuple(found))
