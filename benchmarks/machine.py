@@ -24,7 +24,6 @@ LIBRARIES = (
 
 def about(arguments: str) -> dict[str, str]:
     """Machine, versions, commit and load."""
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": f"python benchmarks/run.py {arguments}".strip(),
@@ -32,8 +31,13 @@ def about(arguments: str) -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "versions": ", ".join(f"{name} {_version(name)}" for name in LIBRARIES),
         "commit": _commit(),
-        "load before": f"{busy:.2f}",
+        "load before": load(),
     }
+
+
+def load() -> str:
+    """Processes that wanted to run in the last minute: 0 on a quiet machine."""
+    return f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
 
 
 def _processor() -> str:

@@ -64,7 +64,8 @@ def main() -> None:
         if name in asked.only:
             print(f"{name} ...", file=sys.stderr)
             rows += sections[name](Settings(asked.repeats, asked.quick))
-    print("\n" + report.text_table(rows))
+    about["load after"] = machine.load()  # of one thread's work, 1 is its own
+    print(f"load after: {about['load after']}\n\n" + report.text_table(rows))
     if asked.json:
         asked.json.write_text(report.json_text(about, rows), encoding="utf-8")
     if asked.markdown:

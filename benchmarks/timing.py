@@ -32,7 +32,7 @@ def interleaved(
     at_least: float = 0.0,
     patience: float = PATIENCE,
 ) -> dict[str, Timing]:
-    """Run competitors round-robin; the first round of those that are fast is not counted.
+    """Run competitors round-robin, each already warm.
 
     Parameters
     ----------
@@ -49,11 +49,17 @@ def interleaved(
         for name, run in competitors.items():
             if sum(seconds[name]) > patience:
                 continue
-            print(f"  round {turn + 1}/{repeats}: {name:<40}", end="\r", file=sys.stderr)
+            _say(f"  round {turn + 1}/{repeats}: {name}")
             taken, results[name] = _turn(run, at_least)
             seconds[name].append(taken)
-    print(" " * 70, end="\r", file=sys.stderr)
+    _say("")
     return {name: Timing(tuple(seconds[name]), results[name]) for name in competitors}
+
+
+def _say(what: str) -> None:
+    """Show progress on a terminal, and nothing in a file."""
+    if sys.stderr.isatty():
+        print(f"{what:<70}", end="\r", file=sys.stderr)
 
 
 def _turn(run: Callable[[], Any], at_least: float) -> tuple[float, Any]:
