@@ -228,8 +228,7 @@ def nominal_point(model: Model, nominal: Nominal) -> tuple[Vector, Vector]:
 
 def linearized_choices(problem: Problem, psi: Vector, ratios: Vector) -> Choices:
     """The columns x_1, x_2 ... of the linearised model."""
-    x = problem.variables(psi)
-    slopes = problem._slopes(psi)
+    x, slopes = problem.variables_and_slopes(psi)
     columns = [x @ ratios, *(x[..., a] for a in range(1, x.shape[-1]))]
     columns += [slope @ ratios for slope in slopes]
     names = [f"theta{a + 1}" for a in range(len(columns))]

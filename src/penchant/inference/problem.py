@@ -141,11 +141,23 @@ class Problem:
         whole = self.prior.quadratic(d, scale)
         return Quadratic(whole.precision, whole.linear)
 
-    def inner(self, choices: Choices, hypothesis: Hypothesis | None = None) -> Maximum:
+    def inner(
+        self,
+        choices: Choices,
+        hypothesis: Hypothesis | None = None,
+        near: Vector | None = None,
+    ) -> Maximum:
         """Weights that maximise the objective at fixed psi, positive where they must be."""
         likelihood = likelihood_of(choices, 1)
-        quadratic = self.quadratic(np.sqrt(np.diag(likelihood.spread())))
         d = len(self.model.weights)
+        scale = np.ones(d) if self.prior is None else np.sqrt(np.diag(likelihood.spread()))
+        quadratic = self.quadratic(scale)
+        if hypothesis is None:
+            start = near if near is not None and np.abs(near).max() < 1e6 else None
+            found = maximise(likelihood, quadratic, start, patient=True)
+            low = None if self.positive is None else self.positive.matrix @ found.theta
+            if low is None or (low > 0).all():
+                return found
         origin, basis = np.zeros(d), np.eye(d)
         if hypothesis is not None:
             origin, basis = hypothesis.point(), null_basis(hypothesis.matrix, d)
@@ -171,23 +183,32 @@ class Problem:
             found.ending,
         )
 
-    def at(self, psi: Vector, hypothesis: Hypothesis | None = None) -> Point:
-        """Inner solution and the profile's gradient in search units (envelope theorem)."""
-        choices = self.choices(psi)
-        found = self.inner(choices, hypothesis)
-        slopes = self._slopes(psi)
+    def at(
+        self,
+        psi: Vector,
+        hypothesis: Hypothesis | None = None,
+        near: Vector | None = None,
+    ) -> Point:
+        """Inner solution and the profile's gradient in search units (envelope theorem).
+
+        `near` are weights to start from, of a psi near by.
+        """
+        variables, slopes = self.variables_and_slopes(psi)
+        choices = Choices.from_arrays(variables, self.chosen, names=self.model.weights)
+        found = self.inner(choices, hypothesis, near)
         p = np.exp(log_probabilities(found.theta, choices)).reshape(len(self.chosen), -1)
         taken = np.zeros_like(p)
         taken[np.arange(len(p)), self.chosen] = 1.0
-        gradient = np.einsum("ti,qtia,a->q", taken - p, slopes, found.theta)
-        quadratic = self.quadratic(_scale(choices))
+        gradient = ((slopes @ found.theta) * (taken - p)).sum(axis=(1, 2))
+        added = 0.0
         if self.prior is not None:
             gradient = gradient + self._prior_slope(psi, found.theta)
+            added = self.quadratic(_scale(choices))(found.theta)
         return Point(
             psi,
             found.theta,
             found.value,
-            found.value - quadratic(found.theta),
+            found.value - added,
             gradient * self._stretch(psi),
             found.information,
         )
@@ -197,13 +218,19 @@ class Problem:
         scales = [s.scale for s in self.model.shape]
         return np.array([v if s == "log" else 1.0 for v, s in zip(psi, scales, strict=True)])
 
-    def _slopes(self, psi: Vector) -> Matrix:
-        """Derivatives of the variables in psi: the model's own, or by central differences."""
-        own = getattr(self.model, "slopes", None)
-        if own is not None:
-            parts = [own(e, *psi)[:, e.scored] for e in self.episodes]
-            return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        return np.stack([self._difference(psi, q) for q in range(self.n_shape)])
+    def variables_and_slopes(self, psi: Vector) -> tuple[Matrix, Matrix]:
+        """The variables, and their derivatives in psi: the model's own, or by differences."""
+        own = getattr(self.model, "explanatory_and_slopes", None)
+        if own is None:
+            differences = [self._difference(psi, q) for q in range(self.n_shape)]
+            x = self.variables(psi)
+            return x, np.stack(differences) if differences else np.empty((0, *x.shape))
+        parts = [own(e, *psi) for e in self.episodes]
+        x = [part[0][e.scored] for part, e in zip(parts, self.episodes, strict=True)]
+        slopes = [part[1][:, e.scored] for part, e in zip(parts, self.episodes, strict=True)]
+        if len(parts) == 1:
+            return x[0], slopes[0]
+        return np.concatenate(x), np.concatenate(slopes, axis=1)
 
     def _steps(self, psi: Vector, q: int) -> tuple[Vector, Vector]:
         """psi a little below and above, in search units, inside the range."""

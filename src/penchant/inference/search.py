@@ -15,6 +15,7 @@ from penchant.softmax.hypotheses import Hypothesis
 BEST_CELLS = 3
 HESSIAN_STEP = 1e-3  # of search units
 ENOUGH = 1e-9
+STALE = 6  # steps after which the curvature is taken anew
 
 
 @dataclass(frozen=True)
@@ -106,29 +107,38 @@ def climb(
     held = np.zeros(problem.n_shape, dtype=bool) if fixed is None else fixed
     u = np.clip(problem.to_search(psi), low, high)
     point = problem.at(problem.from_search(u), hypothesis)
-    curvature, drift = _curvature(problem, u, hypothesis, held)
-    n_steps, converged = 0, False
+    curvature, drift = _curvature(problem, u, point, hypothesis, held)
+    n_steps, converged, fresh = 0, False, True
     while n_steps < max_steps:
         at_low = (u <= low) & (point.gradient <= 0)
         at_high = (u >= high) & (point.gradient >= 0)
         free = ~(at_low | at_high | held)
         step = _newton_step(point.gradient, curvature, free)
-        if not free.any() or float(np.abs(point.gradient @ step)) < ENOUGH**2 * 1e2:
+        if not free.any() or float(np.abs(step).max()) < ENOUGH:
             converged = True
             break
         trial = _uphill(problem, u, point, step, hypothesis)
         if trial is None:
             converged = bool(np.abs(point.gradient @ step) < 1e-8)
             break
-        moved = float(np.abs(trial[0] - u).max())
+        curvature = _updated(curvature, trial[0] - u, point.gradient - trial[1].gradient)
         u, point = trial
-        n_steps += 1
-        if moved < ENOUGH:
-            converged = True
-            break
-        curvature, drift = _curvature(problem, u, hypothesis, held)
+        n_steps, fresh = n_steps + 1, False
+        if n_steps % STALE == 0:
+            curvature, drift = _curvature(problem, u, point, hypothesis, held)
+    if not fresh:
+        curvature, drift = _curvature(problem, u, point, hypothesis, held)
     at_bound = ((u <= low) | (u >= high)) & ~held
     return Peak(point, u, curvature, drift, at_bound, n_steps, converged)
+
+
+def _updated(curvature: Matrix, step: Vector, change: Vector) -> Matrix:
+    """Symmetric rank-one update of the curvature by what a step showed of it."""
+    miss = change - curvature @ step
+    size = float(miss @ step)
+    if abs(size) < 1e-8 * float(np.linalg.norm(miss) * np.linalg.norm(step)) or size == 0:
+        return curvature
+    return np.asarray(curvature + np.outer(miss, miss) / size)
 
 
 def _newton_step(gradient: Vector, curvature: Matrix, free: BoolVector) -> Vector:
@@ -150,7 +160,7 @@ def _uphill(
     low, high = problem.bounds[:, 0], problem.bounds[:, 1]
     for _ in range(30):
         trial_u = np.clip(u + step, low, high)
-        trial = problem.at(problem.from_search(trial_u), hypothesis)
+        trial = problem.at(problem.from_search(trial_u), hypothesis, point.theta)
         if trial.value >= point.value - 1e-12 * (1 + abs(point.value)):
             return trial_u, trial
         step = step / 2
@@ -158,7 +168,7 @@ def _uphill(
 
 
 def _curvature(
-    problem: Problem, u: Vector, hypothesis: Hypothesis | None, held: BoolVector
+    problem: Problem, u: Vector, point: Point, hypothesis: Hypothesis | None, held: BoolVector
 ) -> tuple[Matrix, Matrix]:
     """Minus the Hessian, and the derivative of the weights, by differences of the gradient."""
     n = problem.n_shape
@@ -169,8 +179,8 @@ def _curvature(
         below, above = u.copy(), u.copy()
         below[q] = max(u[q] - h, problem.bounds[q, 0])
         above[q] = min(u[q] + h, problem.bounds[q, 1])
-        first = problem.at(problem.from_search(below), hypothesis)
-        second = problem.at(problem.from_search(above), hypothesis)
+        first = problem.at(problem.from_search(below), hypothesis, point.theta)
+        second = problem.at(problem.from_search(above), hypothesis, point.theta)
         width = above[q] - below[q]
         curvature[:, q] = -(second.gradient - first.gradient) / width
         drift[:, q] = (second.theta - first.theta) / width

@@ -195,11 +195,12 @@ class UCL:
         """Variables of every event: (n_events, n_options, n_weights)."""
         return self._variables(self.beliefs(episode, psi), episode)
 
-    def slopes(self, episode: Episode, *psi: float) -> Matrix:
-        """Derivatives of the variables in delta (and lambda): (n_shape, n_events, n_options, d)."""
+    def explanatory_and_slopes(self, episode: Episode, *psi: float) -> tuple[Matrix, Matrix]:
+        """The variables, and their derivatives in delta (and lambda) along a first axis."""
         n_shape = 1 if self.length_scale is not None else 2
         known = self.beliefs(episode, psi, n_shape)
-        return np.stack([self._variables(known, episode, q) for q in range(1, n_shape + 1)])
+        slopes = [self._variables(known, episode, q) for q in range(1, n_shape + 1)]
+        return self._variables(known, episode), np.stack(slopes)
 
     def _variables(self, known: Beliefs, episode: Episode, q: int = 0) -> Matrix:
         """The variables (q = 0), or their derivative in shape parameter q, of all events."""

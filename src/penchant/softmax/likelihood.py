@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -175,9 +176,15 @@ class PackedLikelihood:
         return np.asarray(_moments(sums, d).information / max(count[0], 1e-300))
 
 
+@lru_cache(maxsize=64)
+def lower_triangle(d: int) -> tuple[IntVector, IntVector]:
+    """Rows and columns of the lower triangle, in the order of the compiled sums."""
+    return np.tril_indices(d)
+
+
 def _moments(sums: Vector, d: int) -> Moments:
     information = np.empty((d, d))
-    lower = np.tril_indices(d)
+    lower = lower_triangle(d)
     information[lower] = sums[1 + d :]
     information.T[lower] = sums[1 + d :]
     return Moments(float(sums[0]), -sums[1 : 1 + d], information)

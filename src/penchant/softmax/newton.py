@@ -8,7 +8,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.softmax import _kernels as kernels
-from penchant.softmax.likelihood import Likelihood, Moments
+from penchant.softmax.likelihood import Likelihood, Moments, lower_triangle
 
 ENDINGS = {
     kernels.CONVERGED: "converged",
@@ -112,7 +112,7 @@ def maximise(
 
 
 def _as_sums(moments: Moments) -> Vector:
-    lower = np.tril_indices(len(moments.gradient))
+    lower = lower_triangle(len(moments.gradient))
     return np.concatenate(([moments.log_likelihood], -moments.gradient, moments.information[lower]))
 
 

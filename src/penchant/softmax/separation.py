@@ -7,7 +7,7 @@ paper needs its absence and does not say so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize
@@ -100,6 +100,23 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
         return np.where(scale > 0, scale, 1.0)
     size = np.quantile(np.abs(differences), 0.99, axis=0, method="lower")
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
+
+
+def without_small_differences(
+    choices: Choices, scale: Vector, ignored: float
+) -> Choices | None:
+    """The choices less options that hardly differ from the chosen one; None if there are none."""
+    unit = typical_difference(choices, scale)
+    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))
+    rows = choices.explanatory
+    differs = (np.abs(rows - rows[chosen]) > ignored * unit).any(axis=1)
+    differs[choices.chosen_row] = True
+    if choices.available is not None:
+        differs |= ~choices.available
+    if differs.all():
+        return None
+    on_offer = differs if choices.available is None else differs & choices.available
+    return replace(choices, available=on_offer)
 
 
 def combined(choices: Choices, scale: Vector, first: Vector, second: Vector) -> Vector:

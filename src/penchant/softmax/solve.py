@@ -192,8 +192,19 @@ def _near_separation(
     """Direction that separates all but negligible differences, looked for if theta'x is large."""
     if likelihood.largest[1] @ np.abs(maximum.theta) < FAR or not known.complete:
         return None
+    plain = separating.without_small_differences(choices, known.scale, NEGLIGIBLE)
+    if plain is None or (known.basis is None and _has_maximum(plain, maximum.theta)):
+        return None
     found = separating.recession(choices, known.scale, ignored=NEGLIGIBLE)
     return None if found is None else found.direction
+
+
+def _has_maximum(choices: Choices, start: Vector) -> bool:
+    """Whether Newton's method proves by itself that the maximum exists."""
+    likelihood = likelihood_of(choices, 1)
+    maximum = maximise(likelihood, start=start)
+    covariance, _ = scaled_inverse(maximum.information)
+    return _certified(maximum, likelihood, covariance, choices)
 
 
 def _nothing_identified(likelihood: Likelihood, known: Identification) -> Solution:
