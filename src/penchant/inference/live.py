@@ -85,7 +85,8 @@ class Live:
         if is_lost(problem, best):
             self._peak = None
             return estimate_at(problem, grid, climb(problem, best, max_steps=0))
-        known = [] if self._peak is None else [climb(problem, self._peak.point.psi)]
+        last = self._peak
+        known = [] if last is None else [climb(problem, last.point.psi, near=last)]
         self._peak = best_peak(problem, grid, known)
         return estimate_at(problem, grid, self._peak)
 

@@ -226,11 +226,11 @@ class Problem:
             x = self.variables(psi)
             return x, np.stack(differences) if differences else np.empty((0, *x.shape))
         parts = [own(e, *psi) for e in self.episodes]
-        x = [part[0][e.scored] for part, e in zip(parts, self.episodes, strict=True)]
+        values = [part[0][e.scored] for part, e in zip(parts, self.episodes, strict=True)]
         slopes = [part[1][:, e.scored] for part, e in zip(parts, self.episodes, strict=True)]
         if len(parts) == 1:
-            return x[0], slopes[0]
-        return np.concatenate(x), np.concatenate(slopes, axis=1)
+            return values[0], slopes[0]
+        return np.concatenate(values), np.concatenate(slopes, axis=1)
 
     def _steps(self, psi: Vector, q: int) -> tuple[Vector, Vector]:
         """psi a little below and above, in search units, inside the range."""

@@ -15,6 +15,7 @@ from penchant.softmax.hypotheses import Hypothesis
 BEST_CELLS = 3
 HESSIAN_STEP = 1e-3  # of search units
 ENOUGH = 1e-9
+NEARLY = 1e-5  # a step after which secant steps are below 1e-9
 STALE = 6  # steps after which the curvature is taken anew
 
 
@@ -101,14 +102,20 @@ def climb(
     hypothesis: Hypothesis | None = None,
     fixed: BoolVector | None = None,
     max_steps: int = 40,
+    near: Peak | None = None,
 ) -> Peak:
-    """Newton's method on the profile, inside the range of psi."""
+    """Newton's method on the profile, inside the range of psi; `near` is a peak of similar data."""
     low, high = problem.bounds[:, 0], problem.bounds[:, 1]
     held = np.zeros(problem.n_shape, dtype=bool) if fixed is None else fixed
     u = np.clip(problem.to_search(psi), low, high)
-    point = problem.at(problem.from_search(u), hypothesis)
-    curvature, drift = _curvature(problem, u, point, hypothesis, held)
-    n_steps, converged, fresh = 0, False, True
+    point = problem.at(
+        problem.from_search(u), hypothesis, None if near is None else near.point.theta
+    )
+    if near is None:
+        curvature, drift = _curvature(problem, u, point, hypothesis, held)
+    else:
+        curvature, drift = near.curvature, near.drift
+    n_steps, converged, fresh = 0, False, near is None
     while n_steps < max_steps:
         at_low = (u <= low) & (point.gradient <= 0)
         at_high = (u >= high) & (point.gradient >= 0)
@@ -121,9 +128,13 @@ def climb(
         if trial is None:
             converged = bool(np.abs(point.gradient @ step) < 1e-8)
             break
-        curvature = _updated(curvature, trial[0] - u, point.gradient - trial[1].gradient)
+        moved = trial[0] - u
+        curvature = _updated(curvature, moved, point.gradient - trial[1].gradient)
         u, point = trial
         n_steps, fresh = n_steps + 1, False
+        if float(np.abs(moved).max()) < NEARLY and n_steps > 1:
+            converged = True  # the next step would be shorter than this one by far
+            break
         if n_steps % STALE == 0:
             curvature, drift = _curvature(problem, u, point, hypothesis, held)
     if not fresh:
@@ -201,7 +212,7 @@ def best_peak(problem: Problem, grid: Grid, known: Sequence[Peak] = ()) -> Peak:
 
 
 def _beside(problem: Problem, u: Vector, peak: Vector) -> bool:
-    """Whether two places are within two steps of the grid."""
+    """Whether two places are within three steps of the grid."""
     cells = np.array([shape.n_grid - 1 for shape in problem.model.shape])
     step = (problem.bounds[:, 1] - problem.bounds[:, 0]) / cells
-    return bool((np.abs(u - peak) <= 2 * step).all())
+    return bool((np.abs(u - peak) <= 3 * step).all())

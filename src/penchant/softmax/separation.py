@@ -102,14 +102,12 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
 
 
-def without_small_differences(
-    choices: Choices, scale: Vector, ignored: float
-) -> Choices | None:
+def without_small_differences(choices: Choices, scale: Vector, ignored: float) -> Choices | None:
     """The choices less options that hardly differ from the chosen one; None if there are none."""
     unit = typical_difference(choices, scale)
     chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))
     rows = choices.explanatory
-    differs = (np.abs(rows - rows[chosen]) > ignored * unit).any(axis=1)
+    differs = np.asarray((np.abs(rows - rows[chosen]) > ignored * unit).max(axis=1))
     differs[choices.chosen_row] = True
     if choices.available is not None:
         differs |= ~choices.available
