@@ -1,0 +1,116 @@
+"""What a model declares: ranges of shape parameters, natural parameters."""
+
+import numpy as np
+import pytest
+
+import penchant as pn
+import played
+from penchant.models.model import Model, Natural, Shape, natural_parameters, positive_weights
+
+
+def test_a_grid_goes_from_low_to_high_in_equal_steps_of_the_scale():
+    linear = Shape("rate", -0.3, 0.9, n_grid=7)
+    np.testing.assert_allclose(linear.grid(), np.linspace(-0.3, 0.9, 7), rtol=1e-15)
+    log = Shape("precision", 3e-4, 70.0, scale="log", n_grid=9)
+    np.testing.assert_allclose(np.diff(np.log(log.grid())), np.log(70.0 / 3e-4) / 8, rtol=1e-12)
+    assert (linear.grid()[[0, -1]] == [-0.3, 0.9]).all()
+    np.testing.assert_allclose(log.grid()[[0, -1]], [3e-4, 70.0], rtol=1e-14)
+    assert 3e-4 <= log.grid()[0] < log.grid()[-1] <= 70.0
+
+
+def test_search_units_and_back():
+    for shape in (Shape("a", 0.2, 5.0, scale="log"), Shape("a", -2.0, 5.0)):
+        for value in (0.2, 0.77, 5.0):
+            assert shape.from_search(shape.to_search(value)) == pytest.approx(value, rel=1e-15)
+        assert shape.from_search(shape.search_range[0] - 1) == shape.low
+        assert shape.from_search(shape.search_range[1] + 1) == shape.high
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "scale", "message"),
+    [
+        (1.0, 0.5, "linear", "low and high of a must be increasing; got 1.0 and 0.5"),
+        (0.7, 0.7, "linear", "low and high of a must be increasing"),
+        (0.0, 1.0, "log", "low and high of a must be increasing and positive; got 0.0 and 1.0"),
+        (-1.0, 1.0, "log", "increasing and positive"),
+        (np.nan, 1.0, "linear", "must be increasing"),
+        (0.1, np.inf, "log", "increasing and positive"),
+        (-np.inf, 1.0, "linear", "must be increasing"),
+    ],
+)
+def test_ranges_that_are_none_are_refused(low, high, scale, message):
+    with pytest.raises(pn.DataError, match=message):
+        Shape("a", low, high, scale=scale)
+
+
+@pytest.mark.xfail(strict=True, reason="a linear range up to infinity is accepted: its grid is NaN")
+def test_an_infinite_linear_range_is_refused():
+    with pytest.raises(pn.DataError, match="low and high of a"):
+        Shape("a", 0.0, np.inf)
+
+
+@pytest.mark.xfail(strict=True, reason="an unknown scale is taken for linear")
+def test_an_unknown_scale_is_refused():
+    with pytest.raises(pn.DataError, match="scale"):
+        Shape("a", 0.1, 1.0, scale="lgo")
+
+
+def test_a_grid_of_two_points_is_refused():
+    with pytest.raises(pn.DataError, match="n_grid must be at least 3; got 2"):
+        Shape("a", 0.0, 1.0, n_grid=2)
+
+
+NATURALS = [
+    Natural("own", "weight", 1),
+    Natural("noise", "reciprocal", 0),
+    Natural("mean", "ratio", 1, 0),
+    Natural("other", "ratio", 0, 2),
+    Natural("variance", "shape", 0, scale=6.3, power=-1.0),
+    Natural("length", "shape", 1),
+    Natural("root", "shape", 1, scale=2.2, power=0.5),
+]
+
+
+@pytest.mark.parametrize("natural", NATURALS, ids=lambda n: n.name)
+def test_gradients_of_natural_parameters_equal_central_differences(natural):
+    theta, psi = np.array([0.31, -2.4, 1.7]), np.array([0.044, 3.6])
+    point = np.concatenate([theta, psi])
+    expected = np.empty(5)
+    for a in range(5):
+        h = 1e-6 * abs(point[a])
+        above, below = point.copy(), point.copy()
+        above[a] += h
+        below[a] -= h
+        rise = natural.value(above[:3], above[3:]) - natural.value(below[:3], below[3:])
+        expected[a] = rise / (2 * h)
+    np.testing.assert_allclose(natural.gradient(theta, psi), expected, rtol=1e-8, atol=1e-9)
+
+
+def test_natural_parameters_have_the_values_they_say():
+    theta, psi = np.array([0.25, 5.0, 1.5]), np.array([0.05, 4.0])
+    values = {n.name: n.value(theta, psi) for n in NATURALS}
+    expected = {
+        "own": 5.0,
+        "noise": 4.0,
+        "mean": 20.0,
+        "other": 1 / 6,
+        "variance": 126.0,
+        "length": 4.0,
+        "root": 4.4,
+    }
+    assert values == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_model_that_declares_none_has_its_weights_and_shape_as_natural_parameters():
+    learner = played.Learner()
+    assert isinstance(learner, Model)
+    names = [(n.name, n.kind, n.index) for n in natural_parameters(learner)]
+    assert names == [("inverse_temperature", "weight", 0), ("learning_rate", "shape", 0)]
+    assert positive_weights(learner) == ()
+
+
+def test_built_in_models_are_models_with_a_positive_weight():
+    for model in (played.ucl(), pn.QLearning(4)):
+        assert isinstance(model, Model)
+        assert positive_weights(model) == (0,)
+        assert natural_parameters(model) == tuple(model.natural)
