@@ -9,12 +9,9 @@ choice set; smaller sets are filled up with zeros, and `side` counts those.
 import math
 
 import numpy as np
-from llvmlite import ir
 from numba import njit
-from numba.core import types
-from numba.extending import intrinsic
 
-from penchant.softmax._lanes import LANES, _Emit, block_moments
+from penchant.softmax._lanes import LANES, block_moments, relative_rows
 
 CHUNK = 512  # blocks summed together; fixed, so that the number of threads changes no digit
 
@@ -35,78 +32,6 @@ def block_starts(order, n_rows, starts):
             most = max(most, n_rows[k])
         starts[b + 1] = starts[b] + most
     return n_blocks
-
-
-@intrinsic
-def relative_rows(
-    typingctx, rows, sources, n_rows, references, variables, offset, values, place, size
-):
-    """Write the rows of one block relative to its chosen rows, eight decisions at a time.
-
-    Parameters (in compiled code)
-    ----------
-    rows : variables of all options, (n, d)
-    sources : flat position in `rows` of each row to write, (n_rows, 8)
-    references : flat position of the chosen rows, (8,)
-    variables : tuple of length d; offset : tuple of length 1 with an offset column, else 0
-    values : packed variables, flat; `place` the flat position of the block
-    size : (2, d, 8): the largest |x| and |x_i - x_chosen| so far
-    """
-    d = len(variables)
-    stride = (d + len(offset)) * LANES
-
-    def build(context, builder, signature, arguments):
-        def data(i):
-            return context.make_array(signature.args[i])(context, builder, arguments[i]).data
-
-        emit = _Emit(builder)
-        table, places, size = data(0), data(1), data(8)
-        block = builder.gep(data(6), [arguments[7]])
-        near = _gathered(builder, table, data(3), _at(0), d)
-        before = [emit.load(size, _at(j * LANES)) for j in range(2 * d)]
-        starts = [emit.max(_absolute(emit, near[a]), before[a]) for a in range(d)] + before[d:]
-
-        def body(row, carried):
-            x = _gathered(builder, table, places, builder.mul(row, _at(LANES)), d)
-            z = [builder.fsub(x[a], near[a]) for a in range(d)]
-            first = builder.mul(row, _at(stride))
-            for a in range(d):
-                emit.store(z[a], block, builder.add(first, _at(a * LANES)))
-            return [emit.max(_absolute(emit, v), c) for v, c in zip(x + z, carried, strict=True)]
-
-        for j, largest in enumerate(emit.over_rows(arguments[2], body, starts)):
-            emit.store(largest, size, _at(j * LANES))
-        return context.get_dummy_value()
-
-    return types.void(
-        rows, sources, types.int64, references, variables, offset, values, types.int64, size
-    ), build
-
-
-def _at(number):
-    return ir.Constant(ir.IntType(64), number)
-
-
-def _absolute(emit, lanes):
-    """|x| by clearing the sign bit."""
-    bits = emit.builder.bitcast(lanes, ir.VectorType(ir.IntType(64), LANES))
-    return emit.builder.bitcast(emit.builder.and_(bits, emit.all_ints(2**63 - 1)), lanes.type)
-
-
-def _gathered(builder, table, places, first, d):
-    """Vectors of the d variables of the eight rows that begin at places[first..first + 7]."""
-    begins = [
-        builder.gep(table, [builder.load(builder.gep(places, [builder.add(first, _at(lane))]))])
-        for lane in range(LANES)
-    ]
-    vectors = []
-    for a in range(d):
-        vector = ir.Constant(ir.VectorType(ir.DoubleType(), LANES), ir.Undefined)
-        for lane, begin in enumerate(begins):
-            number = builder.load(builder.gep(begin, [_at(a)]))
-            vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), lane))
-        vectors.append(vector)
-    return vectors
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -156,17 +81,24 @@ def pack_blocks(table, variables, offset, order, starts, begin, end, values, sid
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sum_blocks(packed, theta, variables, offset, begin, end, moments):
-    """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end."""
-    values, starts, side = packed
-    d = len(variables)
-    n_moments = 1 + d + d * (d + 1) // 2
-    n_columns = d + len(offset)
+def most_rows_of(starts, begin, end):
+    """Rows of the largest of the blocks begin..end."""
     most = 1
     for b in range(begin, end):
         most = max(most, starts[b + 1] - starts[b])
-    scratch = np.empty(most * LANES)
-    total = np.zeros(n_moments * LANES)
+    return most
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sum_chunk(packed, theta, variables, offset, begin, end, scratch, total, moments):
+    """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end.
+
+    `scratch` holds 8 numbers for each row of the largest block, `total` 8 for each moment.
+    """
+    values, starts, side = packed
+    n_columns = len(variables) + len(offset)
+    for j in range(len(total)):
+        total[j] = 0.0
     for b in range(begin, end):
         block_moments(
             values,
@@ -179,20 +111,31 @@ def sum_blocks(packed, theta, variables, offset, begin, end, moments):
             scratch,
             total,
         )
-    for j in range(n_moments):
+    for j in range(len(moments)):
         moments[j] = 0.0
         for lane in range(LANES):
             moments[j] += total[j * LANES + lane]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sum_chunks(packed, n_blocks, theta, variables, offset, moments):
-    """Sum all blocks, chunk after chunk."""
+def sum_parts(packed, theta, variables, offset, begin, end, parts):
+    """Moments of each chunk of the blocks begin..end, one row of `parts` for each chunk."""
+    scratch = np.empty(most_rows_of(packed[1], begin, end) * LANES)
+    total = np.empty(parts.shape[1] * LANES)
+    for i in range(len(parts)):
+        first = begin + i * CHUNK
+        last = min(first + CHUNK, end)
+        sum_chunk(packed, theta, variables, offset, first, last, scratch, total, parts[i])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sum_chunks(packed, n_blocks, theta, variables, offset, scratch, total, part, moments):
+    """Sum all blocks, chunk after chunk; `part` is room for one chunk's moments."""
     for j in range(len(moments)):
         moments[j] = 0.0
-    part = np.empty(len(moments))
     for begin in range(0, n_blocks, CHUNK):
-        sum_blocks(packed, theta, variables, offset, begin, min(begin + CHUNK, n_blocks), part)
+        end = min(begin + CHUNK, n_blocks)
+        sum_chunk(packed, theta, variables, offset, begin, end, scratch, total, part)
         for j in range(len(moments)):
             moments[j] += part[j]
 
@@ -232,23 +175,23 @@ def solve(factor, right, solution):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def newton_step(information, gradient, step):
-    """Newton step on columns scaled to unit information; returns the squared decrement, or NaN."""
+def newton_step(information, gradient, step, room):
+    """Newton step on columns scaled to unit information; returns the squared decrement, or NaN.
+
+    `room` (2 d + 2, d): for the correlation, its factor, the scale and the scaled gradient.
+    """
     d = len(gradient)
-    scale = np.empty(d)
+    correlation, factor = room[:d], room[d : 2 * d]
+    scale, scaled = room[2 * d], room[2 * d + 1]
     for a in range(d):
         scale[a] = math.sqrt(information[a, a]) if information[a, a] > 0.0 else np.nan
-    correlation = np.empty((d, d))
+        scaled[a] = gradient[a] / scale[a]
     for a in range(d):
         for c in range(d):
             correlation[a, c] = information[a, c] / scale[a] / scale[c]
-    factor = np.empty((d, d))
     smallest = cholesky(correlation, factor)
     if not smallest > 1e-15:
         return np.nan
-    scaled = np.empty(d)
-    for a in range(d):
-        scaled[a] = gradient[a] / scale[a]
     solve(factor, scaled, step)
     squared = 0.0
     for a in range(d):
@@ -276,16 +219,16 @@ def unpack_moments(moments, precision, linear, theta, gradient, information):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def advance(moments, precision, linear, theta, best, step, information, gradient, memo):
+def advance(moments, precision, linear, theta, best, step, information, gradient, memo, room):
     """One move of Newton's method with step halving: given the moments at theta, the next theta.
 
     `memo`: best value, fraction of the step tried, decrement, slow steps in a row, steps taken.
     `best`, `information`, `gradient` are those of the best point so far. At CONVERGED, theta is
-    best + step: the polishing step, which needs no further evaluation.
+    best + step: the polishing step, which needs no further evaluation. `room` (3 d + 3, d) is for
+    numbers in between.
     """
     d = len(linear)
-    trial_gradient = np.empty(d)
-    trial_information = np.empty((d, d))
+    trial_information, trial_gradient = room[:d], room[d]
     value = unpack_moments(moments, precision, linear, theta, trial_gradient, trial_information)
     slack = 1e-13 * (1.0 + abs(memo[0]))
     if not (math.isfinite(value) and value >= memo[0] - slack):
@@ -299,7 +242,7 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
         gradient[a] = trial_gradient[a]
         for c in range(d):
             information[a, c] = trial_information[a, c]
-    squared = newton_step(information, gradient, step)
+    squared = newton_step(information, gradient, step, room[d + 1 :])
     if not math.isfinite(squared):
         return SINGULAR
     previous = memo[2]
@@ -325,39 +268,96 @@ def start_memo(memo):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def maximise(
-    packed, n_blocks, variables, offset, prior, theta, best, information, gradient, memo, max_steps
-):
-    """Maximise the log-likelihood plus a quadratic from theta; returns how it ended."""
+def maximise(problem, prior, theta, state, memo, max_steps, moments, ready, rooms):
+    """Maximise the log-likelihood plus a quadratic from theta; returns how it ended.
+
+    problem : packed choices, number of blocks, and the two tuples of lengths
+    state : best, step, information, gradient; all are filled
+    moments : those at theta if `ready`; rooms : numbers in between (see `room_for`)
+    """
+    packed, n_blocks, variables, offset = problem
     precision, linear = prior
+    best, step, information, gradient = state
+    scratch, total, part, full, room = rooms
     d = len(variables)
-    moments = np.empty(1 + d + d * (d + 1) // 2)
-    step = np.zeros(d)
-    full = np.ones(d + len(offset))
     start_memo(memo)
     while True:
-        for a in range(d):
-            full[a] = theta[a]
-        sum_chunks(packed, n_blocks, full, variables, offset, moments)
-        code = advance(moments, precision, linear, theta, best, step, information, gradient, memo)
+        if not ready:
+            for a in range(d):
+                full[a] = theta[a]
+            sum_chunks(packed, n_blocks, full, variables, offset, scratch, total, part, moments)
+        ready = False
+        code = advance(
+            moments, precision, linear, theta, best, step, information, gradient, memo, room
+        )
         if code != MOVED or memo[4] >= max_steps:
             return code
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def scatter(packed, n_blocks, variables, offset, n_options, moments):
-    """Within-set scatter, the sum of (x_i - mean)(x_i - mean)' over all rows, in `moments`."""
-    values, starts, side = packed
-    weighted = np.empty((n_blocks, 2 * LANES))
+def room_for(n_rows, variables, offset):
+    """Arrays for numbers in between, for blocks of at most `n_rows` rows."""
+    d = len(variables)
+    n_moments = 1 + d + d * (d + 1) // 2
+    return (
+        np.empty(n_rows * LANES),
+        np.empty(n_moments * LANES),
+        np.empty(n_moments),
+        np.ones(d + len(offset)),
+        np.empty((3 * d + 3, d)),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def same_size(starts, side, n_blocks):
+    """Number of rows of every set that counts, or 0 if they differ."""
+    rows = starts[1] - starts[0]
     for b in range(n_blocks):
-        rows = starts[b + 1] - starts[b]
+        if starts[b + 1] - starts[b] != rows:
+            return 0
         for lane in range(LANES):
-            options = rows - side[b, LANES + lane] + 1.0
-            weighted[b, lane] = side[b, lane] * options
-            weighted[b, LANES + lane] = side[b, LANES + lane]
-            n_options[0] += weighted[b, lane]
-    theta = np.zeros(len(variables) + len(offset))
-    sum_chunks((values, starts, weighted), n_blocks, theta, variables, offset, moments)
+            if side[b, lane] != 0.0 and side[b, LANES + lane] != 0.0:
+                return 0
+    return rows
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def scatter(problem, moments, rooms, spread):
+    """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the set, in `spread`.
+
+    It is the information at theta = 0, each set weighted by its size. Returns whether `moments` are
+    those of theta = 0 afterwards: where all sets are of one size, they are the same sums.
+    """
+    packed, n_blocks, variables, offset = problem
+    values, starts, side = packed
+    scratch, total, part, full, _ = rooms
+    d = len(variables)
+    same = same_size(starts, side, n_blocks) if len(offset) == 0 else 0
+    weighted = side
+    count = 0.0
+    if not same:
+        weighted = np.empty((n_blocks, 2 * LANES))
+    for b in range(n_blocks):
+        for lane in range(LANES):
+            weight = side[b, lane]
+            if not same:
+                weight *= starts[b + 1] - starts[b] - side[b, LANES + lane] + 1.0
+                weighted[b, lane] = weight
+                weighted[b, LANES + lane] = side[b, LANES + lane]
+            count += weight
+    for a in range(len(full)):
+        full[a] = 0.0
+    sum_chunks(
+        (values, starts, weighted), n_blocks, full, variables, offset, scratch, total, part, moments
+    )
+    for a in range(len(full)):
+        full[a] = 1.0
+    for a in range(d):
+        for c in range(a + 1):
+            both = moments[1 + d + a * (a + 1) // 2 + c]
+            spread[a, c] = both / count if count > 0.0 else 0.0
+            spread[c, a] = spread[a, c]
+    return same > 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -371,45 +371,32 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
     theta, information, gradient, memo, codes, spread, largest = results
     d = len(variables)
     n_columns = d + len(offset)
-    most_blocks, most_rows = scratch_size(order, bounds, n_rows, begin, end)
+    most_blocks, all_rows, most_rows = scratch_size(order, bounds, n_rows, begin, end)
     starts = np.empty(most_blocks + 1, dtype=np.int64)
-    values = np.empty(most_rows * n_columns * LANES)
+    values = np.empty(all_rows * n_columns * LANES)
     side = np.empty((most_blocks, 2 * LANES))
     moments = np.empty(1 + d + d * (d + 1) // 2)
-    best = np.empty(d)
+    best, step = np.empty(d), np.zeros(d)
     precision = np.empty((d, d))
-    count = np.zeros(1)
+    rooms = room_for(most_rows, variables, offset)
     for s in range(begin, end):
         mine = order[bounds[s] : bounds[s + 1]]
         n_blocks = block_starts(mine, n_rows, starts)
         pack_blocks(table, variables, offset, mine, starts, 0, n_blocks, values, side, largest[s])
-        packed = (values, starts, side)
         codes[s] = SINGULAR
         if n_blocks == 0:
             continue
-        count[0] = 0.0
-        scatter(packed, n_blocks, variables, offset, count, moments)
+        problem = ((values, starts, side), n_blocks, variables, offset)
+        ready = scatter(problem, moments, rooms, spread[s])
         for a in range(d):
             for c in range(d):
                 precision[a, c] = base_precision[a, c]
-        for a in range(d):
-            for c in range(a + 1):
-                spread[s, a, c] = moments[1 + d + a * (a + 1) // 2 + c] / count[0]
-                spread[s, c, a] = spread[s, a, c]
             scale = math.sqrt(spread[s, a, a])  # as the prior has it, to the last digit
             precision[a, a] += ridge * (scale * scale)
+            ready = ready and theta[s, a] == 0.0
+        state = (best, step, information[s], gradient[s])
         codes[s] = maximise(
-            packed,
-            n_blocks,
-            variables,
-            offset,
-            (precision, linear),
-            theta[s],
-            best,
-            information[s],
-            gradient[s],
-            memo[s],
-            max_steps,
+            problem, (precision, linear), theta[s], state, memo[s], max_steps, moments, ready, rooms
         )
         if codes[s] != CONVERGED:
             for a in range(d):
@@ -418,9 +405,8 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def scratch_size(order, bounds, n_rows, begin, end):
-    """Blocks and block rows of the largest subject, for any order of its decisions."""
-    most_blocks = 0
-    most_rows = 0
+    """Blocks and rows of the largest subject, and rows of the largest block."""
+    most_blocks, all_rows, most_rows = 0, 0, 1
     for s in range(begin, end):
         n_blocks = (bounds[s + 1] - bounds[s] + LANES - 1) // LANES
         rows = 0
@@ -429,6 +415,7 @@ def scratch_size(order, bounds, n_rows, begin, end):
             for j in range(bounds[s] + b * LANES, min(bounds[s] + (b + 1) * LANES, bounds[s + 1])):
                 most = max(most, n_rows[order[j]])
             rows += most
+            most_rows = max(most_rows, most)
         most_blocks = max(most_blocks, n_blocks)
-        most_rows = max(most_rows, rows)
-    return most_blocks, most_rows
+        all_rows = max(all_rows, rows)
+    return most_blocks, all_rows, most_rows

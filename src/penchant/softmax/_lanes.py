@@ -5,8 +5,9 @@ variables are short, and every partial sum travels through memory. Here the inne
 written directly for a vector of eight lanes, one decision in each, so that partial sums stay in
 registers on any processor (wider or narrower machine vectors are the code generator's business).
 
-`block_moments` is the only name used elsewhere. Its parts build instructions: they run once, when
-the kernel is compiled, and `d`, the number of variables, is then a constant.
+`relative_rows` packs eight decisions, `block_moments` sums them; nothing else is used elsewhere.
+Their parts build instructions: they run once, when the kernel is compiled, and `d`, the number of
+variables, is then a constant.
 """
 
 from llvmlite import ir
@@ -26,9 +27,9 @@ _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
-_SMALLEST = -708.0  # exp below this is 0 for every purpose here
+_SMALLEST = -708.0  # exp below this is as good as 0
 _EXP = [1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880]
-_EXP += [1 / 3628800, 1 / 39916800, 1 / 479001600, 1 / 6227020800]
+_EXP += [1 / 3628800, 1 / 39916800, 1 / 479001600]
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 
 
@@ -79,13 +80,18 @@ class _Emit:
         return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
 
     def polynomial(self, coefficients, x):
-        value = self.all(coefficients[-1])
-        for c in reversed(coefficients[:-1]):
-            value = self.fma(value, x, self.all(c))
-        return value
+        """Pairs of terms, then pairs of pairs: a short chain of dependent operations."""
+        terms = [self.all(c) for c in coefficients]
+        while len(terms) > 1:
+            pairs = [
+                self.fma(terms[i + 1], x, terms[i]) if i + 1 < len(terms) else terms[i]
+                for i in range(0, len(terms), 2)
+            ]
+            terms, x = pairs, self.mul(x, x) if len(pairs) > 1 else x
+        return terms[0]
 
     def exp(self, x):
-        """exp for x <= 0, to about 1 unit in the last place; 0 below the smallest.
+        """exp for x <= 0, to about 1 unit in the last place; 3e-308 below the smallest.
 
         x = k log 2 + r; exp x = 2^k exp r, the power of two added to the exponent bits.
         """
@@ -96,9 +102,7 @@ class _Emit:
         r = self.fma(k, self.all(-_LN2_LOW), r)
         bits = self.builder.bitcast(self.polynomial(_EXP, r), _INTS)
         power = self.builder.shl(self.builder.bitcast(shifted, _INTS), self.all_ints(52))
-        value = self.builder.bitcast(self.builder.add(bits, power), _LANES)
-        tiny = self.builder.fcmp_ordered("<", x, self.all(_SMALLEST))
-        return self.builder.select(tiny, self.all(0.0), value)
+        return self.builder.bitcast(self.builder.add(bits, power), _LANES)
 
     def log(self, x):
         """log for normal x > 0: x = 2^k m, log m by the series of atanh((m - 1)/(m + 1))."""
@@ -289,3 +293,75 @@ def block_moments(typingctx, rows, row, n_rows, theta, variables, offset, side, 
     return types.void(
         rows, types.int64, types.int64, theta, variables, offset, side, scratch, total
     ), build
+
+
+@intrinsic
+def relative_rows(
+    typingctx, rows, sources, n_rows, references, variables, offset, values, place, size
+):
+    """Write the rows of one block relative to its chosen rows, eight decisions at a time.
+
+    Parameters (in compiled code)
+    ----------
+    rows : variables of all options, (n, d)
+    sources : flat position in `rows` of each row to write, (n_rows, 8)
+    references : flat position of the chosen rows, (8,)
+    variables : tuple of length d; offset : tuple of length 1 with an offset column, else 0
+    values : packed variables, flat; `place` the flat position of the block
+    size : (2, d, 8): the largest |x| and |x_i - x_chosen| so far
+    """
+    d = len(variables)
+    stride = (d + len(offset)) * LANES
+
+    def build(context, builder, signature, arguments):
+        def data(i):
+            return context.make_array(signature.args[i])(context, builder, arguments[i]).data
+
+        emit = _Emit(builder)
+        table, places, size = data(0), data(1), data(8)
+        block = builder.gep(data(6), [arguments[7]])
+        near = _gathered(builder, table, data(3), _at(0), d)
+        before = [emit.load(size, _at(j * LANES)) for j in range(2 * d)]
+        starts = [emit.max(_absolute(emit, near[a]), before[a]) for a in range(d)] + before[d:]
+
+        def body(row, carried):
+            x = _gathered(builder, table, places, builder.mul(row, _at(LANES)), d)
+            z = [builder.fsub(x[a], near[a]) for a in range(d)]
+            first = builder.mul(row, _at(stride))
+            for a in range(d):
+                emit.store(z[a], block, builder.add(first, _at(a * LANES)))
+            return [emit.max(_absolute(emit, v), c) for v, c in zip(x + z, carried, strict=True)]
+
+        for j, largest in enumerate(emit.over_rows(arguments[2], body, starts)):
+            emit.store(largest, size, _at(j * LANES))
+        return context.get_dummy_value()
+
+    return types.void(
+        rows, sources, types.int64, references, variables, offset, values, types.int64, size
+    ), build
+
+
+def _at(number):
+    return ir.Constant(_INT, number)
+
+
+def _absolute(emit, lanes):
+    """|x| by clearing the sign bit."""
+    bits = emit.builder.bitcast(lanes, _INTS)
+    return emit.builder.bitcast(emit.builder.and_(bits, emit.all_ints(2**63 - 1)), lanes.type)
+
+
+def _gathered(builder, table, places, first, d):
+    """Vectors of the d variables of the eight rows that begin at places[first..first + 7]."""
+    begins = [
+        builder.gep(table, [builder.load(builder.gep(places, [builder.add(first, _at(lane))]))])
+        for lane in range(LANES)
+    ]
+    vectors = []
+    for a in range(d):
+        vector = ir.Constant(_LANES, ir.Undefined)
+        for lane, begin in enumerate(begins):
+            number = builder.load(builder.gep(begin, [_at(a)]))
+            vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), lane))
+        vectors.append(vector)
+    return vectors

@@ -201,9 +201,10 @@ def estimate_from(
 
 def null_log_likelihood(choices: Choices) -> float:
     """Log-likelihood at theta = 0."""
-    weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
     if choices.offset is None:
-        return -float(weights @ np.log(choices.n_options))
+        counts = np.bincount(choices.n_options, choices.weights)
+        return -float(counts[1:] @ np.log(np.arange(1, len(counts))))
+    weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
     log_p = log_probabilities(np.zeros(choices.n_parameters), choices)
     return float(weights @ log_p[choices.chosen_row])
 

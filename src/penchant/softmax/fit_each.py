@@ -23,7 +23,7 @@ from penchant.softmax.identification import Identification
 from penchant.softmax.intervals import wald_interval
 from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
 from penchant.softmax.prior import ParameterPrior
-from penchant.softmax.solve import FAR, Solution, check_units
+from penchant.softmax.solve import FAR, UNDECIDED, Solution, check_units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,7 +199,9 @@ def settled(
         cumulated = np.concatenate([[0.0], np.cumsum(choices.weights[groups.order])])
         totals = cumulated[groups.bounds[1:]] - cumulated[groups.bounds[:-1]]
     reach = np.einsum("sa,sa->s", batch.largest[:, 1], np.abs(batch.theta))
-    good &= (conditions <= WEAK) & (reach < FAR)
+    undecided = np.einsum("sa,sac,sc->s", batch.theta, batch.information, batch.theta)
+    certain = (reach >= FAR) & (undecided < UNDECIDED * batch.theta.shape[1])
+    good &= (conditions <= WEAK) & ~certain
     good[good] = separation.certificates(
         batch.largest[good, 1], covariances[good], batch.decrement[good], totals[good]
     )

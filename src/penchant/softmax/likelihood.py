@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -141,6 +141,11 @@ class PackedLikelihood:
     def _kinds(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return variables_tuple(self.n_parameters), (0,) if self.has_offset else ()
 
+    @property
+    def problem(self) -> tuple[Any, ...]:
+        """What the compiled loops take."""
+        return (self.packed, self.n_blocks, *self._kinds)
+
     def _sums(self, theta: Vector) -> Vector:
         """All moments in one vector; chunks are added in order whatever the threads."""
         variables, offset = self._kinds
@@ -149,11 +154,8 @@ class PackedLikelihood:
         n_moments = 1 + d + d * (d + 1) // 2
 
         def add_up(begin: int, end: int) -> Matrix:
-            starts = range(begin, end, kernels.CHUNK)
-            parts = np.empty((len(starts), n_moments))
-            for part, first in zip(parts, starts, strict=True):
-                last = min(first + kernels.CHUNK, end)
-                kernels.sum_blocks(self.packed, full, variables, offset, first, last, part)
+            parts = np.empty((-(-(end - begin) // kernels.CHUNK), n_moments))
+            kernels.sum_parts(self.packed, full, variables, offset, begin, end, parts)
             return parts
 
         total = np.zeros(n_moments)
@@ -164,16 +166,32 @@ class PackedLikelihood:
 
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
+        if not theta.any():
+            return _moments(self._sums_at_zero, self.n_parameters)
         return _moments(self._sums(theta), self.n_parameters)
+
+    @cached_property
+    def _sums_at_zero(self) -> Vector:
+        """Newton's method starts there, and the spread often is the information there."""
+        return self._sums(np.zeros(self.n_parameters))
 
     def spread(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
-        variables, offset = self._kinds
+        _, starts, side = self.packed
+        if not self.has_offset and kernels.same_size(starts, side, self.n_blocks):
+            information = _moments(self._sums_at_zero, self.n_parameters).information
+            return np.asarray(information / side[:, :LANES].sum())
         d = self.n_parameters
-        sums = np.empty(1 + d + d * (d + 1) // 2)
-        count = np.zeros(1)
-        kernels.scatter(self.packed, self.n_blocks, variables, offset, count, sums)
-        return np.asarray(_moments(sums, d).information / max(count[0], 1e-300))
+        spread = np.zeros((d, d))
+        if self.n_blocks:
+            rooms = kernels.room_for(kernels.most_rows_of(starts, 0, self.n_blocks), *self._kinds)
+            room = np.empty(1 + d + d * (d + 1) // 2)
+            kernels.scatter(self.problem, room, rooms, spread)
+        return spread
+
+    def part(self, n_blocks: int) -> PackedLikelihood:
+        """The first blocks only, without another copy."""
+        return replace(self, n_blocks=n_blocks)
 
 
 @lru_cache(maxsize=64)

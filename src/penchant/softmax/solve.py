@@ -14,13 +14,15 @@ from penchant.softmax.constraints import Constraints, maximise_within, null_basi
 from penchant.softmax.coordinates import in_coordinates
 from penchant.softmax.firth import maximise_firth
 from penchant.softmax.identification import Identification, identification
-from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.likelihood import Likelihood, PackedLikelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
 from penchant.softmax.prior import ParameterPrior
 
 FAR = 50.0  # a range of theta'x above this asks whether the data are nearly separated
+UNDECIDED = 100.0  # ... and the variance of theta'x, summed over decisions, is below this
 NEGLIGIBLE = 1e-3
 LARGEST = 1e100
+MANY_BLOCKS = 4096
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ def maximum_likelihood(
     work = choices if basis is None else in_coordinates(choices, basis)
     inner = likelihood if basis is None else likelihood_of(work, threads)
     begin = _start_in(basis, start)
+    if begin is None:
+        begin = _start_from_part(inner)
     maximum = maximise(inner, start=begin, max_steps=max_steps)
     covariance, _ = scaled_inverse(maximum.information)
     if _certified(maximum, inner, covariance, choices):
@@ -121,6 +125,14 @@ def maximum_likelihood(
     if maximum.ending == "slow":
         maximum = maximise(inner, start=maximum.theta, max_steps=max_steps, patient=True)
     return _finite(choices, known, inner, maximum, "linear program")
+
+
+def _start_from_part(likelihood: Likelihood) -> Vector | None:
+    """The estimate of the first decisions of large data: near enough to save whole passes."""
+    if not isinstance(likelihood, PackedLikelihood) or likelihood.n_blocks < MANY_BLOCKS:
+        return None
+    found = maximise(likelihood.part(likelihood.n_blocks // 32), max_steps=12)
+    return found.theta if found.ending == "converged" else None
 
 
 def _start_in(basis: Matrix | None, start: Vector | None) -> Vector | None:
@@ -186,11 +198,22 @@ def blank(theta: Vector, covariance: Matrix, keep: BoolVector) -> tuple[Vector, 
     return shown, np.where(np.outer(keep, keep), covariance, np.nan)
 
 
+def suspicious(largest: Vector, theta: Vector, information: Matrix) -> bool:
+    """Whether nearly all choices may be nearly certain: theta'x is large, its variance small.
+
+    theta'I theta sums the variance of theta'x over decisions, which those that are certain lack.
+    """
+    undecided = float(theta @ information @ theta)
+    return bool(largest @ np.abs(theta) >= FAR and undecided < UNDECIDED * len(theta))
+
+
 def _near_separation(
     choices: Choices, known: Identification, likelihood: Likelihood, maximum: Maximum
 ) -> Vector | None:
     """Direction that separates all but negligible differences, looked for if theta'x is large."""
-    if likelihood.largest[1] @ np.abs(maximum.theta) < FAR or not known.complete:
+    if not suspicious(likelihood.largest[1], maximum.theta, maximum.information):
+        return None
+    if not known.complete:
         return None
     plain = separating.without_small_differences(choices, known.scale, NEGLIGIBLE)
     if plain is None or (known.basis is None and _has_maximum(plain, maximum.theta)):
