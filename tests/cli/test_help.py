@@ -8,7 +8,7 @@ import pytest
 from penchant._version import __version__
 from penchant.cli.main import app
 
-COMMANDS = ["fit", "check"]
+COMMANDS = ["fit", "check", "simulate"]
 
 
 def test_every_command_is_listed_and_no_other(penchant):
@@ -30,7 +30,7 @@ def test_every_option_of_a_command_is_explained(penchant, command):
 
 def test_options_of_fit_are_grouped(penchant):
     text = penchant("fit", "--help").out
-    places = [text.index(f" {group} ") for group in ("Data", "Terms", "Model", "Output")]
+    places = [text.index(f" {group} ") for group in ("Data", "Terms", "Model", "Agent", "History of play", "Output")]
     assert places == sorted(places)
     assert "--no-" not in text and "--empty-" not in text and "[default: []]" not in text
 
@@ -46,7 +46,7 @@ def test_no_command_shows_help(penchant):
 
 
 def test_an_unknown_command_is_refused_with_those_there_are(refused):
-    assert "fit, check" in refused("fti", "trips.csv")
+    assert "fit, check, simulate" in refused("fti", "trips.csv")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["fit", "--levl", "2"]])

@@ -15,7 +15,7 @@ def check(
     *,
     data: Data = Data(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
     terms: Terms = Terms(),  # noqa: B008
-    json: Annotated[Flag, Parameter(group=Group("Output", sort_key=4))] = False,
+    json: Annotated[Flag, Parameter(group=Group("Output", sort_key=6))] = False,
 ) -> int:
     """Validate a table of choices and say what can be estimated from it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penchant.cli.options import Data, Model, Show, Terms
+from penchant.cli.options import Agent, Data, History, Model, Show, Terms
 
 
 def fit(
@@ -13,17 +13,20 @@ def fit(
     terms: Terms = Terms(),  # noqa: B008
     model: Model = Model(),  # noqa: B008
     show: Show = Show(),  # noqa: B008
+    agent: Agent = Agent(),  # noqa: B008
+    history: History = History(),  # noqa: B008
 ) -> int:
-    """Estimate the weights of a softmax model from a table of choices.
+    """Estimate the weights of a softmax model from choices, or a model from a history of play.
 
     Exit code 0: done; 1: no valid estimate; 2: wrong usage or data.
 
     Parameters
     ----------
     file
-        CSV or Parquet file, one row per option of each decision (else --wide); - for stdin.
+        CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
+        stdin.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.running import run_fit
 
-    return run_fit(file, data, terms, model, show)
+    return run_fit(file, data, terms, model, show, agent, history)

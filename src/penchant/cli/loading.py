@@ -43,11 +43,11 @@ def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
     try:
         return _from_wide(table, data, terms) if data.wide else _from_long(table, data, terms)
     except DataError as error:
-        words = _with_lines(on_command_line(str(error)), origin, data)
+        words = with_lines(on_command_line(str(error)), origin, data)
         raise DataError(f"{origin.name}: {words}") from None
 
 
-def _with_lines(message: str, origin: Source, data: Data) -> str:
+def with_lines(message: str, origin: Source, data: Data) -> str:
     """Rows of the table as lines of the file, where the file has lines."""
     rows = {int(row) for span in _ROWS.findall(message) for row in span if row}
     try:
@@ -85,7 +85,7 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
     return choices if known.reference is None else choices.with_constants(known.reference)
 
 
-def _role(given: str | None, usual: tuple[str, ...], columns: list[str], name: str) -> str:
+def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: str) -> str:
     """The column given, or one with a usual name."""
     if given is not None:
         if given not in columns:
@@ -105,13 +105,13 @@ def _role(given: str | None, usual: tuple[str, ...], columns: list[str], name: s
 
 def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
-    attributes = [_role(name, (), columns, "interact") for name in terms.interact]
-    decision = data.decision or [_role(None, DECISION, columns, "decision")]
+    attributes = [role(name, (), columns, "interact") for name in terms.interact]
+    decision = data.decision or [role(None, DECISION, columns, "decision")]
     roles = dataclasses.replace(
         data,
-        decision=[_role(name, (), columns, "decision") for name in decision],
-        option=_role(data.option, OPTION, columns, "option"),
-        chosen=_role(data.chosen, CHOSEN, columns, "chosen"),
+        decision=[role(name, (), columns, "decision") for name in decision],
+        option=role(data.option, OPTION, columns, "option"),
+        chosen=role(data.chosen, CHOSEN, columns, "chosen"),
     )
     if not data.explanatory:
         roles = _with_other_columns(roles, terms, columns)
@@ -166,10 +166,10 @@ def _from_wide(table: Any, data: Data, terms: Terms) -> Choices:
     options = _labels(data.options)
     variables: dict[str, Any] = {name: name for name in data.explanatory}
     for name in terms.interact:
-        variables[name] = [_role(name, (), columns, "interact")] * len(options)
+        variables[name] = [role(name, (), columns, "interact")] * len(options)
     choices = Choices.from_wide(
         table,
-        chosen=_role(data.chosen, CHOSEN, columns, "chosen"),
+        chosen=role(data.chosen, CHOSEN, columns, "chosen"),
         explanatory=variables,
         options=options,
         decision=data.decision or None,

@@ -17,6 +17,7 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 from penchant._version import __version__
 from penchant.cli.check import check
 from penchant.cli.fit import fit
+from penchant.cli.simulate import simulate
 from penchant.cli.words import on_command_line, say
 from penchant.errors import DataError, PenchantWarning
 
@@ -33,6 +34,7 @@ app = App(
 )
 app.command(fit)
 app.command(check)
+app.command(simulate)
 
 
 def run(arguments: Sequence[str]) -> int:

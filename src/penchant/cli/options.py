@@ -34,15 +34,15 @@ class Data:
     example
         Use data that come with Penchant instead of FILE: travel-mode or menu.
     decision
-        Column that names the decision; several where one is not enough.
+        Column that names the decision; several where one is not enough. With --model: numbers it.
     option
         Column that names the option.
     chosen
-        Column that marks the option taken, by 0/1 or by its label.
+        Column that marks the option taken, by 0/1 or by its label. With --model: its number.
     explanatory
         Columns of the variables; all other columns if not given.
     subject
-        Column that names the subject: one estimate each.
+        Column that names the subject: one estimate each. With --model, none: use no such column.
     weight
         Column that says how often a decision counts.
     weight_kind
@@ -54,7 +54,7 @@ class Data:
     wide
         FILE has one row per decision: --explanatory price means columns price_car, price_bus ...
     options
-        Options of a wide table.
+        Options of a wide table; with --model q-learning, how many there are.
     missing
         drop-set leaves out decisions with missing cells, and says how many.
     delimiter
@@ -129,7 +129,7 @@ class Model:
     threads: Annotated[int | None, Parameter(metavar="N")] = None
 
 
-@Parameter(name="*", group=Group("Output", sort_key=4))
+@Parameter(name="*", group=Group("Output", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
 class Show:
     """What to print and where to keep it.
@@ -156,3 +156,116 @@ class Show:
     output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE")] = None
     overwrite: Flag = False
     strict: Flag = False
+
+
+@Parameter(name="*", group=Group("Agent", sort_key=4))
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """How decisions follow from a history of play.
+
+    Parameters
+    ----------
+    model
+        FILE is a history of play, one row per event: ucl (stochastic UCL), or q-learning.
+    grid
+        Options lie on a grid, WIDTHxHEIGHT: option x + WIDTH * y is at (x, y), from 0.
+    locations
+        CSV file with columns x, y, z (or fewer) instead: one row per option, in order.
+    noise_variance
+        Variance of a reward around its mean; 10 in the paper's human data.
+    length_scale
+        How far rewards go together in the agent's prior; estimated if not given.
+    kernel
+        How the correlation falls with distance.
+    cooling
+        logarithmic: choices become less random as log t; constant: they do not.
+    bonus
+        free: uncertainty has a weight of its own, a test of ucl.
+    initial_value
+        q-learning: value of every option before play.
+    """
+
+    model: Literal["ucl", "q-learning"] | None = None
+    grid: Annotated[str | None, Parameter(metavar="WIDTHxHEIGHT")] = None
+    locations: Annotated[str | None, Parameter(metavar="FILE")] = None
+    noise_variance: Annotated[float | None, Parameter(metavar="VARIANCE")] = None
+    length_scale: Annotated[float | None, Parameter(metavar="LENGTH")] = None
+    kernel: Literal["exponential", "gaussian", "matern-3/2", "matern-5/2"] = "exponential"
+    cooling: Literal["logarithmic", "constant"] = "logarithmic"
+    bonus: Literal["known", "free"] = "known"
+    initial_value: Annotated[float, Parameter(metavar="VALUE")] = 0.0
+
+
+@Parameter(name="*", group=Group("History of play", sort_key=5))
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """Which column of a history of play is what, and how it is read.
+
+    Parameters
+    ----------
+    reward
+        Column of the reward received.
+    block
+        Column that names the play: beliefs start afresh in each. none: use no such column.
+    is_choice
+        Column of 0/1: 0 for options that were shown, not chosen. none: use no such column.
+    scored
+        Column of 0/1: 0 for decisions that shall not enter the likelihood.
+    base
+        Number of the first option, 0 or 1.
+    pool
+        One estimate for all subjects together.
+    clock
+        events: options shown before play count in t, too.
+    linearized
+        The paper's estimator, linearised about a prior: MEAN,VARIANCE or MEAN,VARIANCE,LENGTH.
+    """
+
+    reward: Column = None
+    block: Column = None
+    is_choice: Column = None
+    scored: Column = None
+    base: Annotated[int, Parameter(metavar="0|1")] = 0
+    pool: Flag = False
+    clock: Literal["choices", "events"] = "choices"
+    linearized: Annotated[str | None, Parameter(metavar="PRIOR", allow_leading_hyphen=True)] = None
+
+
+@Parameter(name="*", group=Group("World", sort_key=5))
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Where agents play, how many, and for how long.
+
+    Parameters
+    ----------
+    landscape
+        Mean rewards on the --grid, as the paper's figures show them: a has one peak, b has two.
+    means
+        Mean reward of each option instead, in order.
+    parameters
+        Parameters of the agents, NAME=VALUE,...: decision_noise, prior_mean and prior_variance for
+        ucl; temperature and learning_rate for q-learning.
+    decisions
+        Decisions of each agent.
+    agents
+        Agents, who have the same parameters and play by themselves.
+    seed
+        Whole number from which all randomness follows: the same one gives the same table.
+    output
+        Write the table to this file instead of stdout: .csv, .parquet or .json.
+    overwrite
+        Replace the output file if it exists.
+    """
+
+    landscape: Literal["a", "b"] | None = None
+    means: Annotated[list[str], _several, Parameter(metavar="MEAN,...")] = field(
+        default_factory=list
+    )
+    parameters: Annotated[list[str], _several, Parameter(metavar="NAME=VALUE,...")] = field(
+        default_factory=list
+    )
+    decisions: Annotated[int, Parameter(metavar="N")] = 90
+    agents: Annotated[int, Parameter(metavar="N")] = 1
+    seed: Annotated[int | None, Parameter(metavar="N")] = None
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE")] = None
+    overwrite: Flag = False

@@ -49,7 +49,7 @@ class Result:
 
 def one(estimate: Estimate, show: Show) -> Result:
     """The result of one fit."""
-    _check_sound(estimate.status, estimate.theta)
+    check_sound(estimate.status, estimate.theta)
     table = estimate.table(show.level, show.intervals)
     words = dataclasses.replace(table, notes=tuple(map(on_command_line, table.notes)))
     doubt = f"{estimate.status}: {estimate.message}"
@@ -66,7 +66,7 @@ def one(estimate: Estimate, show: Show) -> Result:
 def many(estimates: Estimates, show: Show) -> Result:
     """The result of one fit per subject."""
     for status, theta in zip(estimates.status, estimates.theta, strict=True):
-        _check_sound(status, theta)
+        check_sound(status, theta)
     counts = ", ".join(f"{count} {status}" for status, count in estimates.counts().items())
     return Result(
         statuses=estimates.status,
@@ -78,7 +78,7 @@ def many(estimates: Estimates, show: Show) -> Result:
     )
 
 
-def _check_sound(status: str, theta: Any) -> None:
+def check_sound(status: str, theta: Any) -> None:
     """A converged estimate is a number: anything else is a fault here, never shown as a result."""
     if status == "converged" and not np.isfinite(theta).all():
         raise AssertionError(f"status is converged, but theta is {theta}")

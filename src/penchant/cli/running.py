@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from penchant.choices import Choices
 from penchant.cli.loading import load_choices
 from penchant.cli.model import check_bounds, constraints, fit_options
-from penchant.cli.options import Data, Model, Show, Terms
+from penchant.cli.options import Agent, Data, History, Model, Show, Terms
+from penchant.cli.playing import play_result
+from penchant.cli.refusing import refuse
+from penchant.cli.reserved import reserved
 from penchant.cli.result import VALID, Result, many, one, print_result, write_result
 from penchant.cli.showing import checked_document, checked_words
 from penchant.cli.words import on_command_line, say
-from penchant.errors import DataError
-from penchant.io.atomic import check_writable
 from penchant.io.document import json_text
-from penchant.io.lock import locked
 from penchant.softmax import fit, fit_each
 from penchant.softmax.intervals import check_level
 
 SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".txt")
 
 
-def run_fit(file: str | None, data: Data, terms: Terms, model: Model, show: Show) -> int:
+def run_fit(
+    file: str | None,
+    data: Data,
+    terms: Terms,
+    model: Model,
+    show: Show,
+    agent: Agent,
+    history: History,
+) -> int:
     """Fit, write, print; the exit code."""
     check_level(show.level)
-    options = fit_options(model)
-    check_bounds(model.constraint)
-    with _reserved(show, file):
-        choices = load_choices(file, data, terms)
-        say_notes(choices)
-        options["constraints"] = constraints(model.constraint, choices.names)
-        if choices.subject is None or model.covariance == "clustered":
-            result = one(fit(choices, **options), show)
+    with reserved(show.output, overwrite=show.overwrite, suffixes=SUFFIXES, read=file):
+        if agent.model is None:
+            refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
+            refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
+            result = _choices_result(file, data, terms, model, show)
         else:
-            result = many(fit_each(choices, **options), show)
+            refuse(terms, "with --model")
+            result = play_result(file, data, model, show, agent, history)
         _say_doubts(result, show)
         try:
             if show.output is not None:
@@ -45,37 +47,23 @@ def run_fit(file: str | None, data: Data, terms: Terms, model: Model, show: Show
     return exit_code(result.statuses, show.strict)
 
 
+def _choices_result(file: str | None, data: Data, terms: Terms, model: Model, show: Show) -> Result:
+    """What choices given as explanatory variables tell."""
+    options = fit_options(model)
+    check_bounds(model.constraint)
+    choices = load_choices(file, data, terms)
+    say_notes(choices)
+    options["constraints"] = constraints(model.constraint, choices.names)
+    if choices.subject is None or model.covariance == "clustered":
+        return one(fit(choices, **options), show)
+    return many(fit_each(choices, **options), show)
+
+
 def exit_code(statuses: tuple[str, ...], strict: bool = False) -> int:
     """0 where there is a valid estimate, else 1; with `strict`, 0 where all have converged."""
     if strict:
         return 0 if set(statuses) == {"converged"} else 1
     return 0 if set(statuses) & set(VALID) else 1
-
-
-@contextmanager
-def _reserved(show: Show, file: str | None) -> Iterator[None]:
-    """Keep the output for this process, from before the work until it is written."""
-    if show.output is None:
-        yield
-        return
-    if show.output.suffix.lower() not in SUFFIXES:
-        raise DataError(
-            f"--output must end in {', '.join(SUFFIXES)}; got {show.output.name!r}. Choose one."
-        )
-    target = check_writable(show.output, show.overwrite)
-    if file is not None and target.exists() and _same(file, target):
-        raise DataError(
-            f"--output must not be the file that is read; got {show.output}. Choose another name."
-        )
-    with locked(target):
-        yield
-
-
-def _same(file: str, target: os.PathLike[str]) -> bool:
-    try:
-        return os.path.samefile(os.path.expanduser(file), target)
-    except (OSError, ValueError):
-        return False
 
 
 def say_notes(choices: Choices) -> None:

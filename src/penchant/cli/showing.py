@@ -38,18 +38,20 @@ def subjects_table(estimates: Estimates, most: int) -> Table:
         facts=tuple((status, str(count)) for status, count in estimates.counts().items()),
         header=tuple(header),
         rows=tuple(rows),
-        notes=_notes(estimates, most),
+        notes=subjects_notes(estimates.subjects, estimates.status, estimates.messages, most),
     )
 
 
-def _notes(estimates: Estimates, most: int) -> tuple[str, ...]:
+def subjects_notes(
+    subjects: Sequence[Any], statuses: Sequence[str], messages: Sequence[str], most: int
+) -> tuple[str, ...]:
+    """How many rows are not shown, and an example of every doubt."""
     notes = []
-    if len(estimates) > most:
-        notes.append(f"{most} of {len(estimates)} subjects shown; --output FILE.csv keeps all.")
-    for status in sorted(set(estimates.status) - {"converged"}):
-        i = estimates.status.index(status)
-        message = on_command_line(estimates.messages[i])
-        notes.append(f"For example {estimates.subjects[i]}: {message}")
+    if len(subjects) > most:
+        notes.append(f"{most} of {len(subjects)} subjects shown; --output FILE.csv keeps all.")
+    for status in sorted(set(statuses) - {"converged"}):
+        i = list(statuses).index(status)
+        notes.append(f"For example {subjects[i]}: {on_command_line(messages[i])}")
     return tuple(notes)
 
 

@@ -14,7 +14,16 @@ _TYPED = {
     "a parameter_prior or constraints": "--prior or --constraint",
     "a parameter_prior": "--prior weak",
     "read the profile intervals": "read --intervals profile",
+    "Read the profile intervals": "Read --intervals profile",
     "Read the profile interval": "Read --intervals profile",
+    "widen the range, or hold it fixed": "or hold it fixed if it is the --length-scale",
+    "Re-linearise with relinearize, or use the exact fit": (
+        "Linearise about another prior, or leave --linearized out"
+    ),
+    "re-linearise or use the exact fit": (
+        "linearise about another prior, or leave --linearized out"
+    ),
+    "Check is_choice and scored": "Check --is-choice and --scored",
     "with max_steps": "with --max-steps",
     "max_steps must": "--max-steps must",
     "pass decimal=',' when reading the table": "pass decimal=','",
@@ -42,10 +51,13 @@ _SUBJECTS = {
     "covariance": "The variance of --prior normal:MEAN,SD",
     "constraints": "--constraint",
     "bound": "The bound of --constraint",
+    "locations": "--locations",
+    "noise_variance": "--noise-variance",
+    "length_scale": "--length-scale",
 }
 _OPTIONS = (
     "output|level|threads|delimiter|decimal|encoding|decision|option|chosen|explanatory|subject"
-    "|weight|available|offset|options|method|prior|missing"
+    "|weight|available|offset|options|method|prior|missing|reward|block|scored"
 )
 _USAGE = "output|level|threads|delimiter|decimal|encoding|options"
 

@@ -197,7 +197,8 @@ def estimate_at(problem: Problem, grid: Grid, peak: Peak, subject: Any = None) -
     covariance = _joint_covariance(problem, peak)
     if status in ("not identified", "separated", "stopped early"):
         covariance = np.full_like(covariance, np.nan)
-    first = problem.episodes[0].subject if subject is None else subject
+    subjects = {episode.subject for episode in problem.episodes}
+    whose = subjects.pop() if subject is None and len(subjects) == 1 else subject
     return ModelEstimate(
         status=status,
         message=message,
@@ -213,7 +214,7 @@ def estimate_at(problem: Problem, grid: Grid, peak: Peak, subject: Any = None) -
         profile=grid,
         peak=peak,
         prior=problem.prior,
-        subject=first,
+        subject=whose,
         notes=tuple(dict.fromkeys(note for e in problem.episodes for note in e.notes)),
         episodes=problem.episodes,
     )

@@ -136,8 +136,13 @@ class Natural:
 class Model(Protocol):
     """A softmax model that is linear in weights once the shape parameters are fixed."""
 
-    weights: tuple[str, ...]
-    shape: tuple[Shape, ...]
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Names of the linear weights."""
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Shape parameters."""
 
     def explanatory(self, episode: Episode, *psi: float) -> Matrix:
         """Variables (n_events, n_options, n_weights), row t from what happened before event t."""

@@ -1,0 +1,142 @@
+"""The model of an agent as the command line spells it: where options lie, what it knows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant._typing import Matrix
+from penchant.bandit.kernels import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
+from penchant.bandit.locations import check_locations, grid
+from penchant.bandit.reward_prior import RewardPrior
+from penchant.choices.frames import column_floats, open_frame
+from penchant.cli.options import Agent
+from penchant.cli.refusing import refuse
+from penchant.errors import DataError
+from penchant.io.table import read_table
+from penchant.models.q_learning import QLearning
+from penchant.models.ucl import UCL
+
+KERNELS = {kernel.name: kernel for kernel in (EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52)}
+OF_UCL = {"grid", "locations", "length_scale", "kernel", "cooling", "bonus"}
+COORDINATES = ("x", "y", "z")
+MOST_OPTIONS = 1_000_000
+
+
+def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
+    """Stochastic UCL with the options given."""
+    refuse(agent, "with --model ucl", names={"initial_value"})
+    if agent.noise_variance is None:
+        raise DataError(
+            "--noise-variance must be given with --model ucl; got none. Give the variance of a "
+            "reward around its mean, which the agent knows: 10 in the paper's human data."
+        )
+    return UCL(
+        locations=locations(agent),
+        noise_variance=agent.noise_variance,
+        length_scale=agent.length_scale,
+        kernel=KERNELS[agent.kernel],
+        cooling=agent.cooling,
+        clock=clock,
+        bonus=agent.bonus,
+    )
+
+
+def q_learning(agent: Agent, n_options: int) -> QLearning:
+    """Q-learning with the options given."""
+    refuse(agent, "with --model q-learning", names=OF_UCL)
+    if not np.isfinite(agent.initial_value):
+        raise DataError(
+            f"--initial-value must be finite; got {agent.initial_value}. Leave it out for 0."
+        )
+    if n_options < 2:
+        raise DataError(
+            f"--options must be at least 2; got {n_options}. Say how many could be chosen."
+        )
+    return QLearning(n_options, agent.initial_value)
+
+
+def locations(agent: Agent) -> Matrix:
+    """Where the options lie, from --grid or --locations."""
+    if (agent.grid is None) == (agent.locations is None):
+        got = "neither" if agent.grid is None else "both"
+        raise DataError(
+            f"--grid or --locations must be given with --model ucl; got {got}. "
+            "Try --grid 10x10: option x + 10 * y is at (x, y)."
+        )
+    if agent.locations is None:
+        return grid(*width_height(agent))
+    return _from_file(agent.locations)
+
+
+def width_height(agent: Agent) -> tuple[int, int]:
+    """The numbers of --grid."""
+    words = agent.grid or ""
+    match = re.fullmatch(r"([1-9]\d{0,6})[xX]([1-9]\d{0,6})", words.strip())
+    if match is None:
+        raise DataError(f"--grid must be WIDTHxHEIGHT; got {words!r}. Try --grid 10x10.")
+    width, height = int(match[1]), int(match[2])
+    if not 2 <= width * height <= MOST_OPTIONS:
+        raise DataError(
+            f"--grid must have 2 to {MOST_OPTIONS:,} options; got {width * height:,}. Correct it."
+        )
+    return width, height
+
+
+def _from_file(file: str) -> Matrix:
+    table = open_frame(read_table(file))
+    found = [name for name in COORDINATES if name in table.columns]
+    if not found:
+        raise DataError(
+            f"--locations must have columns x, y or z; got {', '.join(table.columns)}. Rename them."
+        )
+    if "option" in table.columns:
+        _check_order(column_floats(table, "option", "option"))
+    return check_locations(
+        np.column_stack([column_floats(table, name, "coordinate") for name in found])
+    )
+
+
+def _check_order(options: Any) -> None:
+    wrong = np.flatnonzero(np.diff(options, prepend=options[0] - 1) != 1)
+    if options[0] not in (0, 1) or wrong.size:
+        at = 0 if options[0] not in (0, 1) else int(wrong[0])
+        raise DataError(
+            "--locations must hold the options in order, from 0 or 1; "
+            f"got option {options[at]:g} at line {at + 2}. Sort the rows, and fill gaps."
+        )
+
+
+def map_words(agent: Agent, model: UCL, base: int = 0) -> str:
+    """Where the options are taken to lie, as no check can tell a grid from its transpose."""
+    first, last = base, model.n_options - 1 + base
+    if agent.grid is None:
+        places = [tuple(f"{c:g}" for c in model.locations[i]) for i in (0, -1)]
+        ends = [f"({', '.join(place)})" for place in places]
+        return f"Map: option {first} is at {ends[0]}, option {last} at {ends[1]}."
+    width, height = width_height(agent)
+    more = f" + {base}" if base else ""
+    below = f", option {width + base} at (0, 1)" if height > 1 else ""
+    return (
+        f"Map: option = x + {width} * y{more}: option {first} is at (0, 0), option {base + 1} at "
+        f"{(1, 0) if width > 1 else (0, 1)}{below}, option {last} at ({width - 1}, {height - 1})."
+    )
+
+
+def nominal(words: str) -> RewardPrior:
+    """The prior of --linearized."""
+    try:
+        numbers = [float(part) for part in words.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (2, 3):
+        raise DataError(
+            "--linearized must be MEAN,VARIANCE or MEAN,VARIANCE,LENGTH; "
+            f"got {words!r}. Try --linearized 200,1e6."
+        )
+    try:
+        return RewardPrior(*numbers)
+    except DataError as error:
+        raise DataError(f"--linearized MEAN,VARIANCE,LENGTH: {error}") from None

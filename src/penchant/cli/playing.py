@@ -1,0 +1,131 @@
+"""What `fit` does with a history of play: load, call one function, arrange the result."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from penchant.bandit.episode import Episode
+from penchant.bandit.reward_prior import RewardPrior
+from penchant.cli.agent import map_words, nominal, q_learning, ucl
+from penchant.cli.episodes import Play, load_episodes, say_episodes, say_map
+from penchant.cli.model import fit_options
+from penchant.cli.options import Agent, Data, History, Model, Show
+from penchant.cli.play_result import linearized_many, linearized_one, model_many, model_one
+from penchant.cli.refusing import refuse
+from penchant.cli.result import Result
+from penchant.cli.words import say
+from penchant.errors import DataError, PenchantWarning
+from penchant.inference.fit import fit_model
+from penchant.inference.fit_each import fit_each_model
+from penchant.inference.linearized import fit_linearized
+from penchant.models.q_learning import QLearning
+from penchant.models.ucl import UCL
+
+OF_CHOICES = {"method", "constraint", "covariance", "max_steps"}
+
+
+def play_result(
+    file: str | None, data: Data, model: Model, show: Show, agent: Agent, history: History
+) -> Result:
+    """What a history of play tells of the agent."""
+    refuse(model, "with --model", names=OF_CHOICES)
+    options = fit_options(model)
+    prior = _nominal(agent, history)
+    if prior is not None:
+        refuse(model, "with --linearized", names={"prior"})
+        refuse(show, "with --linearized", names={"intervals"})
+    ready = _ready(agent, data, history)
+    play = load_episodes(file, data, history)
+    say_episodes(play.episodes)
+    played = _for_play(ready, play, agent)
+    together = history.pool or "subject" not in play.columns
+    if prior is not None:
+        return _linearized(play.episodes, played, prior, together, show)
+    weights = options["parameter_prior"]
+    if together:
+        return model_one(fit_model(play.episodes, played, parameter_prior=weights), show)
+    estimates = fit_each_model(
+        play.episodes, played, parameter_prior=weights, threads=options["threads"]
+    )
+    return model_many(estimates, show)
+
+
+def _nominal(agent: Agent, history: History) -> RewardPrior | None:
+    if history.linearized is None:
+        return None
+    if agent.model != "ucl":
+        refuse(history, f"with --model {agent.model}", names={"linearized"})
+    prior = nominal(history.linearized)
+    if agent.length_scale is None and prior.length_scale is None:
+        raise DataError(
+            "--linearized must be MEAN,VARIANCE,LENGTH where the length scale is estimated; "
+            f"got {history.linearized!r}. Add it, or fix it with --length-scale."
+        )
+    if agent.length_scale is not None and prior.length_scale is not None:
+        raise DataError(
+            "--linearized must be MEAN,VARIANCE where --length-scale is given; "
+            f"got {history.linearized!r}. Leave one of them out."
+        )
+    return prior
+
+
+def _ready(agent: Agent, data: Data, history: History) -> UCL | QLearning | None:
+    """The model, before the data are read; None where they say how many options it has."""
+    if agent.model == "ucl":
+        refuse(data, "with --model ucl", "--grid says how many there are", names={"options"})
+        return ucl(agent, history.clock)
+    refuse(history, "with --model q-learning", names={"clock"})
+    refuse(agent, "with --model q-learning", names={"noise_variance"})
+    if not data.options:
+        q_learning(agent, 2)  # says what is wrong with its other options
+        return None
+    try:
+        (n_options,) = map(int, data.options)
+    except ValueError:
+        raise DataError(
+            "--options must be a number with --model q-learning; "
+            f"got {','.join(data.options)}. Leave it out to take the largest one in the file."
+        ) from None
+    return q_learning(agent, n_options)
+
+
+def _for_play(ready: UCL | QLearning | None, play: Play, agent: Agent) -> UCL | QLearning:
+    """The model for these data, and what is assumed of it."""
+    if ready is None:
+        n_options = play.n_options
+        say(f"Options: {n_options}, as the largest number says; --options if there were more.")
+        return q_learning(agent, n_options)
+    if isinstance(ready, QLearning):
+        play.check_options(ready.n_options, f"--options {ready.n_options}")
+        return ready
+    said = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
+    play.check_options(ready.n_options, said)
+    say(map_words(agent, ready, play.base))
+    say_map(play, ready.locations)
+    if ready.cooling == "logarithmic" and any(_starts_at_1(ready, e) for e in play.episodes):
+        say("Note: with logarithmic cooling a choice at t = 1 is random: it tells nothing.")
+    return ready
+
+
+def _starts_at_1(model: UCL, episode: Episode) -> bool:
+    return bool((model.times(episode)[episode.scored] == 1).any())
+
+
+def _linearized(
+    episodes: Sequence[Episode], model: Any, prior: RewardPrior, together: bool, show: Show
+) -> Result:
+    """The paper's estimator, of all episodes or of each subject."""
+    if together:
+        return linearized_one(fit_linearized(episodes, model, nominal=prior), prior, show)
+    by_subject: dict[Any, list[Episode]] = {}
+    for episode in episodes:
+        if episode.n_decisions:
+            by_subject.setdefault(episode.subject, []).append(episode)
+    if not by_subject:
+        raise DataError("episodes must hold a decision that is scored; got none. Check --scored.")
+    with warnings.catch_warnings():  # the table says it of each
+        warnings.simplefilter("ignore", PenchantWarning)
+        found = [fit_linearized(mine, model, nominal=prior) for mine in by_subject.values()]
+    return linearized_many(list(by_subject), found, prior, show)

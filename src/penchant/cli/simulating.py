@@ -1,0 +1,183 @@
+"""What `simulate` does: make a landscape and a model, let agents play, write the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from penchant._typing import Matrix
+from penchant.bandit.episode import Episode
+from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
+from penchant.choices.notes import counted
+from penchant.cli.agent import COORDINATES, map_words, q_learning, ucl, width_height
+from penchant.cli.options import Agent, World
+from penchant.cli.reserved import reserved
+from penchant.cli.words import say
+from penchant.errors import DataError, nearest
+from penchant.io.output import TABLES, write_table
+from penchant.models.model import natural_parameters
+from penchant.models.q_learning import QLearning
+from penchant.models.simulate import simulate_many
+from penchant.models.ucl import UCL
+
+LANDSCAPES = {"a": landscape_a, "b": landscape_b}
+
+
+def run_simulate(agent: Agent, world: World) -> int:
+    """Play, write or print; the exit code."""
+    _check_counts(world)
+    with reserved(world.output, overwrite=world.overwrite, suffixes=TABLES):
+        landscape = _landscape(agent, world)
+        model = _model(agent, landscape)
+        parameters = _parameters(world.parameters, model)
+        say(f"Model: {model}.")
+        if isinstance(model, UCL):
+            say(map_words(agent, model))
+        episodes = simulate_many(
+            landscape,
+            model,
+            parameters,
+            n_decisions=world.decisions,
+            n_agents=world.agents,
+            rng=np.random.default_rng(world.seed),
+        )
+        made = f"{counted(world.agents, 'agent')}, {counted(world.decisions, 'decision')} each"
+        say(f"Play: {made}, seed {world.seed}")
+        _write(_table(episodes, model), world)
+    return 0
+
+
+def _check_counts(world: World) -> None:
+    if world.seed is None or world.seed < 0:
+        got = "none" if world.seed is None else world.seed
+        raise DataError(
+            f"--seed must be a whole number, 0 or more; got {got}. "
+            "Any will do: the same one gives the same table."
+        )
+    for name, count in (("decisions", world.decisions), ("agents", world.agents)):
+        if count < 1:
+            raise DataError(f"--{name} must be at least 1; got {count}. Correct it.")
+
+
+def _landscape(agent: Agent, world: World) -> Landscape:
+    if agent.model is None:
+        raise DataError("--model must be ucl or q-learning; got none. Say how the agents decide.")
+    if (world.landscape is None) == (not world.means):
+        got = "neither" if world.landscape is None else "both"
+        raise DataError(
+            f"--landscape or --means must be given; got {got}. "
+            "Try --landscape a with a --grid, or --means 0.2,0.5,0.8."
+        )
+    if agent.noise_variance is None:
+        raise DataError(
+            "--noise-variance must be given; got none. Give the variance of a reward around its "
+            "mean: 10 in the paper's human data."
+        )
+    if not 0 < agent.noise_variance < np.inf:
+        raise DataError(
+            f"--noise-variance must be > 0 and finite; got {agent.noise_variance}. Correct it."
+        )
+    noise = GaussianNoise(agent.noise_variance)
+    if world.landscape is None:
+        return Landscape(np.array(_numbers(world.means)), noise)
+    if agent.grid is None:
+        raise DataError(
+            f"--grid must be given with --landscape {world.landscape}; got none. Try --grid 10x10."
+        )
+    width, height = width_height(agent)
+    if width < 3:
+        raise DataError(
+            f"--grid must be at least 3 wide with --landscape; got {agent.grid}. Use --means."
+        )
+    return LANDSCAPES[world.landscape](width, height, noise)
+
+
+def _model(agent: Agent, landscape: Landscape) -> UCL | QLearning:
+    n_options = landscape.n_options
+    if agent.model == "q-learning":
+        return q_learning(agent, n_options)
+    model = ucl(agent)
+    if model.n_options != n_options:
+        said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
+        raise DataError(
+            f"--means must hold one number per option; got {n_options}, but {said} has "
+            f"{model.n_options} options. Match them."
+        )
+    return model
+
+
+def _numbers(words: Sequence[str]) -> list[float]:
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        numbers = []
+    if not numbers or not np.isfinite(numbers).all():
+        raise DataError(
+            f"--means must be finite numbers; got {','.join(words)}. Try --means 0.2,0.5,0.8."
+        )
+    return numbers
+
+
+def _parameters(words: Sequence[str], model: UCL | QLearning) -> dict[str, float]:
+    """Natural parameters by name, all that the model has and no other."""
+    found: dict[str, float] = {}
+    wanted = [natural.name for natural in natural_parameters(model)]
+    for word in words:
+        name, _, value = (part.strip() for part in word.partition("="))
+        if name not in wanted:
+            raise DataError(
+                f"--parameters must name {', '.join(wanted)}; got {word!r}."
+                f"{nearest(name, wanted) or ' Write NAME=VALUE,NAME=VALUE.'}"
+            )
+        if name in found:
+            raise DataError(f"--parameters must name {name} once; got it twice. Drop one.")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise DataError(
+                f"--parameters must give {name} a number; got {word!r}. Write {name}=VALUE."
+            ) from None
+    missing = [name for name in wanted if name not in found and name != "implied_noise_sd"]
+    if missing:
+        given = ",".join(f"{name}=VALUE" for name in missing)
+        raise DataError(
+            f"--parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. "
+            f"Add {given}."
+        )
+    return found
+
+
+def _table(episodes: Sequence[Episode], model: Any) -> pa.Table:
+    chosen = np.concatenate([episode.chosen for episode in episodes])
+    columns: dict[str, Any] = {
+        "subject": np.repeat([e.subject for e in episodes], [e.n_events for e in episodes]),
+        "decision": np.concatenate([episode.times for episode in episodes]),
+        "chosen": chosen,
+        "reward": np.concatenate([episode.rewards for episode in episodes]),
+    }
+    if isinstance(model, UCL):
+        places = _whole(model.locations)[chosen]
+        names = COORDINATES[: places.shape[1]]
+        columns |= {name: places[:, a] for a, name in enumerate(names)}
+    return pa.table(columns)
+
+
+def _whole(locations: Matrix) -> Any:
+    """Coordinates as whole numbers, if all are."""
+    whole = locations.astype(np.int64)
+    return whole if (whole == locations).all() else locations
+
+
+def _write(table: pa.Table, world: World) -> None:
+    if world.output is not None:
+        write_table(world.output, table, overwrite=world.overwrite)
+        say(f"Written: {world.output}")
+        return
+    text = pa.BufferOutputStream()
+    pa_csv.write_csv(table, text, pa_csv.WriteOptions(include_header=False))
+    print(",".join(table.column_names))
+    print(text.getvalue().to_pybytes().decode(), end="")
