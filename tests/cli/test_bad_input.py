@@ -196,6 +196,7 @@ CASES = {
     "D60 unknown method": (csv, ["--method", "firht"], ["firht", "firth"]),
     "D60 no steps": (csv, ["--max-steps", "0"], ["--max-steps", "at least 1"]),
     "D60 no threads": (csv, ["--threads", "0"], ["--threads", "at least 1"]),
+    "D60 not whole": (csv, ["--max-steps", "2.5"], ["--max-steps", "2.5"]),
     "D60 not a number": (csv, ["--threads", "two"], ["--threads", "two"]),
     "D60 two files": (csv, ["more.csv"], ["more.csv", "commas"]),
     "D60 file and example": (csv, ["--example", "menu"], ["both", "Try"]),

@@ -30,7 +30,10 @@ def test_every_option_of_a_command_is_explained(penchant, command):
 
 def test_options_of_fit_are_grouped(penchant):
     text = penchant("fit", "--help").out
-    places = [text.index(f" {group} ") for group in ("Data", "Terms", "Model", "Agent", "History of play", "Output")]
+    places = [
+        text.index(f" {group} ")
+        for group in ("Data", "Terms", "Model", "Agent", "History of play", "Output")
+    ]
     assert places == sorted(places)
     assert "--no-" not in text and "--empty-" not in text and "[default: []]" not in text
 

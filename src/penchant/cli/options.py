@@ -16,8 +16,18 @@ def _comma_separated(type_: Any, tokens: Sequence[Any]) -> list[str]:
     return [part for part in parts if part]
 
 
+def _whole(type_: Any, tokens: Sequence[Any]) -> int:
+    """A whole number; cyclopts would round others."""
+    word = tokens[0].value
+    try:
+        return int(word)
+    except ValueError:
+        raise ValueError(f"it must be a whole number; got {word!r}.") from None
+
+
 Flag = Annotated[bool, Parameter(show_default=False)]
 Column = Annotated[str | None, Parameter(metavar="COLUMN")]
+Number = Annotated[int, Parameter(metavar="N", converter=_whole)]
 _several = Parameter(converter=_comma_separated, n_tokens=1, show_default=False)
 Columns = Annotated[list[str], _several, Parameter(metavar="COLUMN,...")]
 Labels = Annotated[list[str], _several, Parameter(metavar="LABEL,...")]
@@ -125,8 +135,8 @@ class Model:
     prior: Annotated[str, Parameter(metavar="PRIOR")] = "none"
     constraint: Annotated[Repeated, Parameter(metavar="BOUND")] = field(default_factory=list)
     covariance: Literal["model", "robust", "clustered"] = "model"
-    max_steps: Annotated[int, Parameter(metavar="N")] = 100
-    threads: Annotated[int | None, Parameter(metavar="N")] = None
+    max_steps: Number = 100
+    threads: Annotated[int | None, Parameter(metavar="N", converter=_whole)] = None
 
 
 @Parameter(name="*", group=Group("Output", sort_key=6))
@@ -225,7 +235,7 @@ class History:
     block: Column = None
     is_choice: Column = None
     scored: Column = None
-    base: Annotated[int, Parameter(metavar="0|1")] = 0
+    base: Annotated[Number, Parameter(metavar="0|1")] = 0
     pool: Flag = False
     clock: Literal["choices", "events"] = "choices"
     linearized: Annotated[str | None, Parameter(metavar="PRIOR", allow_leading_hyphen=True)] = None
@@ -264,8 +274,8 @@ class World:
     parameters: Annotated[list[str], _several, Parameter(metavar="NAME=VALUE,...")] = field(
         default_factory=list
     )
-    decisions: Annotated[int, Parameter(metavar="N")] = 90
-    agents: Annotated[int, Parameter(metavar="N")] = 1
-    seed: Annotated[int | None, Parameter(metavar="N")] = None
+    decisions: Number = 90
+    agents: Number = 1
+    seed: Annotated[int | None, Parameter(metavar="N", converter=_whole)] = None
     output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE")] = None
     overwrite: Flag = False

@@ -115,9 +115,10 @@ def _numbers(words: Sequence[str]) -> list[float]:
         numbers = [float(word) for word in words]
     except ValueError:
         numbers = []
-    if not numbers or not np.isfinite(numbers).all():
+    if len(numbers) < 2 or not np.isfinite(numbers).all():
         raise DataError(
-            f"--means must be finite numbers; got {','.join(words)}. Try --means 0.2,0.5,0.8."
+            f"--means must be two or more finite numbers; got {','.join(words)}. "
+            "Try --means 0.2,0.5,0.8."
         )
     return numbers
 
