@@ -1,6 +1,6 @@
 """How many digits are right: estimates against certified ones, as a table for the docs.
 
-    PENCHANT_EVIDENCE=FOLDER python benchmarks/accuracy.py > docs/accuracy.md
+PENCHANT_EVIDENCE=FOLDER python benchmarks/accuracy.py > docs/accuracy.md
 """
 
 import json
@@ -65,7 +65,8 @@ def main() -> None:
     print("# How many digits are right\n")
     print(
         "Correct significant digits (log relative error of the worst entry, at most 15) of\n"
-        "`penchant.fit` against results certified by Newton's method in 256-bit arithmetic. Made by\n"
+        "`penchant.fit` against results certified by Newton's method in 256-bit arithmetic. Made\n"
+        "by "
         "`PENCHANT_EVIDENCE=FOLDER python benchmarks/accuracy.py > docs/accuracy.md`.\n"
     )
     print("| set | decisions x weights | status | theta | std. errors | HC0 | log-likelihood |")

@@ -14,7 +14,7 @@ itself, 1 its derivative in delta, 2 in the length scale; `path` has as many as 
 import numpy as np
 from numba import njit
 
-LANES = 32
+LANES = 56  # two blocks for the paper's 100 options
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -12,6 +12,7 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
+from penchant.models._kernels import q_values
 from penchant.models.model import Natural, Shape
 
 
@@ -40,15 +41,18 @@ class QLearning:
 
     def explanatory(self, episode: Episode, *psi: float) -> Matrix:
         """Values before every event: (n_events, n_options, 1)."""
+        return self.explanatory_and_slopes(episode, *psi)[0]
+
+    def explanatory_and_slopes(self, episode: Episode, *psi: float) -> tuple[Matrix, Matrix]:
+        """The values, and their derivatives in the learning rate along a first axis."""
         (learning_rate,) = psi
         episode.check_options(self.n_options)
-        values = np.full(self.n_options, self.initial_value)
-        x = np.empty((episode.n_events, self.n_options, 1))
-        for t, (option, reward) in enumerate(zip(episode.chosen, episode.rewards, strict=True)):
-            x[t, :, 0] = values
-            if reward == reward:  # no reward, nothing learnt
-                values[option] += learning_rate * (reward - values[option])
-        return x
+        values = np.full(self.n_options, float(self.initial_value))
+        slopes = np.zeros(self.n_options)
+        x = np.empty((episode.n_events, self.n_options))
+        dx = np.empty_like(x)
+        q_values(episode.chosen, episode.rewards, float(learning_rate), values, slopes, x, dx)
+        return x[:, :, None], dx[None, :, :, None]
 
     def __str__(self) -> str:
         return f"Q-learning, {self.n_options} options, initial value {self.initial_value:g}"
