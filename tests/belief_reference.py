@@ -66,13 +66,11 @@ def seen_before(chosen, rewards, n_options):
 def beliefs(chosen, rewards, locations, delta, length_scale, name="exponential"):
     """b = S s, f = 1 - S n and diag S, S = (delta Lambda + diag n)^-1: (n_events, n_options)."""
     precision = np.linalg.inv(correlations(locations, length_scale, name))
-    b, f, variance = [], [], []
-    for counts, sums in seen_before(chosen, rewards, len(locations)):
-        s = np.linalg.inv(delta * precision + np.diag(counts))
-        b.append(s @ sums)
-        f.append(1 - s @ counts)
-        variance.append(np.diag(s))
-    return np.array(b), np.array(f), np.array(variance)
+    before = seen_before(chosen, rewards, len(locations))
+    s = np.linalg.inv(np.stack([delta * precision + np.diag(n) for n, _ in before]))
+    b = [s[t] @ sums for t, (_, sums) in enumerate(before)]
+    f = [1 - s[t] @ n for t, (n, _) in enumerate(before)]
+    return np.array(b), np.array(f), np.diagonal(s, axis1=1, axis2=2)
 
 
 ALPHA_SCALE = math.sqrt(2 * math.pi * math.e)
@@ -110,13 +108,10 @@ def ucl_log_probabilities(
     """log P of every option before each event; natural = (nu, mu0, sigma0^2, lambda)."""
     nu, mean, variance, length_scale = natural
     b, f, s = beliefs(chosen, rewards, locations, noise_variance / variance, length_scale)
-    rows = []
-    for k in range(len(chosen)):
-        t = k + 1 if times is None else times[k]
-        heuristic = b[k] + mean * f[k] + bonus * np.sqrt(noise_variance * s[k]) * credible_z(t)
-        q = heuristic * (math.log(t) if cooling == "logarithmic" else 1.0) / nu
-        rows.append(q - special.logsumexp(q))
-    return np.array(rows)
+    t = np.arange(1.0, len(chosen) + 1) if times is None else np.asarray(times, dtype=float)
+    heuristic = b + mean * f + bonus * np.sqrt(noise_variance * s) * credible_z(t)[:, None]
+    q = heuristic * (np.log(t)[:, None] if cooling == "logarithmic" else 1.0) / nu
+    return q - special.logsumexp(q, axis=1, keepdims=True)
 
 
 def ucl_log_likelihood(chosen, rewards, locations, noise_variance, natural, **options):

@@ -1,0 +1,133 @@
+"""Profile intervals: their ends are where the constrained maximum has fallen by chi-square / 2."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import belief_reference as dense
+import penchant as pn
+import played
+
+EPISODE = played.ucl_episode(seed=2)
+DROP = stats.chi2.ppf(0.95, 1) / 2
+
+
+def constrained(episode, fixed, value, start):
+    """Highest log-likelihood of (log nu, mu0, log sigma0^2) with one held: Nelder-Mead."""
+    free = [k for k in range(3) if k != fixed]
+
+    def negative(parameters):
+        point = np.empty(3)
+        point[free] = parameters
+        point[fixed] = value
+        natural = (math.exp(point[0]), point[1], math.exp(point[2]), 1.4)
+        return -dense.ucl_log_likelihood(
+            episode.chosen, episode.rewards, played.PLACES, played.NOISE_VARIANCE, natural
+        )
+
+    options = {"xatol": 1e-8, "fatol": 1e-10, "maxiter": 4000}
+    best = optimize.minimize(negative, np.array(start)[free], method="Nelder-Mead", options=options)
+    again = optimize.minimize(negative, best.x, method="Nelder-Mead", options=options)
+    return -again.fun
+
+
+def test_ends_are_where_the_constrained_maximum_has_fallen_by_chi_square():
+    estimate = pn.fit(EPISODE, played.ucl())
+    nu, mean, variance = (p.estimate for p in estimate.parameters)
+    start = [math.log(nu), mean, math.log(variance)]
+    for k, ends in enumerate(estimate.interval(kind="profile")):
+        for end in ends:
+            held = end if k == 1 else math.log(end)
+            drop = estimate.log_likelihood - constrained(EPISODE, k, held, start)
+            # the search for the end stops at 1e-9 of a step; Nelder-Mead is good to 1e-6
+            assert drop == pytest.approx(DROP, abs=2e-5)
+
+
+CASES = {
+    "ucl": (EPISODE, played.ucl()),
+    "two shape parameters": (EPISODE, played.ucl(length_scale=None)),
+    "free bonus": (EPISODE, played.ucl(bonus="free")),
+    "Q-learning": (played.q_episode(), pn.QLearning(4)),
+    "user's": (played.q_episode(), played.Learner()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_intervals_contain_the_estimate_and_are_about_as_long_as_walds(name):
+    episode, model = CASES[name]
+    estimate = pn.fit(episode, model)
+    wald, profile = estimate.interval(0.5), estimate.interval(0.5, kind="profile")
+    for p, (low, high), (below, above) in zip(estimate.parameters, profile, wald, strict=True):
+        assert low < p.estimate < high
+        # at level 0.5 the likelihood is close to its parabola, two shape parameters excepted
+        if name != "two shape parameters" and np.isfinite([above, below, low, high]).all():
+            assert 0.6 < (high - low) / (above - below) < 1.7
+
+
+def test_intervals_do_not_depend_on_how_the_model_is_written():
+    """1/tau instead of tau, and no derivatives: the ends are the same numbers."""
+    episode = played.q_episode()
+    temperature, rate = pn.fit(episode, pn.QLearning(4)).interval(kind="profile")
+    inverse, same = pn.fit(episode, played.Learner()).interval(kind="profile")
+    np.testing.assert_allclose(1 / inverse[::-1], temperature, rtol=1e-6)
+    np.testing.assert_allclose(same, rate, rtol=1e-6)
+
+
+def test_intervals_of_a_shape_parameter_do_not_depend_on_its_scale():
+    class Logarithmic(played.Learner):
+        def __init__(self):
+            super().__init__()
+            self.shape = (pn.Shape("learning_rate", 0.001, 1.0, scale="log", n_grid=33),)
+
+    episode = played.q_episode()
+    one = pn.fit(episode, played.Learner()).interval(kind="profile")
+    other = pn.fit(episode, Logarithmic()).interval(kind="profile")
+    np.testing.assert_allclose(other, one, rtol=1e-5)
+
+
+def test_intervals_of_rewards_in_other_units_are_in_those_units():
+    c = 1e3
+    one = pn.fit(EPISODE, played.ucl()).interval(kind="profile")
+    other = pn.fit(
+        pn.Episode(EPISODE.chosen, EPISODE.rewards * c),
+        played.ucl(noise_variance=played.NOISE_VARIANCE * c**2),
+    ).interval(kind="profile")
+    np.testing.assert_allclose(other / np.array([[c], [c], [c * c]]), one, rtol=1e-5)
+
+
+def test_an_end_beyond_the_range_is_infinite_or_zero():
+    estimate = pn.fit(EPISODE, played.ucl(precision_range=(0.5, 400.0)))
+    assert estimate.status == "at a bound"
+    low, high = estimate.interval(kind="profile")[2]
+    assert high == math.inf
+    assert 0 < low < played.NOISE_VARIANCE / 0.5
+
+
+def test_the_ends_of_two_shape_parameters_are_the_constrained_maxima():
+    """Each end, checked on a fine grid of the other shape parameter."""
+    from penchant.inference.problem import Problem
+
+    model = played.ucl(length_scale=None)
+    estimate = pn.fit(EPISODE, model)
+    problem = Problem(model, (EPISODE,))
+    low, high = estimate.interval(kind="profile")[2]
+    for end in (low, high):
+        if not (0 < end < math.inf):
+            continue
+        delta = played.NOISE_VARIANCE / end
+        others = np.exp(np.linspace(*problem.bounds[1], 1500))
+        values, _ = problem.values(np.column_stack([np.full(1500, delta), others]))
+        # the grid is 0.003 wide in log lambda: below the maximum by less than 1e-4
+        assert estimate.log_likelihood - values.max() == pytest.approx(DROP, abs=1e-3)
+
+
+def test_intervals_of_the_posterior_use_the_posterior():
+    prior = pn.ScaledPrior(c=3.0)
+    with_prior = pn.fit(EPISODE, played.ucl(), parameter_prior=prior)
+    without = pn.fit(EPISODE, played.ucl())
+    one, other = with_prior.interval(kind="profile"), without.interval(kind="profile")
+    assert (one[:, 0] < [p.estimate for p in with_prior.parameters]).all()
+    assert (one[:, 1] > [p.estimate for p in with_prior.parameters]).all()
+    assert np.abs(one - other).max() > 1e-3
