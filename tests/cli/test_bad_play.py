@@ -55,7 +55,7 @@ CASES = {
     "D50 from 5": (
         lambda rows: csv([[*row[:2], row[2] + 4, *row[3:]] for row in rows], HEADER),
         UCL,
-        ["start at 0 or 1", "5 at line 2 (subject ann, block 1)", "afresh"],
+        ["start at 0 or 1", "5 at line 2 (subject ann, block 1)", "--decision none"],
     ),
     "D50 negative": (cell(2, "decision", -1), UCL, ["-1 at line 2", "0 or 1"]),
     "D50 no number": (cell(6, "decision", 4.5), UCL, ["4.5 at line 6", "whole numbers"]),

@@ -52,7 +52,10 @@ def test_an_unknown_command_is_refused_with_those_there_are(refused):
     assert "fit, check, simulate" in refused("fti", "trips.csv")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["fit", "--levl", "2"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["fit", "--help"], ["simulate", "--help"], ["fit", "--levl", "2"]],
+)
 def test_help_and_wrong_usage_load_no_numerical_library(arguments):
     code = (
         "import sys; from penchant.cli.main import run; run(sys.argv[1:]);"

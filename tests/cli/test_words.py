@@ -23,6 +23,17 @@ SAID = {
     "weight must name a column": "--weight must name a column",
     "weight must be the same": "weight must be the same",
     "frame must hold": "The table must hold",
+    "Name `subject` and `block`, or": "Name --subject and --block, or",
+    "noise_variance must be > 0": "--noise-variance must be > 0",
+    "Check is_choice and scored.": "Check --is-choice and --scored.",
+    "Read the profile intervals, widen": "Read --intervals profile, widen",
+    "afresh, and add the rows that are missing, with an empty choice.": (
+        "afresh, add the rows that are missing with an empty choice, or pass --decision none if "
+        "the rows are in order of time."
+    ),
+    "so re-linearise or use the exact fit.": (
+        "so linearise about another prior, or leave --linearized out."
+    ),
 }
 
 

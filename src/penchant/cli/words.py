@@ -23,6 +23,10 @@ _TYPED = {
     "re-linearise or use the exact fit": (
         "linearise about another prior, or leave --linearized out"
     ),
+    "and add the rows that are missing, with an empty choice": (
+        "add the rows that are missing with an empty choice, or pass --decision none if the rows "
+        "are in order of time"
+    ),
     "Check is_choice and scored": "Check --is-choice and --scored",
     "with max_steps": "with --max-steps",
     "max_steps must": "--max-steps must",
