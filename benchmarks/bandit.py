@@ -2,7 +2,8 @@
 
     python benchmarks/bandit.py [--quick] [--markdown FILE]
 
-One thread (set OMP_NUM_THREADS=1), one run; medians. Peers: the dense inverse in NumPy for beliefs; ten random starts of
+One thread (set OMP_NUM_THREADS=1), one run; medians.
+Peers: the dense inverse in NumPy for beliefs; ten random starts of
 scipy's L-BFGS-B over vectorised NumPy beliefs (rank-one updates) for fits; a fit from scratch for
 live updates.
 """

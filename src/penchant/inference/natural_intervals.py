@@ -73,8 +73,9 @@ def _shape_interval(
     ]
     if natural.power < 0:
         values.reverse()
-    lowest = 0.0 if shape.scale == "log" else -np.inf
-    return (lowest if values[0] is None else values[0], np.inf if values[1] is None else values[1])
+    # A logarithmic range is where to look; a linear one, such as 0 to 1, is all there is.
+    lowest, highest = (0.0, np.inf) if shape.scale == "log" else (shape.low, shape.high)
+    return (lowest if values[0] is None else values[0], highest if values[1] is None else values[1])
 
 
 def _hypothesis(problem: Problem, natural: Natural, value: float) -> Hypothesis:

@@ -39,7 +39,7 @@ class UCLAgents:
         nu, variance = parameters["decision_noise"], parameters["prior_variance"]
         scale = model.length_scale if model.length_scale is not None else parameters["length_scale"]
         if not (np.isfinite(nu) and nu >= 0):
-            raise DataError(f"decision_noise must be > 0; got {nu}. 0 means deterministic UCL.")
+            raise DataError(f"decision_noise must be >= 0; got {nu}. 0 means deterministic UCL.")
         if not (np.isfinite(variance) and variance > 0):
             raise DataError(f"prior_variance must be > 0 and finite; got {variance}. Correct it.")
         if not np.isfinite(parameters["prior_mean"]):
