@@ -99,7 +99,7 @@ EVENTS = list(
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 @pytest.mark.parametrize("scale", [0.0, 0.4, 3.0, 20.0, 1e6])
-@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-2, 3.0, 1e4, 1e9])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-2, 3.0, 1e9])
 def test_beliefs_keep_their_digits_at_the_ends_of_the_range(mp, kernel, scale, delta):
     places = grid(4, 3)
     options, rewards = zip(*EVENTS, strict=True)
@@ -115,7 +115,7 @@ def test_beliefs_keep_their_digits_at_the_ends_of_the_range(mp, kernel, scale, d
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 @pytest.mark.parametrize("scale", [0.4, 3.0, 20.0])
-@pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.3, 1e3, 1e9])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.3, 1e9])
 def test_derivatives_keep_their_digits_at_the_ends_of_the_range(mp, kernel, scale, delta):
     places = grid(4, 3)
     options, rewards = zip(*EVENTS, strict=True)

@@ -144,8 +144,16 @@ def test_levels_are_nested_and_checked(estimate):
         estimate.interval(kind="bayes")
 
 
-@pytest.mark.xfail(strict=True, reason="Wald and profile intervals of the rate leave its range")
-def test_the_interval_of_a_learning_rate_stays_in_its_range():
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "profile",
+        pytest.param(
+            "wald", marks=pytest.mark.xfail(strict=True, reason="Wald: 0.24 to 1.38 for a rate")
+        ),
+    ],
+)
+def test_the_interval_of_a_learning_rate_stays_in_its_range(kind):
     episode = pn.simulate(
         pn.Landscape([0.2, 0.5, 0.8, 0.4], pn.GaussianNoise(0.05)),
         pn.QLearning(4),
@@ -153,10 +161,8 @@ def test_the_interval_of_a_learning_rate_stays_in_its_range():
         n_decisions=40,
         rng=np.random.default_rng(6),
     )
-    one = pn.fit(episode, pn.QLearning(4))
-    for kind in ("wald", "profile"):
-        low, high = one.interval(kind=kind)[1]
-        assert 0 <= low < high <= 1
+    low, high = pn.fit(episode, pn.QLearning(4)).interval(kind=kind)[1]
+    assert 0 <= low < high <= 1
 
 
 def test_criteria_count_weights_and_shape(two_shapes):
