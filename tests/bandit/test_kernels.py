@@ -65,10 +65,6 @@ def test_small_length_scales_tend_to_zero(kernel):
     np.testing.assert_array_equal(kernel.derivative(apart, 1e-3), np.zeros((6, 6)))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="distance / length_scale and its square overflow: warnings, then inf * 0 = NaN",
-)
 @everywhere
 def test_tiny_length_scales_equal_zero_without_a_warning(kernel):
     apart = distances(grid(3, 2))

@@ -406,10 +406,6 @@ def runs_from_rewards():
     )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="separation is judged without 1/nu >= 0: theta = -inf, supremum above log_likelihood",
-)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_an_agent_that_runs_from_rewards_is_at_the_bound_of_the_model():
     model, episode = runs_from_rewards()
@@ -447,7 +443,6 @@ def test_an_estimate_at_the_end_of_the_range_says_so_and_has_no_error_there():
     np.testing.assert_allclose(estimate.covariance[:2, :2], pn.fit(choices).covariance, rtol=1e-6)
 
 
-@pytest.mark.xfail(strict=True, reason="a weight held at 0 has a standard error")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_weight_held_at_zero_has_no_standard_error():
     means = np.array([5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0])

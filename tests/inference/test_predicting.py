@@ -91,7 +91,6 @@ def test_what_is_no_episode_is_refused():
         estimate.predict(pn.Episode([8, 1], [1.0, 2.0]))
 
 
-@pytest.mark.xfail(strict=True, reason="a TypeError of tuple()")
 def test_what_is_not_even_a_list_is_refused():
     with pytest.raises(pn.DataError, match="episodes must be"):
         pn.fit(EPISODE, played.ucl()).predict(5)

@@ -50,7 +50,6 @@ def test_options_beyond_the_last_are_refused():
         pn.QLearning(3).explanatory(pn.Episode([0, 3], [1.0, 2.0]), 0.3)
 
 
-@pytest.mark.xfail(strict=True, reason="n_options and initial_value are not checked")
 @pytest.mark.parametrize("wrong", [{"n_options": 0}, {"n_options": 2.5}, {"initial_value": np.nan}])
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(pn.DataError, match=next(iter(wrong))):

@@ -80,9 +80,6 @@ def test_simulated_choices_follow_the_options_of_the_model(options):
     assert p_value(episodes, model, theta, psi) > 1e-3
 
 
-@pytest.mark.xfail(
-    strict=True, reason="agents ignore implied_noise_sd: the free bonus has weight 1"
-)
 def test_simulated_choices_follow_a_free_bonus_of_another_weight():
     model = played.ucl(bonus="free")
     truth = {**played.TRUTH, "implied_noise_sd": 3 * np.sqrt(played.NOISE_VARIANCE)}
@@ -246,7 +243,6 @@ def test_impossible_parameters_of_q_learning_are_refused(wrong, message):
         )
 
 
-@pytest.mark.xfail(strict=True, reason="length_scale of the parameters is not checked: NaN play")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("length_scale", [-1.0, np.nan, np.inf])
 def test_an_impossible_length_scale_is_refused(length_scale):
@@ -254,14 +250,12 @@ def test_an_impossible_length_scale_is_refused(length_scale):
         simulated(length_scale=length_scale)
 
 
-@pytest.mark.xfail(strict=True, reason="n_decisions is not checked")
 @pytest.mark.parametrize("n_decisions", [-1, 2.5, "many"])
 def test_an_impossible_number_of_decisions_is_refused(n_decisions):
     with pytest.raises(pn.DataError, match="n_decisions"):
         simulated(n_decisions=n_decisions)
 
 
-@pytest.mark.xfail(strict=True, reason="a misspelt parameter is ignored without a word")
 def test_parameters_the_model_does_not_have_are_refused():
     with pytest.raises(pn.DataError, match="prior_varience"):
         simulated(prior_varience=4.0)

@@ -144,7 +144,6 @@ def test_relabelling_options_permutes_probabilities():
     np.testing.assert_allclose(other, one[:, order], rtol=1e-11)
 
 
-@pytest.mark.xfail(strict=True, reason="the range is taken from the distances of option 0 only")
 def test_the_range_of_length_scales_does_not_depend_on_labels():
     places = np.array([[0.0, 0.0], [5.0, 0.0], [5.5, 0.0], [5.0, 1.0], [6.0, 1.0], [0.0, 3.0]])
     ranges = {
@@ -162,7 +161,6 @@ def test_the_range_of_length_scales_is_that_of_the_spacing_of_a_grid():
     assert (given.low, given.high) == (0.7, 3.0)
 
 
-@pytest.mark.xfail(strict=True, reason="numpy's error about an empty array")
 def test_a_length_scale_cannot_be_estimated_from_one_option():
     with pytest.raises(pn.DataError, match="length_scale"):
         _ = played.ucl(locations=[[0.0, 1.0]], length_scale=None).shape
@@ -312,7 +310,6 @@ def test_options_beyond_the_places_are_refused():
     ],
     ids=str,
 )
-@pytest.mark.xfail(strict=True, reason="not checked when the model is made")
 def test_wrong_settings_are_refused_when_the_model_is_made(options):
     with pytest.raises(
         pn.DataError, match=next(name for name in options if name != "length_scale")
@@ -330,9 +327,6 @@ def test_wrong_settings_are_refused_when_the_model_is_made(options):
         {"prior_mean": math.nan},
     ],
     ids=str,
-)
-@pytest.mark.xfail(
-    strict=True, reason="theta_of checks nothing: division by zero, infinite weights"
 )
 def test_impossible_natural_parameters_are_refused(wrong):
     with pytest.raises(pn.DataError, match=next(iter(wrong))):

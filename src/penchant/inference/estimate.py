@@ -19,7 +19,7 @@ from penchant.inference.problem import Problem
 from penchant.inference.search import Grid, Peak
 from penchant.models.model import Model, Natural, natural_parameters
 from penchant.softmax.diagnostics import Diagnostics, Status
-from penchant.softmax.document import diagnostics_dict, plain
+from penchant.softmax.document import diagnostics_dict, plain, plain_label
 from penchant.softmax.intervals import check_level
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.tables import Table, number
@@ -153,8 +153,13 @@ class ModelEstimate:
         if kind != "profile":
             raise DataError(f"kind must be 'wald' or 'profile'; got {kind!r}. Choose one.")
         problem = self._problem()
+        if self.status in ("separated", "not identified"):
+            return np.array([(np.nan, np.nan)] * len(self.natural))
         return np.array(
-            [profile_natural_interval(problem, self.peak, n, level) for n in self.natural]
+            [
+                profile_natural_interval(problem, self.profile, self.peak, n, level)
+                for n in self.natural
+            ]
         )
 
     def _wald(self, natural: Natural, level: float) -> tuple[float, float]:
@@ -167,8 +172,8 @@ class ModelEstimate:
                 self.covariance[np.ix_(pair, pair)],
                 level,
             )
-            bounded = found.kind == "bounded"
-            return (found.low, found.high) if bounded else (-np.inf, np.inf)
+            known = found.kind in ("bounded", "unknown")
+            return (found.low, found.high) if known else (-np.inf, np.inf)
         slope = natural.gradient(self.weights, self.psi)
         used = slope != 0
         error = float(np.sqrt(slope[used] @ self.covariance[np.ix_(used, used)] @ slope[used]))
@@ -178,7 +183,12 @@ class ModelEstimate:
         )
         if positive and value > 0:
             return float(value * np.exp(-half / value)), float(value * np.exp(half / value))
-        return value - half, value + half
+        low, high = value - half, value + half
+        if natural.kind == "shape":  # a linear range, such as 0 to 1, is all there is
+            shape = self.model.shape[natural.index]
+            ends = natural.scale * np.array([shape.low, shape.high]) ** natural.power
+            low, high = max(low, float(ends.min())), min(high, float(ends.max()))
+        return low, high
 
     def _problem(self) -> Problem:
         if self.episodes is None:
@@ -283,7 +293,7 @@ class ModelEstimate:
         return {
             "format": "penchant-model-estimate",
             "version": 1,
-            "subject": self.subject,
+            "subject": plain_label(self.subject),
             "status": self.status,
             "message": self.message,
             "model": str(self.model),

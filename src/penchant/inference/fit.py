@@ -152,8 +152,16 @@ def is_lost(problem: Problem, psi: Vector) -> bool:
     """Whether the weights have no maximum at the best psi of the grid: nothing to climb to."""
     if problem.prior is not None:
         return False
-    solution = maximum_likelihood(problem.choices(psi), threads=1)
+    solution = _existing(problem, problem.choices(psi))
     return solution.recession is not None or not solution.known.complete
+
+
+def _existing(problem: Problem, choices: Choices) -> Solution:
+    """The weights at one psi; separation counts along directions that the model allows only."""
+    found = maximum_likelihood(choices, threads=1)
+    if found.recession is None or problem.positive is None:
+        return found
+    return maximum_likelihood(choices, problem.positive, threads=1)
 
 
 def nothing_known(problem: Problem, subject: Any = None) -> ModelEstimate:
@@ -195,6 +203,9 @@ def estimate_at(problem: Problem, grid: Grid, peak: Peak, subject: Any = None) -
     status, message = _status(problem, grid, peak, solution, checks, choices.names)
     theta = np.concatenate([solution.theta, peak.point.psi])
     covariance = _joint_covariance(problem, peak)
+    if problem.positive is not None:
+        held = np.flatnonzero(problem.positive.matrix.T @ _touched(problem, peak))
+        covariance[held], covariance[:, held] = np.nan, np.nan
     if status in ("not identified", "separated", "stopped early"):
         covariance = np.full_like(covariance, np.nan)
     subjects = {episode.subject for episode in problem.episodes}
@@ -206,7 +217,9 @@ def estimate_at(problem: Problem, grid: Grid, peak: Peak, subject: Any = None) -
         names=(*problem.model.weights, *(s.name for s in problem.model.shape)),
         theta=theta,
         covariance=covariance,
-        log_likelihood=peak.point.log_likelihood,
+        log_likelihood=(
+            solution.log_likelihood if status == "separated" else peak.point.log_likelihood
+        ),
         null_log_likelihood=null_log_likelihood(choices),
         log_posterior=None if problem.prior is None else peak.point.value,
         diagnostics=checks,
@@ -222,7 +235,7 @@ def estimate_at(problem: Problem, grid: Grid, peak: Peak, subject: Any = None) -
 
 def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
     """What can be said of the weights at the best psi."""
-    found = maximum_likelihood(choices)
+    found = _existing(problem, choices)
     if problem.prior is None and np.isfinite(found.theta).all():
         return replace(found, theta=peak.point.theta, point=peak.point.theta)
     if problem.prior is None:
@@ -253,10 +266,16 @@ def _bounds(problem: Problem, peak: Peak) -> tuple[str, ...]:
         if held
     ]
     if problem.positive is not None:
-        touched = problem.positive.matrix @ peak.point.theta <= 1e-12
+        touched = _touched(problem, peak)
         labels = zip(problem.positive.labels, touched, strict=True)
         found += [label for label, held in labels if held]
     return tuple(found)
+
+
+def _touched(problem: Problem, peak: Peak) -> BoolVector:
+    """Weights that must be positive and are 0."""
+    assert problem.positive is not None
+    return np.asarray(problem.positive.matrix @ peak.point.theta <= 1e-12)
 
 
 def _status(
@@ -272,7 +291,10 @@ def _status(
         solution, replace(checks, bounds=()), names, problem.prior is not None
     )
     if inner in ("not identified", "separated"):
-        return inner, f"{sentence} (At {_words(problem, peak.point.psi)}.)"
+        advice = sentence.replace("method='firth' or ", "").replace(
+            ", or read the profile intervals", ""
+        )
+        return inner, f"{advice} (At {_words(problem, peak.point.psi)}.)"
     if not peak.converged:
         return "stopped early", (
             f"The search over {_names(problem)} stopped after {peak.n_steps} steps before it "
@@ -323,7 +345,7 @@ def _joint_covariance(problem: Problem, peak: Peak) -> Matrix:
         if not np.isfinite(condition):
             covariance[:d, :d] = np.nan
             return covariance
-        stretch = problem._stretch(peak.point.psi)[free]
+        stretch = problem.stretch(peak.point.psi)[free]
         drift = peak.drift[:, free]
         covariance[:d, :d] = inner + drift @ shape @ drift.T
         places = d + np.flatnonzero(free)

@@ -371,5 +371,5 @@ def _linearized_step(problem: Problem, u: Vector, theta: Vector) -> Vector:
     if not np.isfinite(found.theta).all() or found.theta[0] <= 0:
         return np.full(len(psi), 0.5)
     deviation = found.theta[len(theta) :] / found.theta[0]
-    step = deviation / problem._stretch(psi)
+    step = deviation / problem.stretch(psi)
     return np.asarray(np.clip(step, -2.0, 2.0))

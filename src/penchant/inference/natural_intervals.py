@@ -9,22 +9,23 @@ from scipy import stats
 
 from penchant._typing import Vector
 from penchant.inference.problem import Problem
-from penchant.inference.search import Peak, climb
+from penchant.inference.search import Grid, Peak, climb
 from penchant.models.model import Natural
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.intervals import falling_through
 
+SOME_POINTS = 16  # of the grid, looked at for other peaks
 FURTHEST = 40  # doublings of the step before a bound is called infinite
 
 
 def profile_natural_interval(
-    problem: Problem, peak: Peak, natural: Natural, level: float
+    problem: Problem, grid: Grid, peak: Peak, natural: Natural, level: float
 ) -> tuple[float, float]:
     """Values at which everything else maximised loses chi-square(level)/2; infinite if nowhere."""
     drop = float(stats.chi2.isf(1 - level, 1)) / 2
     if natural.kind == "shape":
         return _shape_interval(problem, peak, natural, drop)
-    return _weight_interval(problem, peak, natural, drop)
+    return _weight_interval(problem, grid, peak, natural, drop)
 
 
 def _crossing(
@@ -67,15 +68,15 @@ def _shape_interval(
         found = _crossing(height, float(peak.u[q]), step, float(furthest))
         ends.append(found)
     shape = problem.model.shape[q]
-    values = [
-        None if end is None else natural.scale * float(shape.from_search(end)) ** natural.power
-        for end in ends
-    ]
-    if natural.power < 0:
-        values.reverse()
     # A logarithmic range is where to look; a linear one, such as 0 to 1, is all there is.
-    lowest, highest = (0.0, np.inf) if shape.scale == "log" else (shape.low, shape.high)
-    return (lowest if values[0] is None else values[0], highest if values[1] is None else values[1])
+    beyond = (0.0, np.inf) if shape.scale == "log" else (shape.low, shape.high)
+    own = [
+        limit if end is None else float(shape.from_search(end))
+        for end, limit in zip(ends, beyond, strict=True)
+    ]
+    with np.errstate(divide="ignore"):
+        values = natural.scale * np.array(own) ** natural.power
+    return float(values.min()), float(values.max())
 
 
 def _hypothesis(problem: Problem, natural: Natural, value: float) -> Hypothesis:
@@ -89,7 +90,7 @@ def _hypothesis(problem: Problem, natural: Natural, value: float) -> Hypothesis:
 
 
 def _weight_interval(
-    problem: Problem, peak: Peak, natural: Natural, drop: float
+    problem: Problem, grid: Grid, peak: Peak, natural: Natural, drop: float
 ) -> tuple[float, float]:
     """Interval of a weight, its reciprocal (searched on its logarithm) or a ratio."""
     centre = natural.value(peak.point.theta, peak.point.psi)
@@ -98,12 +99,18 @@ def _weight_interval(
         return 0.0, np.inf
     target = peak.point.value - drop
     near = [peak.point.psi]
+    some = grid.psi[:: max(1, len(grid.psi) // SOME_POINTS)]
 
     def height(position: float) -> float:
         value = float(np.exp(position)) if logarithmic else position
-        found = climb(problem, near[0], _hypothesis(problem, natural, value))
-        near[0] = found.point.psi
-        return found.point.value - target
+        asked = _hypothesis(problem, natural, value)
+        # Further out another peak of the profile may be higher than that followed so far.
+        heights = [problem.inner(problem.choices(psi), asked).value for psi in some]
+        starts = (near[0], some[int(np.argmax(heights))])
+        found = [climb(problem, psi, asked) for psi in starts]
+        best = max(found, key=lambda one: one.point.value)
+        near[0] = best.point.psi
+        return best.point.value - target
 
     start = float(np.log(centre)) if logarithmic else centre
     unit = _unit(peak, natural, centre, logarithmic)

@@ -17,6 +17,11 @@ from penchant.softmax.probabilities import log_probabilities
 
 def as_episodes(episodes: Episode | Sequence[Episode]) -> tuple[Episode, ...]:
     """One episode or several, as a tuple."""
+    if not isinstance(episodes, (Episode, Sequence)):
+        raise DataError(
+            f"episodes must be an Episode or some of them; got {type(episodes).__name__}. "
+            "Make them with Episode(chosen, rewards)."
+        )
     found = (episodes,) if isinstance(episodes, Episode) else tuple(episodes)
     if not found or not all(isinstance(e, Episode) for e in found):
         raise DataError(

@@ -172,6 +172,8 @@ class Problem:
         if limits is not None and (limits.matrix @ found.theta < limits.bound).any():
             found, _ = maximise_within(plane, limits, within)
         theta = origin + basis @ found.theta
+        for a in positive_weights(self.model):
+            theta[a] = max(theta[a], 0.0)
         information = likelihood.moments(theta).information + quadratic.precision
         return Maximum(
             theta,
@@ -209,14 +211,13 @@ class Problem:
             found.theta,
             found.value,
             found.value - added,
-            gradient * self._stretch(psi),
+            gradient * self.stretch(psi),
             found.information,
         )
 
-    def _stretch(self, psi: Vector) -> Vector:
+    def stretch(self, psi: Vector) -> Vector:
         """Derivative of psi in its search units."""
-        scales = [s.scale for s in self.model.shape]
-        return np.array([v if s == "log" else 1.0 for v, s in zip(psi, scales, strict=True)])
+        return np.array([s.stretch(v) for s, v in zip(self.model.shape, psi, strict=True)])
 
     def variables_and_slopes(self, psi: Vector) -> tuple[Matrix, Matrix]:
         """The variables, and their derivatives in psi: the model's own, or by differences."""

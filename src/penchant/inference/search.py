@@ -38,8 +38,8 @@ class Grid:
     theta: Matrix
     dimensions: tuple[int, ...]
 
-    def local_maxima(self, most: int = BEST_CELLS) -> list[int]:
-        """Points no lower than their neighbours, the highest first."""
+    def starts(self, most: int = BEST_CELLS) -> tuple[list[int], list[int]]:
+        """Points no lower than their neighbours, the highest first; and the best others."""
         shaped = self.values.reshape(self.dimensions)
         top = np.ones(self.dimensions, dtype=bool)
         for axis in range(shaped.ndim):
@@ -52,9 +52,9 @@ class Grid:
         found = np.flatnonzero(top.ravel() & np.isfinite(self.values))
         ranked = found[np.argsort(-self.values[found], kind="stable")]
         # Ridges make few local maxima of sharp profiles: fill up with the best of all points.
-        others = np.argsort(-self.values, kind="stable")
-        both = [*ranked.tolist(), *(i for i in others.tolist() if i not in set(ranked.tolist()))]
-        return both[:most]
+        maxima = ranked[:most].tolist()
+        others = [i for i in np.argsort(-self.values, kind="stable").tolist() if i not in maxima]
+        return maxima, others[: most - len(maxima)]
 
 
 def grid_search(problem: Problem) -> Grid:
@@ -201,18 +201,21 @@ def _curvature(
 def best_peak(problem: Problem, grid: Grid, known: Sequence[Peak] = ()) -> Peak:
     """The highest peak reached from the best cells of the grid, or among those known.
 
-    A cell beside a peak already found leads there again and is not climbed from.
+    A cell that leads to a peak already found is not climbed from: a local maximum of the grid
+    beside the peak's own cell, or another cell within three steps.
     """
     peaks = list(known)
-    for i in grid.local_maxima():
-        u = problem.to_search(grid.psi[i])
-        if not any(_beside(problem, u, peak.u) for peak in peaks):
-            peaks.append(climb(problem, grid.psi[i]))
+    maxima, others = grid.starts()
+    for steps, cells in ((1, maxima), (3, others)):
+        for i in cells:
+            u = problem.to_search(grid.psi[i])
+            if not any(_beside(problem, u, peak.u, steps) for peak in peaks):
+                peaks.append(climb(problem, grid.psi[i]))
     return max(peaks, key=lambda peak: peak.point.value)
 
 
-def _beside(problem: Problem, u: Vector, peak: Vector) -> bool:
-    """Whether two places are within three steps of the grid."""
+def _beside(problem: Problem, u: Vector, peak: Vector, steps: int) -> bool:
+    """Whether two places are within so many steps of the grid."""
     cells = np.array([shape.n_grid - 1 for shape in problem.model.shape])
     step = (problem.bounds[:, 1] - problem.bounds[:, 0]) / cells
-    return bool((np.abs(u - peak) <= 3 * step).all())
+    return bool((np.abs(u - peak) <= steps * step).all())

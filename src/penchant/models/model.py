@@ -53,8 +53,10 @@ class Shape:
     n_grid: int = 25
 
     def __post_init__(self) -> None:
+        if self.scale not in ("linear", "log"):
+            raise DataError(f"scale must be 'linear' or 'log'; got {self.scale!r}. Choose one.")
         lowest = 0.0 if self.scale == "log" else -np.inf
-        if not (lowest < self.low < self.high < np.inf or lowest == -np.inf < self.low < self.high):
+        if not lowest < self.low < self.high < np.inf:
             raise DataError(
                 f"low and high of {self.name} must be increasing"
                 + (" and positive" if self.scale == "log" else "")
@@ -65,7 +67,9 @@ class Shape:
 
     def grid(self) -> Vector:
         """Points from low to high, equally spaced on the scale of the search."""
-        return np.asarray(self.from_search(np.linspace(*self.search_range, self.n_grid)))
+        points = np.asarray(self.from_search(np.linspace(*self.search_range, self.n_grid)))
+        points[0], points[-1] = self.low, self.high
+        return points
 
     @property
     def search_range(self) -> tuple[float, float]:
@@ -73,13 +77,23 @@ class Shape:
         return float(self.to_search(self.low)), float(self.to_search(self.high))
 
     def to_search(self, value: Any) -> Any:
-        """Value on the scale of the search."""
-        return np.log(value) if self.scale == "log" else np.asarray(value, dtype=np.float64)
+        """Value on the scale of the search: its logarithm, or the range in ten units."""
+        if self.scale == "log":
+            return np.log(value)
+        return (np.asarray(value, dtype=np.float64) - self.low) / self._linear_unit
 
     def from_search(self, value: Any) -> Any:
         """Value in its own units, kept inside the range."""
-        own = np.exp(value) if self.scale == "log" else np.asarray(value, dtype=np.float64)
+        own = np.exp(value) if self.scale == "log" else self.low + self._linear_unit * value
         return np.clip(own, self.low, self.high)
+
+    def stretch(self, value: float) -> float:
+        """Derivative of the value in search units."""
+        return float(value) if self.scale == "log" else self._linear_unit
+
+    @property
+    def _linear_unit(self) -> float:
+        return (self.high - self.low) / 10.0
 
 
 @dataclass(frozen=True)
@@ -108,17 +122,23 @@ class Natural:
 
     def value(self, theta: Vector, psi: Vector) -> float:
         """The natural parameter."""
-        if self.kind == "weight":
-            return float(theta[self.index])
-        if self.kind == "reciprocal":
-            return float(1.0 / theta[self.index])
-        if self.kind == "ratio":
-            return float(theta[self.index] / theta[self.other])
-        return float(self.scale * psi[self.index] ** self.power)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.kind == "weight":
+                return float(theta[self.index])
+            if self.kind == "reciprocal":
+                return float(np.float64(1.0) / theta[self.index])
+            if self.kind == "ratio":
+                return float(np.float64(theta[self.index]) / theta[self.other])
+            return float(self.scale * np.float64(psi[self.index]) ** self.power)
 
     def gradient(self, theta: Vector, psi: Vector) -> Vector:
         """Derivatives in all weights, then in all shape parameters."""
         slope = np.zeros(len(theta) + len(psi))
+        used = [theta[self.index]] if self.kind != "shape" else [psi[self.index]]
+        used += [theta[self.other]] if self.kind == "ratio" else []
+        divides = {"reciprocal": used[0], "ratio": used[-1]}.get(self.kind, 1.0)
+        if not np.isfinite(used).all() or divides == 0:
+            return np.full(len(slope), np.nan)
         if self.kind == "weight":
             slope[self.index] = 1.0
         elif self.kind == "reciprocal":

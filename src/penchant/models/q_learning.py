@@ -12,6 +12,8 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
+from penchant.bandit.locations import whole_number
+from penchant.errors import DataError
 from penchant.models._kernels import q_values
 from penchant.models.model import Natural, Shape
 
@@ -30,6 +32,11 @@ class QLearning:
 
     n_options: int
     initial_value: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_options, "n_options", 1)
+        if not np.isfinite(self.initial_value):
+            raise DataError(f"initial_value must be finite; got {self.initial_value}. Correct it.")
 
     weights = ("inverse_temperature",)
     positive = ("inverse_temperature",)

@@ -10,7 +10,8 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
-from penchant.errors import DataError
+from penchant.bandit.locations import whole_number
+from penchant.errors import DataError, nearest
 from penchant.models.model import Model
 from penchant.models.q_learning import QLearning
 from penchant.models.q_learning_agent import QLearningAgents
@@ -79,7 +80,8 @@ def simulate_many(
     rng: np.random.Generator,
 ) -> list[Episode]:
     """Plays of many agents with the same parameters, each by itself; subjects are 0, 1, 2 ..."""
-    agents = agents_of(model, dict(parameters), n_agents)
+    n_decisions = whole_number(n_decisions, "n_decisions", 0)
+    agents = agents_of(model, dict(parameters), whole_number(n_agents, "n_agents", 1))
     chosen = np.empty((n_decisions, n_agents), dtype=np.int64)
     rewards = np.empty((n_decisions, n_agents))
     for t in range(n_decisions):
@@ -104,6 +106,13 @@ def agents_of(model: Any, parameters: dict[str, float], n_agents: int) -> Agents
         raise DataError(
             f"parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. "
             "Give all natural parameters of the model."
+        )
+    known = list(getattr(model, "parameter_names", wanted))
+    unknown = [name for name in parameters if known and name not in known]
+    if unknown:
+        raise DataError(
+            f"parameters must be among {', '.join(known)}; got {unknown[0]!r}."
+            f"{nearest(unknown[0], known) or ' Correct it.'}"
         )
     if isinstance(model, UCL):
         return UCLAgents.of(model, parameters, n_agents)

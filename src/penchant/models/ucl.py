@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import special
+from scipy.spatial import cKDTree
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit._kernels import learn
@@ -88,7 +89,8 @@ class UCL:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "locations", check_locations(self.locations))
-        if not (np.isfinite(self.noise_variance) and self.noise_variance > 0):
+        variance = self.noise_variance
+        if not isinstance(variance, (int, float)) or not (np.isfinite(variance) and variance > 0):
             raise DataError(
                 f"noise_variance must be > 0; got {self.noise_variance}. "
                 "It is 10 in the paper's human data."
@@ -99,6 +101,25 @@ class UCL:
                 f"length_scale must be >= 0, or None to estimate it; got {fixed}. "
                 "0 means independent options."
             )
+        if not isinstance(self.kernel, Kernel):
+            raise DataError(
+                f"kernel must be one of penchant.bandit.kernels; got {self.kernel!r}. "
+                "Import EXPONENTIAL or GAUSSIAN from there."
+            )
+        if not (self.alpha_scale > 1 and self.alpha_power >= 0):
+            raise DataError(
+                f"alpha_scale must be > 1 and alpha_power >= 0; got {self.alpha_scale} and "
+                f"{self.alpha_power}. alpha_t = 1/(K t^a) must lie in (0, 1)."
+            )
+        if self.length_scale is None and self.n_options < 2:
+            raise DataError(
+                "length_scale must be given for a single option; got None. Nothing could tell it."
+            )
+        for low, _ in (self.precision_range, self.length_scale_range or (1.0, 2.0)):
+            if not low > 0:
+                raise DataError(
+                    f"ranges of delta and lambda must begin above 0; got {low}. Raise it."
+                )
         for name, known in OPTIONS.items():
             if getattr(self, name) not in known:
                 raise DataError(
@@ -133,8 +154,17 @@ class UCL:
 
     def _usual_length_scales(self) -> tuple[float, float]:
         """From a fifth of the smallest distance to twenty of it."""
-        spacing = float(distances_to(self.locations, np.array([0]))[1:].min())
+        if self.n_options < 2:
+            return 0.2, 20.0
+        nearest, _ = cKDTree(self.locations).query(self.locations, k=2)
+        spacing = float(nearest[:, 1].min())
         return 0.2 * spacing, 20.0 * spacing
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tracks": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _tracks=WeakKeyDictionary())
 
     @property
     def natural(self) -> tuple[Natural, ...]:
@@ -150,8 +180,20 @@ class UCL:
             found.append(Natural("implied_noise_sd", "ratio", 2, 0))
         return tuple(found)
 
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Natural parameters that such agents may be given, used by the model or not."""
+        return (
+            "decision_noise",
+            "prior_mean",
+            "prior_variance",
+            "length_scale",
+            "implied_noise_sd",
+        )
+
     def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
         """Weights and shape of natural parameters: decision_noise, prior_mean, prior_variance..."""
+        self._check_natural(parameters)
         nu = parameters["decision_noise"]
         theta = [1.0 / nu, parameters["prior_mean"] / nu]
         if self.bonus == "free":
@@ -161,6 +203,17 @@ class UCL:
         if self.length_scale is None:
             psi.append(parameters["length_scale"])
         return np.array(theta), np.array(psi)
+
+    def _check_natural(self, parameters: dict[str, float]) -> None:
+        """Natural parameters that a model can have."""
+        for name in ("decision_noise", "prior_variance"):
+            value = parameters[name]
+            if not (np.isfinite(value) and value > 0):
+                raise DataError(f"{name} must be > 0 and finite; got {value}. Correct it.")
+        if not np.isfinite(parameters["prior_mean"]):
+            raise DataError(
+                f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it."
+            )
 
     def times(self, episode: Episode) -> Vector:
         """Time t of each event, from 1."""

@@ -22,6 +22,7 @@ class UCLAgents:
 
     model: UCL
     decision_noise: float
+    bonus: float
     mean: Matrix
     covariance: Matrix
     time: int = 1
@@ -42,6 +43,8 @@ class UCLAgents:
             raise DataError(f"decision_noise must be >= 0; got {nu}. 0 means deterministic UCL.")
         if not (np.isfinite(variance) and variance > 0):
             raise DataError(f"prior_variance must be > 0 and finite; got {variance}. Correct it.")
+        if not (np.isfinite(scale) and scale >= 0):
+            raise DataError(f"length_scale must be >= 0; got {scale}. 0: independent options.")
         if not np.isfinite(parameters["prior_mean"]):
             raise DataError(
                 f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it."
@@ -51,6 +54,7 @@ class UCLAgents:
         return cls(
             model,
             float(nu),
+            _bonus(model, parameters),
             np.full(shape, float(parameters["prior_mean"])),
             np.repeat(variance * correlation[None], n_agents, axis=0),
         )
@@ -59,7 +63,7 @@ class UCLAgents:
         """Choice probabilities of each agent at this time, Eq. (14)."""
         t = np.array([float(self.time)])
         sd = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
-        heuristic = self.mean + sd * self.model.credible_z(t)
+        heuristic = self.mean + self.bonus * sd * self.model.credible_z(t)
         if self.decision_noise == 0:
             best = heuristic >= heuristic.max(axis=1, keepdims=True)
             return np.asarray(best / best.sum(axis=1, keepdims=True))
@@ -75,3 +79,9 @@ class UCLAgents:
         self.mean += gain * (rewards - self.mean[agents, chosen])[:, None]
         self.covariance -= gain[:, :, None] * column[:, None, :]
         self.time += 1
+
+
+def _bonus(model: UCL, parameters: dict[str, float]) -> float:
+    """How much of its standard deviation an option is given: 1, or as a free bonus says."""
+    known = float(np.sqrt(model.noise_variance))
+    return parameters.get("implied_noise_sd", known) / known if model.bonus == "free" else 1.0

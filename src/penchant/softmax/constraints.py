@@ -202,7 +202,8 @@ def _on_face(
     n_steps: int,
 ) -> tuple[Maximum, BoolVector]:
     """Finish with Newton's method on the face of the touched constraints."""
-    unit = 1.0 / np.sqrt(np.diag(_objective(likelihood, quadratic, theta)[2]))
+    curvature = np.diag(_objective(likelihood, quadratic, theta)[2])
+    unit = np.where(curvature > 1e-200, 1.0 / np.sqrt(np.maximum(curvature, 1e-200)), 1.0)
     active = constraints.touched(theta, unit)
     rows = constraints.matrix[active] * unit
     gap = constraints.bound[active] - constraints.matrix[active] @ theta
@@ -246,13 +247,23 @@ def _objective(
     )
 
 
+def _factor(correlation: Matrix) -> Matrix:
+    """Cholesky factor, with as little added to the diagonal as it takes."""
+    for added in (1e-14, 1e-11, 1e-8, 1e-5):
+        try:
+            return np.asarray(np.linalg.cholesky(correlation + added * np.eye(len(correlation))))
+        except np.linalg.LinAlgError:
+            continue
+    return np.eye(len(correlation))
+
+
 def _constrained_step(
     gradient: Vector, information: Matrix, constraints: Constraints, theta: Vector
 ) -> Vector:
     """Maximise g's - s'Is/2 with matrix (theta + s) >= bound."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     correlation = information / np.outer(scale, scale)
-    factor = np.linalg.cholesky(correlation + 1e-14 * np.eye(len(scale)))
+    factor = _factor(correlation)
     centre = np.linalg.solve(factor, gradient / scale)  # y = L's, so s = L^-T y
     rows: Matrix = np.asarray(np.linalg.solve(factor, (constraints.matrix / scale).T).T, float)
     right = constraints.bound - constraints.matrix @ theta

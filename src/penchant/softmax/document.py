@@ -27,7 +27,7 @@ def to_dict(estimate: Estimate, level: float) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "penchant": __version__,
-        "subject": estimate.subject,
+        "subject": plain_label(estimate.subject),
         "status": estimate.status,
         "message": estimate.message,
         "method": estimate.method,
@@ -80,6 +80,11 @@ def diagnostics_dict(d: Diagnostics) -> dict[str, Any]:
         "certificate": d.certificate,
         "bounds": list(d.bounds),
     }
+
+
+def plain_label(label: Any) -> Any:
+    """A subject's label as JSON has it."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def plain(value: Any) -> Any:

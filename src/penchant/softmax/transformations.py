@@ -103,6 +103,8 @@ def fieller(
     away from 0, where the delta method is not.
     """
     check_level(level)
+    if not (np.isfinite(covariance).all() and np.isfinite([numerator, denominator]).all()):
+        return RatioInterval(np.nan, np.nan, np.nan, "unknown")
     z2 = float(stats.norm.isf((1 - level) / 2)) ** 2
     (v_n, v_nd), (_, v_d) = covariance
     a = denominator**2 - z2 * v_d
@@ -110,8 +112,6 @@ def fieller(
     c = numerator**2 - z2 * v_n
     inside = b * b - a * c
     ratio = numerator / denominator if denominator else np.nan
-    if not np.isfinite(inside):
-        return RatioInterval(ratio, np.nan, np.nan, "unknown")
     if a > 0:
         half = np.sqrt(max(inside, 0.0))
         return RatioInterval(ratio, float((b - half) / a), float((b + half) / a), "bounded")
