@@ -97,6 +97,8 @@ def _weight_interval(
     logarithmic = natural.kind == "reciprocal"
     if logarithmic and not (np.isfinite(centre) and centre > 0):
         return 0.0, np.inf
+    if not np.isfinite(centre):
+        return -np.inf, np.inf
     target = peak.point.value - drop
     near = [peak.point.psi]
     some = grid.psi[:: max(1, len(grid.psi) // SOME_POINTS)]

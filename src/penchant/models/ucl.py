@@ -115,11 +115,10 @@ class UCL:
             raise DataError(
                 "length_scale must be given for a single option; got None. Nothing could tell it."
             )
-        for low, _ in (self.precision_range, self.length_scale_range or (1.0, 2.0)):
-            if not low > 0:
-                raise DataError(
-                    f"ranges of delta and lambda must begin above 0; got {low}. Raise it."
-                )
+        for name in ("precision_range", "length_scale_range"):
+            limits = getattr(self, name)
+            if limits is not None and not 0 < limits[0] < limits[1]:
+                raise DataError(f"{name} must go up from above 0; got {limits}. Correct it.")
         for name, known in OPTIONS.items():
             if getattr(self, name) not in known:
                 raise DataError(
