@@ -246,6 +246,14 @@ def subject_codes(
     return coded.codes, python_values(coded.labels)
 
 
+def decision_indices(decisions: Any, n: int) -> IntVector:
+    """Indices of a mask, a slice or indices; few indices are taken without a look at all."""
+    listed = isinstance(decisions, np.ndarray) and decisions.dtype.kind == "i" and decisions.size
+    if listed and decisions.min() >= 0 and decisions.max() < n:
+        return np.asarray(decisions, dtype=np.int64)
+    return np.asarray(np.arange(n)[decisions])
+
+
 def variable_names(names: Sequence[str] | None, n_parameters: int) -> tuple[str, ...]:
     """Names of the variables, x1, x2 ... where none are given."""
     if names is None:

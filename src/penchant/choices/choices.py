@@ -345,10 +345,10 @@ class Choices:
 
     def subset(self, decisions: Any) -> Choices:
         """Keep some decisions: a boolean mask or indices, in their given order."""
-        kept = np.arange(self.n_decisions)[decisions]
+        kept = arrays.decision_indices(decisions, self.n_decisions)
         if not kept.size:
             raise DataError("decisions must keep at least one; got none. Check the filter.")
-        sizes = np.diff(self.first_row)[kept]
+        sizes = self.first_row[kept + 1] - self.first_row[kept]
         first_row = np.zeros(len(kept) + 1, dtype=np.int64)
         np.cumsum(sizes, out=first_row[1:])
         rows = np.repeat(self.first_row[kept] - first_row[:-1], sizes) + np.arange(first_row[-1])

@@ -245,11 +245,13 @@ def _estimates(
     """Compiled results, with the subjects that were looked at one by one put in."""
     assert choices.subject_labels is not None and choices.subject is not None
     labels = choices.subject_labels
+    of_subject = np.argsort(choices.subject, kind="stable")
+    bounds = np.searchsorted(choices.subject[of_subject], np.arange(len(labels) + 1))
 
     def estimate(i: int) -> Estimate:
         if i in others:
             return others[i]
-        mine = choices.subset(choices.subject == i)
+        mine = choices.subset(of_subject[bounds[i] : bounds[i + 1]])
         found = _solution(batch, covariances, conditions, i, prior)
         return estimate_from(found, mine, prior, subject=labels[i])
 
