@@ -20,14 +20,21 @@ class Kernel:
         """Correlations; a length scale of 0 means none between different locations."""
         if length_scale == 0:
             return np.asarray(distance == 0, dtype=np.float64)
-        return self.correlation(distance / length_scale)
+        return self.correlation(_ratio(distance, length_scale))
 
     def derivative(self, distance: Matrix, length_scale: float) -> Matrix:
         """Derivative of the correlations in the length scale; 0 at 0."""
         if length_scale == 0:
             return np.zeros_like(distance)
-        ratio = distance / length_scale
-        return -self.slope(ratio) * ratio / length_scale
+        ratio = _ratio(distance, length_scale)
+        return np.asarray(-self.slope(ratio) * ratio / length_scale)
+
+
+def _ratio(distance: Matrix, length_scale: float) -> Matrix:
+    """Distance over length scale; beyond 1000 every correlation is 0 in any case."""
+    return np.asarray(
+        np.where(distance < 1e3 * length_scale, distance, 1e3 * length_scale) / length_scale
+    )
 
 
 def _exponential(u: Matrix) -> Matrix:

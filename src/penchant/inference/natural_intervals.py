@@ -14,7 +14,7 @@ from penchant.models.model import Natural
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.intervals import falling_through
 
-SOME_POINTS = 16  # of the grid, looked at for other peaks
+SOME_POINTS = 8  # of the grid, looked at for other peaks
 FURTHEST = 40  # doublings of the step before a bound is called infinite
 
 
