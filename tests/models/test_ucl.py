@@ -168,7 +168,7 @@ def test_a_length_scale_cannot_be_estimated_from_one_option():
 
 def test_credible_limits_are_those_of_the_paper():
     z = played.ucl().credible_z(np.array([1.0, 2.0, 100.0]))
-    # MATH section 3, six decimals
+    # six decimals
     np.testing.assert_allclose(z, [0.699977, 1.170075, 2.817533], atol=5e-7)
     other = played.ucl(alpha_scale=3.0, alpha_power=2.0).credible_z(np.array([1.0, 4.0]))
     np.testing.assert_allclose(other, special.ndtri([1 - 1 / 3, 1 - 1 / 48]), rtol=1e-12)
