@@ -27,12 +27,12 @@ LAYERS = {
     "models": 3,
     "inference": 4,
     "population": 5,
-    "study": 5,
-    "io": 6,
-    "figures": 6,
-    "report": 6,
-    "cli": 7,
-    "__main__": 8,
+    "study": 6,
+    "io": 7,
+    "figures": 7,
+    "report": 8,
+    "cli": 9,
+    "__main__": 10,
 }
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("__init__.py"))
 # Commands load numerical libraries when they run, so that help and usage errors answer at once.
