@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penchant._typing import Matrix
-from penchant.bandit.episode import Episode
+from penchant._typing import IntVector, Matrix
 from penchant.bandit.locations import whole_number
 from penchant.errors import DataError
 from penchant.models._kernels import q_values
 from penchant.models.model import Natural, Shape
+from penchant.models.record import CompiledModel, Record
 
 
 @dataclass(frozen=True)
-class QLearning:
+class QLearning(CompiledModel):
     """Softmax Q-learning: theta = 1/tau, psi = alpha.
 
     Parameters
@@ -46,20 +46,24 @@ class QLearning:
         Natural("learning_rate", "shape", 0),
     )
 
-    def explanatory(self, episode: Episode, *psi: float) -> Matrix:
-        """Values before every event: (n_events, n_options, 1)."""
-        return self.explanatory_and_slopes(episode, *psi)[0]
-
-    def explanatory_and_slopes(self, episode: Episode, *psi: float) -> tuple[Matrix, Matrix]:
-        """The values, and their derivatives in the learning rate along a first axis."""
-        (learning_rate,) = psi
-        episode.check_options(self.n_options)
-        values = np.full(self.n_options, float(self.initial_value))
-        slopes = np.zeros(self.n_options)
-        x = np.empty((episode.n_events, self.n_options))
-        dx = np.empty_like(x)
-        q_values(episode.chosen, episode.rewards, float(learning_rate), values, slopes, x, dx)
-        return x[:, :, None], dx[None, :, :, None]
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values before every event: (rows, n_options, 1), and their derivative."""
+        record.check_options(self.n_options)
+        x = np.empty((int(record.lengths(which).sum()), self.n_options, 1))
+        dx = np.empty((1, *x.shape))
+        q_values(
+            record.chosen,
+            record.rewards,
+            record.starts,
+            which,
+            np.ascontiguousarray(psi[:, 0]),
+            float(self.initial_value),
+            x[:, :, 0],
+            dx[0, :, :, 0],
+        )
+        return x, dx
 
     def __str__(self) -> str:
         return f"Q-learning, {self.n_options} options, initial value {self.initial_value:g}"

@@ -1,0 +1,94 @@
+"""Many episodes end to end, and models whose variables are computed for many of them in one call.
+
+A model in plain NumPy describes one episode at one psi. A compiled model describes any number of
+pairs of an episode and a psi at once, so that a search over psi, or a fit of many subjects, costs
+little besides the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+
+
+@dataclass(frozen=True)
+class Record:
+    """Events of many episodes, one episode after another.
+
+    Attributes
+    ----------
+    episodes
+        The episodes.
+    starts
+        Where the events of each begin: (n_episodes + 1,).
+    chosen, rewards
+        Events (n_events,): -1 where nothing was chosen, NaN where nothing was received.
+    """
+
+    episodes: tuple[Any, ...]
+    starts: IntVector
+
+    @classmethod
+    def of(cls, episodes: Sequence[Any]) -> Record:
+        """Put episodes end to end."""
+        sizes = [episode.n_events for episode in episodes]
+        return cls(tuple(episodes), np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+
+    @cached_property
+    def chosen(self) -> IntVector:
+        """Options of all events."""
+        return np.concatenate([episode.chosen for episode in self.episodes])
+
+    @cached_property
+    def rewards(self) -> Vector:
+        """Rewards of all events."""
+        return np.concatenate([episode.rewards for episode in self.episodes])
+
+    def lengths(self, which: IntVector) -> IntVector:
+        """Number of events of some episodes."""
+        return self.starts[which + 1] - self.starts[which]
+
+    def check_options(self, n_options: int) -> None:
+        """Raise an error if an option's index is beyond the number of options."""
+        if self.chosen.max(initial=-1) >= n_options:
+            for episode in self.episodes:
+                episode.check_options(n_options)
+
+
+class CompiledModel:
+    """Base of models that describe many episodes in one call: they define `explanatory_many`."""
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Variables of episode which[k] at psi[k], for every k, one after another.
+
+        Returns
+        -------
+        Variables (rows, n_options, n_weights), with a row for every event of every pair; and, if
+        asked for, their derivatives in each shape parameter: (n_shape, rows, n_options, n_weights).
+        """
+        raise NotImplementedError
+
+    def explanatory(self, episode: Any, *psi: float) -> Matrix:
+        """Variables of every event: (n_events, n_options, n_weights)."""
+        return self._single(episode, psi, False)[0]
+
+    def explanatory_and_slopes(self, episode: Any, *psi: float) -> tuple[Matrix, Matrix]:
+        """The variables, and their derivatives in the shape parameters along a first axis."""
+        x, slopes = self._single(episode, psi, True)
+        assert slopes is not None
+        return x, slopes
+
+    def _single(
+        self, episode: Any, psi: tuple[float, ...], with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        at = np.array([psi], dtype=np.float64).reshape(1, len(psi))
+        record = Record.of([episode])
+        return self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
