@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from penchant.bandit import Episode, episodes_from_frame
+from penchant.bandit import Episode, episodes_from_frame, grid
+from penchant.bandit.columns import play_columns
 from penchant.errors import DataError
 
 COLUMNS = {"chosen": "square", "reward": "points", "subject": "who", "block": "game"}
@@ -171,7 +172,8 @@ def test_a_gap_asks_for_a_row_with_an_empty_choice():
     assert_refused(
         table(turn=[1, 2, 4, 1, 2, 1, 2, 3]),
         "decision must count on without a gap; got 4 after 2 at row 2 (subject 9, block a). Add a "
-        "row with an empty choice and an empty reward for each decision missed.",
+        "row with an empty choice and an empty reward for each decision missed; or pass "
+        "gaps='timeout' to take them for missed, gaps='order' if the gaps mean nothing.",
     )
 
 
@@ -187,8 +189,9 @@ def test_a_number_used_twice_asks_for_subject_and_block():
 def test_an_episode_starts_at_0_or_1(first):
     assert_refused(
         table(turn=[1, 2, 3, first, first + 1, 0, 1, 2]),
-        f"decision must start at 0 or 1 in every episode; got {first} at row 3 (subject 9, block "
-        "b). Number the decisions of each subject and block afresh",
+        "decision must start at 0 or 1 in every episode, or run on through the blocks of a "
+        f"subject; got {first} at row 3 (subject 9, block b). Number the decisions of each subject "
+        "and block afresh",
     )
 
 
@@ -255,3 +258,145 @@ def test_forty_people_play_eight_rounds_each_after_a_tile_was_shown(evidence):
     first = rows.to_pandas().query("subject == 1 and round == 1")
     np.testing.assert_array_equal(episodes[0].chosen, first.choice)
     np.testing.assert_array_equal(episodes[0].rewards, first.reward)
+
+
+# -- numbers that run on, gaps --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_may_run_on_through_the_blocks_of_a_subject(first):
+    turn = np.array([0, 1, 2, 3, 4, 0, 1, 2]) + first
+    frame = table(turn=turn).sample(frac=1, random_state=3)
+    assert parts(episodes_from_frame(frame, **TIMED)) == expected()
+
+
+def test_numbers_may_run_on_through_blocks_in_any_order():
+    frame = table(turn=[3, 4, 5, 1, 2, 1, 2, 3])
+    assert parts(episodes_from_frame(frame, **TIMED)) == expected()
+
+
+def test_numbers_that_only_say_what_came_first_may_have_gaps_and_start_anywhere():
+    frame = table(turn=[14, 17, 20, 31, 40, -5, 0, 3])
+    assert parts(episodes_from_frame(frame, **TIMED, gaps="order")) == expected()
+
+
+def test_numbers_left_out_are_decisions_without_a_choice():
+    frame = table(turn=[2, 3, 6, 1, 2, 0, 1, 3])
+    four, nine, again = episodes_from_frame(frame, **TIMED, gaps="timeout")
+    assert nine.chosen.tolist() == [-1, 7, 2, -1, -1, 7]
+    assert nine.scored.tolist() == [False, True, True, False, False, True]
+    assert nine.times.tolist() == [1, 2, 3, 4, 5, 6]
+    assert four.chosen.tolist() == [5, 1, -1, 6]
+    assert again.chosen.tolist() == [0, 3]
+    assert (nine.subject, nine.block) == (9, "a")
+
+
+def test_blocks_that_run_on_are_not_filled_in_front():
+    frame = table(turn=[1, 2, 4, 7, 8, 1, 2, 3])
+    _, nine, again = episodes_from_frame(frame, **TIMED, gaps="timeout")
+    assert nine.chosen.tolist() == [7, 2, -1, 7]
+    assert again.chosen.tolist() == [0, 3]
+
+
+def test_gaps_have_three_meanings():
+    assert_refused(
+        table(), "gaps must be one of error, timeout, order; got 'fill'. Choose one.", gaps="fill"
+    )
+
+
+# -- labels, places, gains and losses --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_labels_are_options_in_the_order_given(backend):
+    names = ["A", "B", "C", "D", "E", "F", "G", "H"]
+    frame = table(square=[names[i] for i in table().square])
+    assert parts(episodes_from_frame(backend(frame), **TIMED, options=names)) == expected()
+    backwards = episodes_from_frame(backend(frame), **TIMED, options=names[::-1])
+    assert backwards[0].chosen.tolist() == [2, 6, 1]
+
+
+@pytest.mark.parametrize("nothing", [None, "NULL", "", "null"])
+def test_a_label_that_says_nothing_is_no_choice(nothing):
+    frame = table(square=["a", nothing, "b", "a", "b", "b", "a", "b"])
+    frame["points"] = frame.points.where(frame.index != 1)
+    assert episodes_from_frame(frame, **TIMED, options=["a", "b"])[1].chosen.tolist() == [0, -1, 1]
+
+
+def test_options_coded_plus_and_minus_1_are_labels():
+    frame = table(square=[-1, 1, 1, -1, 1, 1, -1, 1])
+    episodes = episodes_from_frame(frame, **TIMED, options=[-1, 1])
+    assert [e.chosen.tolist() for e in episodes] == [[1, 0, 1], [0, 1, 1], [0, 1]]
+    assert_refused(frame, "-1 or an empty choice means that time ran out")
+
+
+def test_a_label_that_is_no_option_is_named_with_the_nearest():
+    frame = table(square=["left", "rigth", "left", "left", "left", "left", "left", "left"])
+    assert_refused(
+        frame,
+        "chosen must be one of the options left, right; got 'rigth' at row 1 (subject 9, block a). "
+        "Did you mean 'right'?",
+        options=["left", "right"],
+    )
+
+
+def test_options_are_two_or_more_and_differ():
+    message = "options must be two labels or more, each once; got a, a."
+    assert_refused(table(), message, options=["a", "a"])
+
+
+def test_coordinates_name_the_option_that_lies_there():
+    frame = table(x=table().square % 4, y=table().square // 4).drop(columns="square")
+    columns = TIMED | {"chosen": ("x", "y"), "locations": grid(4, 2)}
+    assert parts(episodes_from_frame(frame, **columns)) == expected()
+    from_1 = frame.assign(x=frame.x + 1, y=frame.y + 1)
+    assert parts(episodes_from_frame(from_1, **columns, base=1)) == expected()
+    assert_refused(
+        from_1,
+        "chosen must lie where an option is; got (4, 2) at row 0 (subject 9, block a)",
+        **{name: columns[name] for name in ("chosen", "locations")},
+    )
+    with pytest.raises(DataError, match="The coordinates look counted from 1: pass base=1"):
+        episodes_from_frame(from_1, **columns)
+
+
+def test_coordinates_that_are_empty_are_no_choice():
+    frame = table(x=[3, None, 3, 0, 3, 1, 1, 2], y=[1, None, 1, 0, 0, 1, 0, 1])
+    frame["points"] = frame.points.where(frame.index != 1)
+    columns = TIMED | {"chosen": ("x", "y"), "locations": grid(4, 2)}
+    assert episodes_from_frame(frame, **columns)[1].chosen.tolist() == [7, -1, 7]
+
+
+def test_coordinates_need_places_and_as_many_columns():
+    pair = {"chosen": ("square", "mood")}
+    assert_refused(table(), "locations must be given where the columns of chosen are", **pair)
+    assert_refused(table(), "options must be left out", **pair, locations=[[0]], options=[1, 2])
+    message = "chosen must have 1 coordinates, as the locations have; got columns square, mood."
+    assert_refused(table(), message, **pair, locations=[[0], [1]])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_loss_is_taken_off_the_gain_whatever_its_sign(sign):
+    loss = np.array([0.0, 2.5, 0.0, 0.0, 1.0, 0.0, 0.0, 3.0])
+    frame = table(won=table().points + loss, lost=sign * loss)
+    columns = TIMED | {"reward": ("won", "lost")}
+    assert parts(episodes_from_frame(frame, **columns)) == expected()
+    with pytest.raises(DataError, match="reward must be one column, or two: gain and loss; got 3"):
+        episodes_from_frame(frame, **TIMED | {"reward": ("won", "lost", "mood")})
+
+
+@pytest.mark.evidence
+def test_the_grid_of_forty_people_is_read_by_number_and_by_place_alike(evidence):
+    path = evidence / "data" / "gridsearch2d" / "choices.csv"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    rows = pyarrow.csv.read_csv(path)
+    columns = play_columns(rows.column_names)
+    assert columns.words() == (
+        "chosen = choice; reward = reward; subject = subject; block = round; decision = trial; "
+        "is_choice = is_choice"
+    )
+    by_number = episodes_from_frame(rows, **columns.arguments())
+    places = columns.arguments() | {"chosen": ("x", "y")}
+    by_place = episodes_from_frame(rows, **places, locations=grid(11, 11))
+    assert parts(by_number) == parts(by_place)

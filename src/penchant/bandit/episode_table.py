@@ -1,13 +1,19 @@
 """Episodes from a long table: one row per event."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
+from penchant.bandit.decision_numbers import ABSENT, GAPS, Gaps, InTime, in_time
 from penchant.bandit.episode import Episode
-from penchant.bandit.events import check_events, read_events
+from penchant.bandit.events import Events, check_events, read_events
+from penchant.bandit.locations import check_locations
+from penchant.bandit.option_columns import labelled_options, placed_options
 from penchant.choices.exact import EXACT_INTEGERS, Place
 from penchant.choices.frames import (
     Table,
@@ -37,6 +43,9 @@ def episodes_from_frame(
     is_choice: Any = None,
     scored: Any = None,
     base: int = 0,
+    options: Sequence[Any] | None = None,
+    locations: Any = None,
+    gaps: Gaps = "error",
 ) -> list[Episode]:
     """Episodes from a long table with one row per event, sorted by subject and block.
 
@@ -45,20 +54,30 @@ def episodes_from_frame(
     frame
         A pandas, polars or pyarrow table; columns that are not named here are not read.
     chosen
-        Column of the option's number; empty or -1 where nothing was chosen in time.
+        Column of the option's number; empty or -1 where nothing was chosen in time. With `options`
+        the column of its label; with `locations` a tuple of columns, its coordinates.
     reward
-        Column of the reward; empty where nothing was chosen.
+        Column of the reward; empty where nothing was chosen. A tuple of two columns, gain and loss,
+        stands for gain - abs(loss).
     subject, block
         Columns that name the person and the play: every pair is an episode of its own.
     decision
-        Column that numbers the events of each episode from 0 or 1 without a gap; rows are sorted by
-        it. If not given, the rows of an episode are in order of time already.
+        Column that numbers the events of each episode from 0 or 1 without a gap, or that runs on
+        through the blocks of a subject; rows are sorted by it. If not given, the rows of an episode
+        are in order of time already.
     is_choice
         Column of True/False or 0/1: 0 for options that were shown, not chosen.
     scored
         Column of True/False or 0/1: 0 for decisions that shall not enter the likelihood.
     base
-        Number of the first option, 0 or 1.
+        Number of the first option, 0 or 1; with `locations`, of the first coordinate.
+    options
+        Labels of all options, in the order of their indices.
+    locations
+        Where the options lie: (n_options, n_coordinates).
+    gaps
+        What a gap in the numbers of the decisions means: "error", "timeout" (a decision without a
+        choice has no row), or "order" (nothing: the numbers only say what came first).
 
     Examples
     --------
@@ -80,38 +99,65 @@ def episodes_from_frame(
     >>> bo
     Episode: 2 decisions scored of 2 events, subject bo
     """
+    _check_settings(base, gaps, chosen, options, locations)
+    roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
+    roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
+    named = {role: _names(name) for role, name in roles.items() if name is not None}
+    table = _checked(frame, named)
+    owners = _owners(table, {"subject": subject, "block": block})
+    order, number = event_order(table, owners, decision, gaps)
+    place = _places(order.rows, owners, number)
+    picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
+    events = read_events(
+        _in_order(picked, order.rows, np.nan),
+        _in_order(_rewards(table, reward), order.rows, np.nan),
+        _flags(table, is_choice, "is_choice", order.rows),
+        _flags(table, scored, "scored", order.rows),
+        place,
+        first,
+    )
+    last = np.zeros(len(order.rows), dtype=bool)
+    last[order.stop - 1] = True
+    check_events(events, last, place)
+    return _episodes(events, order, owners)
+
+
+def event_order(
+    table: Table, owners: Owners, decision: Any, gaps: Gaps
+) -> tuple[InTime, IntVector | None]:
+    """Rows in order of episode and time, and the number of each row's decision."""
+    zeros: IntVector = np.zeros(len(table), dtype=np.int64)
+    episode = joint_codes(tuple(owners.values()))[0] if owners else zeros
+    person = owners["subject"].codes if "subject" in owners else zeros
+    number = None if decision is None else _numbers(table, decision, owners)
+    return in_time(episode, person, number, gaps, _row_places(owners)), number
+
+
+def _check_settings(base: int, gaps: Gaps, chosen: Any, options: Any, locations: Any) -> None:
     if base not in (0, 1):
         raise DataError(
             f"base must be 0 or 1; got {base!r}. Say which number the first option has."
         )
-    roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
-    roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
-    table = _checked(frame, {role: (name,) for role, name in roles.items() if name is not None})
-    owners = _owners(table, {"subject": subject, "block": block})
-    number = None if decision is None else _numbers(table, decision, owners)
-    order, start = _in_time(owners, number, len(table))
-    place = _places(order, owners, number)
-    events = read_events(
-        _floats(table, chosen, "chosen")[order],
-        _floats(table, reward, "reward")[order],
-        None if is_choice is None else column_flags(table, is_choice, "is_choice")[order],
-        None if scored is None else column_flags(table, scored, "scored")[order],
-        place,
-        base,
-    )
-    stop = np.append(start[1:], len(order))
-    last = np.zeros(len(order), dtype=bool)
-    last[stop - 1] = True
-    check_events(events, last, place)
-    return [
-        Episode.of_events(
-            events.between(a, b), **{role: coded.at(order[a]) for role, coded in owners.items()}
+    if gaps not in GAPS:
+        raise DataError(f"gaps must be one of {', '.join(GAPS)}; got {gaps!r}. Choose one.")
+    several = isinstance(chosen, (tuple, list))
+    if several and locations is None:
+        raise DataError(
+            "locations must be given where the columns of chosen are coordinates; got none. "
+            "Say where the options lie, e.g. locations=grid(10, 10)."
         )
-        for a, b in zip(start.tolist(), stop.tolist(), strict=True)
-    ]
+    if several and options is not None:
+        raise DataError(
+            "options must be left out where the columns of chosen are coordinates; got labels. "
+            "Name the one column that holds the label."
+        )
 
 
-def _checked(frame: Any, roles: dict[str, tuple[Any]]) -> Table:
+def _names(name: Any) -> tuple[Any, ...]:
+    return tuple(name) if isinstance(name, (tuple, list)) else (name,)
+
+
+def _checked(frame: Any, roles: dict[str, tuple[Any, ...]]) -> Table:
     table = open_frame(frame)
     check_columns(table, roles)
     check_roles(roles)
@@ -126,16 +172,45 @@ def _owners(table: Table, names: dict[str, Any]) -> Owners:
     return {role: labels for (role, _), labels in zip(named, coded, strict=True)}
 
 
-def _in_time(owners: Owners, number: IntVector | None, n_rows: int) -> tuple[IntVector, IntVector]:
-    """Rows sorted by episode and time, and where in that order each episode starts."""
-    episode: IntVector = np.zeros(n_rows, dtype=np.int64)
-    if owners:
-        episode, _ = joint_codes(tuple(owners.values()))
-    order = np.argsort(episode, kind="stable") if number is None else np.lexsort((number, episode))
-    start = np.flatnonzero(np.diff(episode[order], prepend=-1))
-    if number is not None:
-        _check_count(number[order], start, order, owners)
-    return order, start
+def _picked(
+    table: Table, chosen: Any, base: int, options: Any, locations: Any, place: Place
+) -> tuple[Vector, int]:
+    """Number of the option of each row, and the number that they are counted from."""
+    if isinstance(chosen, (tuple, list)):
+        return placed_options(table, chosen, check_locations(locations), base, place), 0
+    if options is not None:
+        return labelled_options(table, chosen, options, place)[0], 0
+    return _floats(table, chosen, "chosen"), base
+
+
+def _rewards(table: Table, reward: Any) -> Vector:
+    if not isinstance(reward, (tuple, list)):
+        return _floats(table, reward, "reward")
+    if len(reward) != 2:
+        raise DataError(
+            f"reward must be one column, or two: gain and loss; got {len(reward)}. Correct it."
+        )
+    gain, loss = (_floats(table, name, "reward") for name in reward)
+    return gain - np.abs(loss)
+
+
+def _flags(table: Table, name: Any, role: str, rows: IntVector) -> Any:
+    return None if name is None else _in_order(column_flags(table, name, role), rows, True)
+
+
+def _in_order(values: Any, rows: IntVector, absent: Any) -> Any:
+    return np.where(rows == ABSENT, absent, values[rows])
+
+
+def _episodes(events: Events, order: InTime, owners: Owners) -> list[Episode]:
+    """One episode for each run of events; its last row, which is never absent, says whose."""
+    return [
+        Episode.of_events(
+            events.between(a, b),
+            **{role: coded.at(order.rows[b - 1]) for role, coded in owners.items()},
+        )
+        for a, b in zip(order.start.tolist(), order.stop.tolist(), strict=True)
+    ]
 
 
 def _numbers(table: Table, name: Any, owners: Owners) -> IntVector:
@@ -144,7 +219,7 @@ def _numbers(table: Table, name: Any, owners: Owners) -> IntVector:
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= EXACT_INTEGERS)
     wrong = np.flatnonzero(~whole)
     if wrong.size:
-        place = _places(np.arange(len(numbers)), owners, None)
+        place = _row_places(owners)
         cells = (_cell(numbers[row], place(row)) for row in wrong[:11])
         raise DataError(
             f"decision must hold whole numbers; got {listing(cells, wrong.size)}. "
@@ -165,38 +240,21 @@ def _cell(value: float, place: str) -> str:
     return f"{'an empty cell' if np.isnan(value) else format(value, 'g')} at {place}"
 
 
-def _check_count(numbers: IntVector, start: IntVector, order: IntVector, owners: Owners) -> None:
-    """Every episode counts from 0 or 1, in steps of 1."""
-    place = _places(order, owners, None)
-    wrong = start[(numbers[start] != 0) & (numbers[start] != 1)]
-    if wrong.size:
-        cells = (f"{numbers[k]} at {place(k)}" for k in wrong[:11])
-        raise DataError(
-            "decision must start at 0 or 1 in every episode; "
-            f"got {listing(cells, wrong.size)}. Number the decisions of each subject and block "
-            "afresh, and add the rows that are missing, with an empty choice."
-        )
-    step = np.diff(numbers, prepend=numbers[0] - 1)
-    step[start] = 1
-    again = np.flatnonzero(step == 0)
-    if again.size:
-        cells = (f"{numbers[k]} again at {place(k)}" for k in again[:11])
-        raise DataError(
-            f"decision must differ between the rows of an episode; got "
-            f"{listing(cells, again.size)}. Name `subject` and `block`, or drop repeated rows."
-        )
-    gap = np.flatnonzero(step > 1)
-    if gap.size:
-        cells = (f"{numbers[k]} after {numbers[k - 1]} at {place(k)}" for k in gap[:11])
-        raise DataError(
-            f"decision must count on without a gap; got {listing(cells, gap.size)}. "
-            "Add a row with an empty choice and an empty reward for each decision missed."
-        )
+def _row_places(owners: Owners) -> Place:
+    """Where a row of the table is, and whose it is."""
+
+    def place(row: int) -> str:
+        names = [f"{role} {coded.at(row)}" for role, coded in owners.items()]
+        return row_place(int(row)) + (f" ({', '.join(names)})" if names else "")
+
+    return place
 
 
-def _places(order: IntVector, owners: Owners, number: IntVector | None) -> Place:
+def _places(rows: IntVector, owners: Owners, number: IntVector | None) -> Place:
+    """Where an event is: its row, whose it is, and its number."""
+
     def place(k: int) -> str:
-        row = int(order[k])
+        row = int(rows[k])
         names = [f"{role} {coded.at(row)}" for role, coded in owners.items()]
         names += [] if number is None else [f"decision {number[row]}"]
         return row_place(row) + (f" ({', '.join(names)})" if names else "")

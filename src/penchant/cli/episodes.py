@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.bandit.columns import PlayColumns, play_columns
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.bandit.events import NOTHING
-from penchant.choices.frames import column_floats, open_frame
+from penchant.bandit.option_columns import labelled_options
+from penchant.choices.frames import Table, column_floats, open_frame, row_place
 from penchant.choices.notes import counted
 from penchant.cli.agent import COORDINATES
-from penchant.cli.loading import role, with_lines
+from penchant.cli.loading import with_lines
 from penchant.cli.options import Data, History
 from penchant.cli.refusing import refuse
 from penchant.cli.words import on_command_line, say
 from penchant.errors import SHOWN, DataError, listing
 from penchant.io.source import Source, source
 from penchant.io.table import read_table
-
-# Names that columns often have, tried in this order where none is given.
-CHOSEN = ("chosen", "choice", "option", "arm")
-REWARD = ("reward", "rewards", "outcome", "gain")
-SUBJECT = ("subject", "subjID", "subject_id", "participant", "participant_id", "person")
-BLOCK = ("block", "round", "game", "episode")
-DECISION = ("decision", "trial", "t")
-NO_COLUMN = "none"
 
 OF_CHOICES = {"example", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
 OF_CHOICES |= {"wide", "missing"}
@@ -41,19 +36,34 @@ class Play:
 
     episodes: list[Episode]
     table: Any
-    columns: dict[str, str]
+    columns: PlayColumns
     origin: Source
     data: Data
     base: int
+    labels: tuple[Any, ...] | None
 
     @property
     def n_options(self) -> int:
-        """As many options as the largest number in the file says."""
+        """As many options as there are labels, or as the largest number in the file says."""
+        if self.labels is not None:
+            return len(self.labels)
         return max(int(episode.chosen.max()) for episode in self.episodes) + 1
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the file holds numbers of options, rather than labels or places."""
+        return self.labels is None and isinstance(self.columns.chosen, str)
 
     def check_options(self, n_options: int, said: str) -> None:
         """Raise an error that names the line if an option's number is too large."""
-        numbers = column_floats(open_frame(self.table), self.columns["chosen"], "chosen")
+        if not self.numbered:
+            if self.n_options > n_options:
+                raise DataError(
+                    f"{self.origin.name}: {said} has {n_options} options, but got "
+                    f"{self.n_options} labels. Match them."
+                )
+            return
+        numbers = column_floats(open_frame(self.table), self.columns.chosen, "chosen")
         wrong = np.flatnonzero(numbers - self.base >= n_options)
         if not wrong.size:
             return
@@ -65,10 +75,9 @@ class Play:
         )
 
     def _labels(self, row: int) -> str:
+        parts = {part: getattr(self.columns, part) for part in ("subject", "block", "decision")}
         named = [
-            f"{part} {self.table.column(self.columns[part])[row].as_py()}"
-            for part in ("subject", "block", "decision")
-            if part in self.columns
+            f"{part} {self.table.column(name)[row].as_py()}" for part, name in parts.items() if name
         ]
         return f" ({', '.join(named)})" if named else ""
 
@@ -79,65 +88,100 @@ class Play:
         return f"Options are counted from {self.base} to {last}: correct the number or the file."
 
 
-def load_episodes(file: str | None, data: Data, history: History) -> Play:
+def load_episodes(
+    file: str | None, data: Data, history: History, locations: Matrix | None = None
+) -> Play:
     """Read the table and make episodes of it; says which columns are taken for what."""
     refuse(data, "with --model", names=OF_CHOICES)
     if file is None:
         raise DataError(
             "FILE must be given with --model; got none. penchant simulate makes one to try."
         )
-    if history.base not in (0, 1):
-        raise DataError(
-            f"--base must be 0 or 1; got {history.base}. Say which number the first option has."
-        )
+    check_base(history.base)
     origin = source(file)
     table = read_table(
         origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
     )
+    with in_lines(origin, data):
+        columns = named_columns(list(table.column_names), data, history, locations is not None)
+        say_columns(columns)
+        labels = option_labels(open_frame(table), columns, data)
+        episodes = episodes_from_frame(
+            table,
+            **columns.arguments(),
+            base=history.base,
+            options=labels,
+            locations=locations if labels is None else None,
+            gaps=history.gaps,
+        )
+    return Play(episodes, table, columns, origin, data, history.base, labels)
+
+
+def check_base(base: int) -> None:
+    """The first option has number 0 or 1."""
+    if base not in (0, 1):
+        raise DataError(
+            f"--base must be 0 or 1; got {base}. Say which number the first option has."
+        )
+
+
+@contextmanager
+def in_lines(origin: Source, data: Data) -> Iterator[None]:
+    """Errors about rows of the table as errors about lines of the file."""
     try:
-        columns = _columns(list(table.column_names), data, history)
-        _say_columns(columns, data, history)
-        episodes = episodes_from_frame(table, **columns, base=history.base)
+        yield
     except DataError as error:
         words = with_lines(on_command_line(str(error)), origin, data)
         raise DataError(f"{origin.name}: {words}") from None
-    return Play(episodes, table, columns, origin, data, history.base)
 
 
-def _columns(names: list[str], data: Data, history: History) -> dict[str, str]:
+def named_columns(names: list[str], data: Data, history: History, coordinates: bool) -> PlayColumns:
     """The column of every part, given or of a usual name."""
     if len(data.decision) > 1:
         raise DataError(
             f"--decision must be one column with --model; got {', '.join(data.decision)}. "
             "Name those that tell subjects and plays apart with --subject and --block."
         )
-    columns = {
-        "chosen": role(data.chosen, CHOSEN, names, "chosen"),
-        "reward": role(history.reward, REWARD, names, "reward"),
+    given = {
+        "chosen": _several(data.chosen, names),
+        "reward": _several(history.reward, names),
+        "subject": data.subject,
+        "block": history.block,
+        "decision": data.decision[0] if data.decision else None,
+        "is_choice": history.is_choice,
+        "scored": history.scored,
     }
-    decision = data.decision[0] if data.decision else None
-    optional: list[tuple[str, str | None, tuple[str, ...]]] = [
-        ("subject", data.subject, SUBJECT),
-        ("block", history.block, BLOCK),
-        ("decision", decision, DECISION),
-        ("is_choice", history.is_choice, ("is_choice",)),
-        ("scored", history.scored, ("scored",)),
-    ]
-    free = [name for name in names if name not in columns.values()]
-    for part, given, usual in optional:
-        if given == NO_COLUMN and NO_COLUMN not in names:
-            continue
-        if given is not None or set(usual) & set(free):
-            columns[part] = role(given, usual, names if given else free, part.replace("_", "-"))
-    return columns
+    return play_columns(names, given, coordinates=coordinates)
 
 
-def _say_columns(columns: dict[str, str], data: Data, history: History) -> None:
-    given = (data.chosen, history.reward, data.subject, history.block, *data.decision)
-    if set(columns.values()) - {*given, history.is_choice, history.scored}:
-        parts = (f"{part} = {name}" for part, name in columns.items())
-        say("Columns: " + "; ".join(parts))
-    if "decision" not in columns:
+def _several(given: str | None, names: Sequence[str]) -> str | tuple[str, ...] | None:
+    """One column, or several that are divided by commas."""
+    if given is None or given in names or "," not in given:
+        return given
+    return tuple(part.strip() for part in given.split(","))
+
+
+def option_labels(table: Table, columns: PlayColumns, data: Data) -> tuple[Any, ...] | None:
+    """Labels of the options, where the file has labels; says which number each is given."""
+    if not isinstance(columns.chosen, str):
+        return None
+    counted_only = len(data.options) == 1
+    is_text = not (table[columns.chosen].dtype.is_numeric())
+    if not is_text and (counted_only or not data.options):
+        return None
+    given = None if counted_only or not data.options else data.options
+    _, labels = labelled_options(table, columns.chosen, given, row_place)
+    numbered = listing(f"{label} = {i}" for i, label in enumerate(labels))
+    order = "" if given else "; sorted, --options for another order, or if there were more"
+    say(f"Options: {numbered}{order}.")
+    return labels
+
+
+def say_columns(columns: PlayColumns) -> None:
+    """Which columns were recognised, and what that implies."""
+    if columns.found:
+        say(f"Columns: {columns.words()}")
+    if columns.decision is None:
         say("Note: no column numbers the decisions; their rows are taken to be in order of time.")
 
 
@@ -183,7 +227,9 @@ def say_map(play: Play, locations: Matrix) -> None:
     frame = open_frame(play.table)
     if not all(name in frame.columns and frame[name].dtype.is_numeric() for name in names):
         return
-    options = column_floats(frame, play.columns["chosen"], "chosen") - play.base
+    if not play.numbered:
+        return
+    options = column_floats(frame, play.columns.chosen, "chosen") - play.base
     known = np.flatnonzero(options >= 0)
     there = np.column_stack([column_floats(frame, name, name) for name in names])[known]
     here = locations[options[known].astype(np.int64)]

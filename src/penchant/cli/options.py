@@ -48,7 +48,8 @@ class Data:
     option
         Column that names the option.
     chosen
-        Column that marks the option taken, by 0/1 or by its label. With --model: its number.
+        Column that marks the option taken, by 0/1 or by its label. With --model: its number or its
+        label; or x,y, the columns of its place.
     explanatory
         Columns of the variables; all other columns if not given.
     subject
@@ -64,7 +65,7 @@ class Data:
     wide
         FILE has one row per decision: --explanatory price means columns price_car, price_bus ...
     options
-        Options of a wide table; with --model q-learning, how many there are.
+        Options of a wide table; with --model, their labels, or how many there are (q-learning).
     missing
         drop-set leaves out decisions with missing cells, and says how many.
     delimiter
@@ -223,6 +224,9 @@ class History:
         Column of 0/1: 0 for decisions that shall not enter the likelihood.
     base
         Number of the first option, 0 or 1.
+    gaps
+        A gap in the numbers of the decisions: error; timeout: nothing was chosen in time; order:
+        it means nothing.
     pool
         One estimate for all subjects together.
     clock
@@ -236,6 +240,7 @@ class History:
     is_choice: Column = None
     scored: Column = None
     base: Annotated[Number, Parameter(metavar="0|1")] = 0
+    gaps: Literal["error", "timeout", "order"] = "error"
     pool: Flag = False
     clock: Literal["choices", "events"] = "choices"
     linearized: Annotated[str | None, Parameter(metavar="PRIOR", allow_leading_hyphen=True)] = None

@@ -37,10 +37,11 @@ def play_result(
         refuse(model, "with --linearized", names={"prior"})
         refuse(show, "with --linearized", names={"intervals"})
     ready = _ready(agent, data, history)
-    play = load_episodes(file, data, history)
+    places = ready.locations if isinstance(ready, UCL) else None
+    play = load_episodes(file, data, history, places)
     say_episodes(play.episodes)
     played = _for_play(ready, play, agent)
-    together = history.pool or "subject" not in play.columns
+    together = history.pool or play.columns.subject is None
     if prior is not None:
         return _linearized(play.episodes, played, prior, together, show)
     weights = options["parameter_prior"]
@@ -74,19 +75,20 @@ def _nominal(agent: Agent, history: History) -> RewardPrior | None:
 def _ready(agent: Agent, data: Data, history: History) -> UCL | QLearning | None:
     """The model, before the data are read; None where they say how many options it has."""
     if agent.model == "ucl":
-        refuse(data, "with --model ucl", "--grid says how many there are", names={"options"})
+        if len(data.options) == 1:
+            refuse(data, "with --model ucl", "--grid says how many there are", names={"options"})
         return ucl(agent, history.clock)
     refuse(history, "with --model q-learning", names={"clock"})
     refuse(agent, "with --model q-learning", names={"noise_variance"})
-    if not data.options:
+    if len(data.options) != 1:
         q_learning(agent, 2)  # says what is wrong with its other options
         return None
     try:
-        (n_options,) = map(int, data.options)
+        n_options = int(data.options[0])
     except ValueError:
         raise DataError(
-            "--options must be a number with --model q-learning; "
-            f"got {','.join(data.options)}. Leave it out to take the largest one in the file."
+            "--options must be a number, or two labels or more, with --model q-learning; "
+            f"got {data.options[0]}. Leave it out to take the largest one in the file."
         ) from None
     return q_learning(agent, n_options)
 
@@ -95,7 +97,8 @@ def _for_play(ready: UCL | QLearning | None, play: Play, agent: Agent) -> UCL | 
     """The model for these data, and what is assumed of it."""
     if ready is None:
         n_options = play.n_options
-        say(f"Options: {n_options}, as the largest number says; --options if there were more.")
+        if play.labels is None:
+            say(f"Options: {n_options}, as the largest number says; --options if there were more.")
         return q_learning(agent, n_options)
     if isinstance(ready, QLearning):
         play.check_options(ready.n_options, f"--options {ready.n_options}")

@@ -28,6 +28,9 @@ _TYPED = {
         "are in order of time"
     ),
     "Check is_choice and scored": "Check --is-choice and --scored",
+    "`is_choice`": "--is-choice",
+    "pass base=1": "pass --base 1",
+    "locations=grid(10, 10)": "--grid 10x10",
     "with max_steps": "with --max-steps",
     "max_steps must": "--max-steps must",
     "pass decimal=',' when reading the table": "pass decimal=','",
@@ -61,7 +64,8 @@ _SUBJECTS = {
 }
 _OPTIONS = (
     "output|level|threads|delimiter|decimal|encoding|decision|option|chosen|explanatory|subject"
-    "|weight|available|offset|options|method|prior|missing|reward|block|scored"
+    "|weight|available|offset|options|method|prior|missing|reward|block|scored|gaps|condition"
+    "|expected|landscape"
 )
 _USAGE = "output|level|threads|delimiter|decimal|encoding|options"
 

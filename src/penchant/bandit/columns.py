@@ -1,0 +1,168 @@
+"""Which column of a table of play is what: found by the names that people give them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penchant.errors import DataError, nearest
+
+# The names that each part often has, tried in this order; case and punctuation do not matter.
+USUAL: Mapping[str, tuple[str, ...]] = {
+    "chosen": ("chosen", "choice", "option", "arm", "response", "action", "deck"),
+    "reward": ("reward", "rewards", "outcome", "payoff", "points"),
+    "subject": (
+        *("subject", "subjID", "subject_id", "subj", "participant", "participant_id"),
+        *("person", "player", "worker_id", "prolific_pid", "pid"),
+    ),
+    "block": ("block", "round", "game", "episode", "block_id", "block_number"),
+    "decision": ("decision", "trial", "t", "trial_index", "trial_number", "trial_num"),
+    "is_choice": ("is_choice",),
+    "scored": ("scored",),
+}
+GAIN, LOSS = "gain", "loss"
+COORDINATES = ("x", "y", "z")
+NO_COLUMN = "none"
+NEEDED = ("chosen", "reward")
+
+
+@dataclass(frozen=True)
+class PlayColumns:
+    """The column of every part that a table of play has.
+
+    Attributes
+    ----------
+    chosen
+        Column of the option; several, the coordinates of the place chosen, where it has no number.
+    reward
+        Column of the reward; two where gains and losses have a column each.
+    subject, block, decision, is_choice, scored
+        Columns of the other parts; None where the table has none.
+    found
+        Parts that no one named: their columns were recognised.
+    """
+
+    chosen: str | tuple[str, ...]
+    reward: str | tuple[str, str]
+    subject: str | None = None
+    block: str | None = None
+    decision: str | None = None
+    is_choice: str | None = None
+    scored: str | None = None
+    found: tuple[str, ...] = ()
+
+    def arguments(self) -> dict[str, Any]:
+        """The parts as arguments of `episodes_from_frame`."""
+        return {part: getattr(self, part) for part in USUAL}
+
+    def used(self) -> set[str]:
+        """Every column that has a part."""
+        return _flat(self.arguments().values())
+
+    def words(self) -> str:
+        """Which column is what, in one line.
+
+        >>> PlayColumns(chosen="choice", reward=("gain", "loss"), subject="subjID").words()
+        'chosen = choice; reward = gain - |loss|; subject = subjID'
+        """
+        parts = [
+            f"{part} = {_words(part, name)}" for part, name in self.arguments().items() if name
+        ]
+        return "; ".join(parts)
+
+
+def _words(part: str, column: Any) -> str:
+    if isinstance(column, str):
+        return column
+    return f"{column[0]} - |{column[1]}|" if part == "reward" else f"({', '.join(column)})"
+
+
+def play_columns(
+    names: Sequence[str], given: Mapping[str, Any] | None = None, *, coordinates: bool = False
+) -> PlayColumns:
+    """Find the column of every part that is not given.
+
+    Parameters
+    ----------
+    names
+        Columns of the table.
+    given
+        Column of a part, by the name of the part; "none" for a part that the table shall not have.
+    coordinates
+        Whether columns x, y (and z) may say which option was chosen where no other column does.
+
+    Examples
+    --------
+    >>> found = play_columns(["subjID", "trial", "choice", "gain", "loss"])
+    >>> found.subject, found.reward, found.block
+    ('subjID', ('gain', 'loss'), None)
+    """
+    wanted = {part: column for part, column in (given or {}).items() if column}
+    _check_given(wanted, names)
+    columns: dict[str, Any] = {}
+    taken = _flat(wanted.get(part) for part in NEEDED)
+    for part in USUAL:
+        if wanted.get(part) == NO_COLUMN and NO_COLUMN not in names:
+            continue
+        free = [name for name in names if name not in taken | _flat(columns.values())]
+        columns[part] = wanted.get(part) or _found(part, free, coordinates)
+    missing = [part for part in NEEDED if columns.get(part) is None]
+    if missing:
+        usual = USUAL[missing[0]]
+        raise DataError(
+            f"`{missing[0]}` must be given, as no column is called {' or '.join(usual[:3])}; "
+            f"got columns {', '.join(names)}. Name the column with `{missing[0]}`."
+        )
+    found = tuple(part for part, name in columns.items() if name and part not in wanted)
+    return PlayColumns(**columns, found=found)
+
+
+def is_play(names: Sequence[str]) -> bool:
+    """Whether the columns are those of a history of play rather than of options on offer.
+
+    >>> is_play(["subject", "trial", "choice", "reward"]), is_play(["option", "chosen", "price"])
+    (True, False)
+    """
+    has_reward = _found("reward", names, False) is not None
+    picked = {_plain(name) for name in names}
+    options = picked & {"option", "alt", "alternative", "optionid"}
+    flags = picked & {"chosen", "choice", "chose"}
+    return has_reward and not (options and flags) and _found("chosen", names, True) is not None
+
+
+def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
+    for part, column in wanted.items():
+        for name in (column,) if isinstance(column, str) else column:
+            if name not in names and name != NO_COLUMN:
+                raise DataError(
+                    f"`{part}` must name a column; got {name!r}, but they are "
+                    f"{', '.join(names)}.{nearest(name, names) or ' Correct it.'}"
+                )
+
+
+def _flat(columns: Iterable[Any]) -> set[str]:
+    """Names of columns, of which some parts have several and some none."""
+    names: set[str] = set()
+    for column in columns:
+        names |= {column} if isinstance(column, str) else set(column or ())
+    return names
+
+
+def _found(part: str, names: Sequence[str], coordinates: bool) -> Any:
+    by_plain = {_plain(name): name for name in reversed(names)}
+    for usual in USUAL[part]:
+        if _plain(usual) in by_plain:
+            return usual if usual in names else by_plain[_plain(usual)]
+    if part == "reward" and GAIN in by_plain:
+        gain = by_plain[GAIN]
+        return (gain, by_plain[LOSS]) if LOSS in by_plain else gain
+    if part == "chosen" and coordinates:
+        return tuple(by_plain[axis] for axis in COORDINATES if axis in by_plain) or None
+    return None
+
+
+def _plain(name: str) -> str:
+    """A name without case and punctuation: SubjID, subj_id and subj.id are one."""
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())

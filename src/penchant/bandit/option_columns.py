@@ -1,0 +1,118 @@
+"""Which option a row of a table of play names: by its number, its label, or its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.choices.exact import Place
+from penchant.choices.frames import Table, column_floats, column_labels
+from penchant.errors import DataError, listing, nearest
+
+# Words for nothing that files hold and data frames keep.
+NOTHING_WORDS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."))
+
+
+def labelled_options(
+    table: Table, name: Any, options: Sequence[Any] | None, place: Place
+) -> tuple[Vector, tuple[Any, ...]]:
+    """Index of the option of each row, NaN where there is none, and the labels in their order.
+
+    Parameters
+    ----------
+    table
+        The table.
+    name
+        Column of the label.
+    options
+        Labels of all options in the order of their indices; those in the table, sorted, if not
+        given.
+    place
+        Where a row is, in words.
+    """
+    coded = column_labels(table, name, f"chosen {name!r}")
+    seen = [label.strip() if isinstance(label, str) else label for label in coded.labels.tolist()]
+    known = _labels(seen if options is None else options, options is None)
+    index = {label: float(i) for i, label in enumerate(known)}
+    # labels that were typed at a terminal are text, whatever the table has
+    index |= {str(label): float(i) for i, label in enumerate(known) if str(label) not in index}
+    found = np.array([_index(label, index) for label in seen])
+    chosen = found[coded.codes]
+    chosen[coded.missing] = np.nan
+    wrong = np.flatnonzero(chosen == np.inf)
+    if wrong.size:
+        cells = (f"{seen[coded.codes[row]]!r} at {place(int(row))}" for row in wrong[:11])
+        hint = nearest(str(seen[coded.codes[wrong[0]]]), map(str, known))
+        raise DataError(
+            f"chosen must be one of the options {listing(map(str, known))}; "
+            f"got {listing(cells, wrong.size)}.{hint or ' Correct it, or add it to `options`.'}"
+        )
+    return chosen, known
+
+
+def _labels(labels: Sequence[Any], drop_nothing: bool) -> tuple[Any, ...]:
+    known = tuple(label for label in labels if not (drop_nothing and str(label) in NOTHING_WORDS))
+    if len(known) < 2 or len(set(map(str, known))) < len(known):
+        raise DataError(
+            "options must be two labels or more, each once; "
+            f"got {listing(map(str, known)) or 'none'}. Name all options in `options`."
+        )
+    return known
+
+
+def _index(label: Any, index: dict[Any, float]) -> float:
+    if isinstance(label, str) and label in NOTHING_WORDS and label not in index:
+        return float("nan")
+    return index.get(label, index.get(str(label), np.inf))
+
+
+def placed_options(
+    table: Table, names: Sequence[Any], locations: Matrix, base: int, place: Place
+) -> Vector:
+    """Index of the option at the coordinates of each row, NaN where there are none.
+
+    Parameters
+    ----------
+    table
+        The table.
+    names
+        Columns of the coordinates.
+    locations
+        Where the options lie: (n_options, n_coordinates).
+    base
+        Number that coordinates are counted from: it is taken off them.
+    place
+        Where a row is, in words.
+    """
+    if len(names) != locations.shape[1]:
+        raise DataError(
+            f"chosen must have {locations.shape[1]} coordinates, as the locations have; "
+            f"got columns {', '.join(map(str, names))}. Name one column for each."
+        )
+    there = np.column_stack([column_floats(table, name, "chosen") for name in names]) - base
+    given = ~np.isnan(there).any(axis=1)
+    index = {tuple(point): float(i) for i, point in enumerate(locations.tolist())}
+    chosen = np.full(len(there), np.nan)
+    chosen[given] = [index.get(tuple(point), np.inf) for point in there[given].tolist()]
+    wrong = np.flatnonzero(chosen == np.inf)
+    if wrong.size:
+        cells = (f"{_point(there[row] + base)} at {place(int(row))}" for row in wrong[:11])
+        raise DataError(
+            f"chosen must lie where an option is; got {listing(cells, wrong.size)}. "
+            + _advice(there[given], locations, base)
+        )
+    return chosen
+
+
+def _advice(there: Matrix, locations: Matrix, base: int) -> str:
+    low, high = locations.min(axis=0), locations.max(axis=0)
+    if base == 0 and (there.min(axis=0) == low + 1).any() and (there.max(axis=0) <= high + 1).all():
+        return "The coordinates look counted from 1: pass base=1."
+    return f"Options lie between {_point(low + base)} and {_point(high + base)}."
+
+
+def _point(place: Vector) -> str:
+    return f"({', '.join(f'{c:g}' for c in place)})"

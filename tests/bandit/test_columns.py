@@ -1,0 +1,102 @@
+"""Which column of a table of play is what."""
+
+import re
+
+import pytest
+
+from penchant.bandit.columns import is_play, play_columns
+from penchant.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (
+            ["subjID", "trial", "choice", "outcome"],
+            {"subject": "subjID", "decision": "trial", "chosen": "choice", "reward": "outcome"},
+        ),
+        (
+            ["trial", "subjID", "choice", "gain", "loss"],
+            {"subject": "subjID", "reward": ("gain", "loss"), "chosen": "choice"},
+        ),
+        (
+            ["rt", "response", "trial_index", "subject_id", "points", "block"],
+            {
+                "subject": "subject_id",
+                "decision": "trial_index",
+                "chosen": "response",
+                "reward": "points",
+                "block": "block",
+            },
+        ),
+        (
+            ["Participant.ID", "Round", "Trial Number", "Choice", "Reward"],
+            {
+                "subject": "Participant.ID",
+                "block": "Round",
+                "decision": "Trial Number",
+                "chosen": "Choice",
+                "reward": "Reward",
+            },
+        ),
+    ],
+    ids=["hBayesDM", "hBayesDM, gain and loss", "jsPsych", "by hand"],
+)
+def test_usual_names_are_recognised(names, expected):
+    found = play_columns(names)
+    assert {part: getattr(found, part) for part in expected} == expected
+    assert set(expected) <= set(found.found)
+
+
+def test_a_name_that_is_meant_literally_goes_before_one_that_is_like_it():
+    assert play_columns(["Choice", "choice", "reward"]).chosen == "choice"
+
+
+def test_what_is_given_is_not_found():
+    found = play_columns(["choice", "arm", "reward"], {"chosen": "arm"})
+    assert found.chosen == "arm"
+    assert found.found == ("reward",)
+
+
+def test_none_leaves_a_column_out():
+    found = play_columns(["choice", "reward", "trial"], {"decision": "none"})
+    assert found.decision is None
+
+
+def test_a_column_given_for_the_option_is_not_found_for_another_part():
+    assert play_columns(["t", "reward", "trial"], {"chosen": "t"}).decision == "trial"
+
+
+def test_coordinates_say_the_option_only_where_options_have_places():
+    names = ["subject", "x", "y", "reward"]
+    assert play_columns(names, coordinates=True).chosen == ("x", "y")
+    message = "`chosen` must be given, as no column is called chosen or choice or option; got"
+    with pytest.raises(DataError, match=re.escape(message)):
+        play_columns(names)
+
+
+def test_an_unknown_column_is_named_with_the_nearest():
+    message = "`reward` must name a column; got 'rewrd', but they are choice, reward. Did you mean"
+    with pytest.raises(DataError, match=re.escape(message)):
+        play_columns(["choice", "reward"], {"reward": "rewrd"})
+
+
+def test_words_say_every_part_once():
+    found = play_columns(["x", "y", "gain", "loss", "t"], coordinates=True)
+    assert found.words() == "chosen = (x, y); reward = gain - |loss|; decision = t"
+    assert found.used() == {"x", "y", "gain", "loss", "t"}
+
+
+@pytest.mark.parametrize(
+    ("names", "play"),
+    [
+        (["subject", "trial", "choice", "reward"], True),
+        (["who", "x", "y", "points"], True),
+        (["subject", "option", "payoff"], True),
+        (["decision", "option", "chosen", "reward"], False),
+        (["chid", "alt", "choice", "gain"], False),
+        (["subject", "choice", "price"], False),
+    ],
+)
+def test_a_history_of_play_is_told_from_options_on_offer(names, play):
+    assert is_play(names) is play
