@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from penchant.inference import fit_linearized as fit_linearized
     from penchant.inference import live as live
     from penchant.inference import relinearize as relinearize
+    from penchant.models import GPUCB as GPUCB
     from penchant.models import UCL as UCL
+    from penchant.models import Locality as Locality
     from penchant.models import Natural as Natural
     from penchant.models import QLearning as QLearning
     from penchant.models import Shape as Shape
@@ -42,6 +44,19 @@ if TYPE_CHECKING:
     from penchant.models import simulate as simulate
     from penchant.models import simulate_many as simulate_many
     from penchant.models import temperature_choices as temperature_choices
+    from penchant.population import GroupComparison as GroupComparison
+    from penchant.population import GrowthOrder as GrowthOrder
+    from penchant.population import GrowthOrders as GrowthOrders
+    from penchant.population import PopulationEstimate as PopulationEstimate
+    from penchant.population import PopulationEstimates as PopulationEstimates
+    from penchant.population import adjusted_p_values as adjusted_p_values
+    from penchant.population import back_map as back_map
+    from penchant.population import compare_groups as compare_groups
+    from penchant.population import growth_order as growth_order
+    from penchant.population import growth_orders as growth_orders
+    from penchant.population import pool as pool
+    from penchant.population import pool_each as pool_each
+    from penchant.population import pool_jointly as pool_jointly
     from penchant.softmax import Constraints as Constraints
     from penchant.softmax import Estimate as Estimate
     from penchant.softmax import Estimates as Estimates
@@ -84,6 +99,8 @@ _HOMES = {
         "relinearize",
     ),
     "penchant.models": (
+        "GPUCB",
+        "Locality",
         "Natural",
         "QLearning",
         "Shape",
@@ -93,6 +110,21 @@ _HOMES = {
         "simulate",
         "simulate_many",
         "temperature_choices",
+    ),
+    "penchant.population": (
+        "GroupComparison",
+        "GrowthOrder",
+        "GrowthOrders",
+        "PopulationEstimate",
+        "PopulationEstimates",
+        "adjusted_p_values",
+        "back_map",
+        "compare_groups",
+        "growth_order",
+        "growth_orders",
+        "pool",
+        "pool_each",
+        "pool_jointly",
     ),
     "penchant.softmax": (
         "Constraints",

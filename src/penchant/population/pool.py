@@ -1,0 +1,233 @@
+"""From one estimate per subject to one for the population, by named rules.
+
+With theta_s and C_s the estimate and covariance of subject s, n subjects:
+
+"mean-pooled"        mean of theta_s, covariance sum C_s / n^2. The reading that fits Table I of the
+                     paper: differences between subjects do not count, and one subject who is hardly
+                     known decides the standard error.
+"mean-sample"        mean of theta_s, covariance S / n with S the sample covariance: what Welch's
+                     test is about. C_s is not used.
+"fixed-effect"       C = (sum C_s^-1)^-1 and C sum C_s^-1 theta_s: right if all subjects are alike.
+"random-effects"     theta_s ~ N(theta, Omega + C_s), Omega by restricted maximum likelihood.
+"dersimonian-laird"  the same with Omega by the method of moments.
+"joint"              the likelihood of all subjects together with shared parameters. Subjects whose
+                     own maximum does not exist count too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.errors import DataError, listing, nearest
+from penchant.population.estimate import PopulationEstimate, PopulationEstimates, Rule
+from penchant.population.heterogeneity import heterogeneity
+from penchant.population.joint import pooled_episodes
+from penchant.population.random_effects import dersimonian_laird, reml
+from penchant.population.subjects import Scale, SubjectEstimates, subject_estimates
+from penchant.population.whitening import Whitened, weighted_mean
+
+WEAK = "weakly identified"
+
+
+class Pooled(NamedTuple):
+    """What a rule makes of the subjects."""
+
+    estimate: Vector
+    covariance: Matrix
+    degrees_of_freedom: float = np.inf
+    between: Matrix | None = None
+    doubt: str = ""
+
+
+def pool(
+    estimates: Any,
+    covariances: Any = None,
+    *,
+    rule: Rule = "random-effects",
+    scale: Scale = "theta",
+    names: Sequence[str] | None = None,
+    subjects: Sequence[Any] | None = None,
+) -> PopulationEstimate:
+    """One estimate for a population, from one per subject.
+
+    Subjects without a finite estimate (separated, not identified, at a bound, stopped early, or
+    numbers that are not finite) are listed in `left_out` and never averaged in; only the joint
+    likelihood can use them.
+
+    Parameters
+    ----------
+    estimates
+        What `fit_each` returns; a list of estimates, exact, linearised or of choices; or numbers
+        (n_subjects, n_parameters).
+    covariances
+        With numbers: (n_subjects, n_parameters, n_parameters). "mean-sample" does without.
+    rule
+        "mean-pooled", "mean-sample", "fixed-effect", "random-effects", "dersimonian-laird" or
+        "joint"; `penchant.population.pool` has the formulas.
+    scale
+        "theta": parameters as fitted; "natural": natural ones. The map of an average is not the
+        average of the maps.
+    names, subjects
+        Labels for numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> found = pn.pool([1.0, 2.0, np.nan], [0.25, 1.0, 1.0], rule="fixed-effect")
+    >>> found
+    <PopulationEstimate fixed-effect of 2 subjects: theta1=1.2>
+    >>> found.left_out
+    (LeftOut(subject=2, why='no finite theta1'),)
+    """
+    if rule == "joint":
+        return pooled_episodes(estimates, scale)
+    if rule not in RULES:
+        raise DataError(
+            f"rule must be one of {', '.join((*RULES, 'joint'))}; got {rule!r}."
+            f"{nearest(str(rule), (*RULES, 'joint')) or ' Choose one.'}"
+        )
+    everyone = subject_estimates(
+        estimates, covariances, scale=scale, names=names, subjects=subjects
+    )
+    return _pooled(everyone, rule)
+
+
+def pool_each(
+    estimates: Any,
+    categories: Sequence[Any],
+    covariances: Any = None,
+    *,
+    rule: Rule = "random-effects",
+    scale: Scale = "theta",
+    names: Sequence[str] | None = None,
+    subjects: Sequence[Any] | None = None,
+) -> PopulationEstimates:
+    """One population estimate per category.
+
+    Parameters
+    ----------
+    categories
+        One label per subject, such as ("high", "A"); None leaves a subject out of all.
+    estimates, covariances, rule, scale, names, subjects
+        As for `pool`.
+    """
+    if len(categories) != len(estimates):
+        raise DataError(
+            f"categories must be one per subject ({len(estimates)}); got {len(categories)}. "
+            "Match them."
+        )
+    places: dict[Any, list[int]] = {}
+    for i, category in enumerate(categories):
+        if category is not None:
+            places.setdefault(category, []).append(i)
+    if rule == "joint":
+        return PopulationEstimates(
+            {c: pooled_episodes([estimates[i] for i in mine], scale) for c, mine in places.items()}
+        )
+    everyone = subject_estimates(
+        estimates, covariances, scale=scale, names=names, subjects=subjects
+    )
+    return PopulationEstimates(
+        {c: pool(everyone.subset(mine), rule=rule) for c, mine in places.items()}
+    )
+
+
+def _pooled(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
+    """Apply a rule to the subjects that can be used."""
+    if everyone.covariances is None and rule != "mean-sample":
+        raise DataError(
+            f"covariances must be given for rule {rule!r}; got none. "
+            "Pass one matrix per subject, or use rule='mean-sample'."
+        )
+    used = everyone.usable()
+    n, d = used.estimates.shape
+    blank = np.full((d, d), np.nan)
+    found, status, message, known = Pooled(np.full(d, np.nan), blank), "estimated", "", None
+    if n == 0:
+        status, message = "no subjects", "No subject has a finite estimate: nothing to average."
+    elif n == 1 and rule not in ("mean-pooled", "fixed-effect"):
+        found = Pooled(used.estimates[0].copy(), blank)
+        status = "one subject"
+        message = "One subject tells nothing of how subjects differ: no standard error."
+    else:
+        found = RULES[rule](used)
+        message = " ".join(filter(None, (found.doubt, _weak(used))))
+        if used.covariances is not None:
+            known = heterogeneity(used.estimates, used.covariances, found.between)
+    return PopulationEstimate(
+        names=used.names,
+        estimate=found.estimate,
+        covariance=found.covariance,
+        rule=rule,
+        n_subjects=n,
+        subjects=used.subjects,
+        left_out=everyone.left_out(),
+        degrees_of_freedom=found.degrees_of_freedom,
+        heterogeneity=known,
+        status=status,
+        message=message,
+        scale=used.scale,
+    )
+
+
+def _weak(used: SubjectEstimates) -> str:
+    """That some estimates are finite but hardly known."""
+    weak = [str(s) for s, k in zip(used.subjects, used.status, strict=True) if k == WEAK]
+    return f"Weakly identified, and kept: {listing(weak)}." if weak else ""
+
+
+def _mean_pooled(used: SubjectEstimates) -> Pooled:
+    assert used.covariances is not None
+    n = len(used)
+    return Pooled(used.estimates.mean(axis=0), used.covariances.sum(axis=0) / n**2)
+
+
+def _mean_sample(used: SubjectEstimates) -> Pooled:
+    n = len(used)
+    spread = np.atleast_2d(np.cov(used.estimates.T))
+    return Pooled(used.estimates.mean(axis=0), spread / n, n - 1.0)
+
+
+def _fixed_effect(used: SubjectEstimates) -> Pooled:
+    white = _whitened(used)
+    return _back(white, *weighted_mean(white.estimates, white.covariances))
+
+
+def _random_effects(used: SubjectEstimates) -> Pooled:
+    white = _whitened(used)
+    between, arrived = reml(white)
+    doubt = "" if arrived else "REML stopped before its maximum: use rule='dersimonian-laird'."
+    return _with_between(white, between)._replace(doubt=doubt)
+
+
+def _dersimonian_laird(used: SubjectEstimates) -> Pooled:
+    white = _whitened(used)
+    return _with_between(white, dersimonian_laird(white))
+
+
+def _whitened(used: SubjectEstimates) -> Whitened:
+    assert used.covariances is not None
+    return Whitened.of(used.estimates, used.covariances)
+
+
+def _with_between(white: Whitened, between: Matrix) -> Pooled:
+    mean, covariance = weighted_mean(white.estimates, white.covariances + between)
+    return _back(white, mean, covariance)._replace(between=white.covariance_back(between))
+
+
+def _back(white: Whitened, mean: Vector, covariance: Matrix) -> Pooled:
+    return Pooled(white.mean_back(mean), white.covariance_back(covariance))
+
+
+RULES: dict[str, Callable[[SubjectEstimates], Pooled]] = {
+    "mean-pooled": _mean_pooled,
+    "mean-sample": _mean_sample,
+    "fixed-effect": _fixed_effect,
+    "random-effects": _random_effects,
+    "dersimonian-laird": _dersimonian_laird,
+}

@@ -1,0 +1,262 @@
+"""One estimate per subject, from any source, as arrays; and which of them can be averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.errors import DataError, listing
+from penchant.inference import LinearizedEstimate, ModelEstimate, ModelEstimates
+from penchant.softmax import Estimate, Estimates
+from penchant.softmax.transformations import delta_method
+
+Scale = Literal["theta", "natural"]
+LOST = ("separated", "not identified", "stopped early", "at a bound")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A subject that no average can use, and why."""
+
+    subject: Any
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.subject} ({self.why})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SubjectEstimates:
+    """Estimates of all subjects as arrays.
+
+    Attributes
+    ----------
+    names, subjects
+        Parameters and subjects, as labels.
+    estimates
+        (n_subjects, n_parameters).
+    covariances
+        (n_subjects, n_parameters, n_parameters), or None where only the estimates are known.
+    status
+        Of each fit; "converged" where the numbers are given without one.
+    scale
+        "theta" or "natural".
+    """
+
+    names: tuple[str, ...]
+    subjects: tuple[Any, ...]
+    estimates: Matrix
+    covariances: Matrix | None
+    status: tuple[str, ...]
+    scale: Scale = "theta"
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Subjects without a finite estimate, a finite covariance, or a maximum at all."""
+        whys = (self._why_not(i) for i in range(len(self)))
+        return tuple(
+            LeftOut(subject, why)
+            for subject, why in zip(self.subjects, whys, strict=True)
+            if why is not None
+        )
+
+    def _why_not(self, i: int) -> str | None:
+        if self.status[i] in LOST:
+            return self.status[i]
+        lost = [n for n, v in zip(self.names, self.estimates[i], strict=True) if not np.isfinite(v)]
+        if lost:
+            return f"no finite {', '.join(lost)}"
+        if self.covariances is None:
+            return None
+        covariance = self.covariances[i]
+        if not np.isfinite(covariance).all():
+            return "no finite covariance"
+        return None if _positive_definite(covariance) else "covariance not positive definite"
+
+    def usable(self) -> SubjectEstimates:
+        """Those that can be averaged."""
+        lost = {left.subject for left in self.left_out()}
+        return self.subset([i for i, subject in enumerate(self.subjects) if subject not in lost])
+
+    def subset(self, places: Sequence[int]) -> SubjectEstimates:
+        """The subjects at these places."""
+        kept = list(places)
+        return SubjectEstimates(
+            self.names,
+            tuple(self.subjects[i] for i in kept),
+            self.estimates[kept],
+            None if self.covariances is None else self.covariances[kept],
+            tuple(self.status[i] for i in kept),
+            self.scale,
+        )
+
+    def __repr__(self) -> str:
+        return f"<SubjectEstimates of {len(self)} subjects: {', '.join(self.names)}>"
+
+
+def subject_estimates(
+    estimates: Any,
+    covariances: Any = None,
+    *,
+    scale: Scale = "theta",
+    names: Sequence[str] | None = None,
+    subjects: Sequence[Any] | None = None,
+) -> SubjectEstimates:
+    """Estimates of subjects as arrays, from fits or from numbers.
+
+    Parameters
+    ----------
+    estimates
+        What `fit_each` returns; a list of estimates, exact, linearised or of choices; or numbers
+        (n_subjects, n_parameters).
+    covariances
+        With numbers: (n_subjects, n_parameters, n_parameters), if known.
+    scale
+        "theta": the parameters that were fitted; "natural": the model's natural ones, with
+        delta-method covariances.
+    names, subjects
+        Labels for numbers, or in place of those that the fits have.
+    """
+    if scale not in ("theta", "natural"):
+        raise DataError(f"scale must be 'theta' or 'natural'; got {scale!r}. Choose one.")
+    if isinstance(estimates, SubjectEstimates):
+        return estimates
+    if isinstance(estimates, Estimates) and scale == "theta" and names is subjects is None:
+        return SubjectEstimates(
+            estimates.names,
+            estimates.subjects,
+            estimates.theta,
+            estimates.covariance,
+            estimates.status,
+        )
+    fits = _fits(estimates)
+    if fits is None:
+        return _of_numbers(estimates, covariances, names, subjects)
+    if covariances is not None:
+        raise DataError("covariances must be left out with fits; got some. They have their own.")
+    made = [numbers_of(fit, scale) for fit in fits]
+    kinds = {found[0] for found in made}
+    if len(kinds) > 1:
+        raise DataError(
+            f"estimates must have the same parameters; got {listing(map(str, sorted(kinds)))}. "
+            "Pool one model at a time."
+        )
+    labels = _labels_of(estimates, fits) if subjects is None else tuple(subjects)
+    status = tuple(str(fit.status) for fit in fits)
+    own = tuple(names) if names is not None else made[0][0]
+    values = np.array([found[1] for found in made])
+    spread = np.array([found[2] for found in made])
+    _check_labels(labels, own, values)
+    return SubjectEstimates(own, labels, values, spread, status, scale)
+
+
+def _fits(estimates: Any) -> list[Any] | None:
+    """The fits, or None for numbers."""
+    if not isinstance(estimates, (Estimates, ModelEstimates, list, tuple)):
+        return None
+    found = list(estimates)
+    kinds = (Estimate, ModelEstimate, LinearizedEstimate)
+    return found if found and all(isinstance(fit, kinds) for fit in found) else None
+
+
+def _labels_of(estimates: Any, fits: Sequence[Any]) -> tuple[Any, ...]:
+    if isinstance(estimates, (Estimates, ModelEstimates)):
+        return tuple(estimates.subjects)
+    known = [fit.subject for fit in fits]
+    return tuple(range(len(fits))) if all(k is None for k in known) else tuple(known)
+
+
+def numbers_of(fit: Any, scale: Scale) -> tuple[tuple[str, ...], Vector, Matrix]:
+    """Names, values and covariance of one fit on this scale."""
+    if scale == "theta":
+        return tuple(fit.names), fit.theta, fit.covariance
+    if isinstance(fit, ModelEstimate):
+        naturals = fit.natural
+        slopes = np.array([n.gradient(fit.weights, fit.psi) for n in naturals])
+        values = np.array([n.value(fit.weights, fit.psi) for n in naturals])
+        names = tuple(n.name for n in naturals)
+    elif fit.natural is None:
+        return tuple(fit.names), fit.theta, fit.covariance
+    else:
+        names, values = fit.natural.names, fit.natural.values(fit.theta)
+        blank = np.full((len(names), len(fit.theta)), np.nan)
+        slopes = fit.natural.jacobian(fit.theta) if np.isfinite(values).all() else blank
+    return names, values, delta_method(fit.covariance, slopes)
+
+
+def _of_numbers(
+    estimates: Any,
+    covariances: Any,
+    names: Sequence[str] | None,
+    subjects: Sequence[Any] | None,
+) -> SubjectEstimates:
+    values = _array(estimates, "estimates")
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or not values.shape[1]:
+        raise DataError(
+            f"estimates must be (n_subjects, n_parameters); got shape {values.shape}. "
+            "One row per subject."
+        )
+    n, d = values.shape
+    own = tuple(f"theta{a + 1}" for a in range(d)) if names is None else tuple(names)
+    labels = tuple(range(n)) if subjects is None else tuple(subjects)
+    _check_labels(labels, own, values)
+    spread = None if covariances is None else _covariances(covariances, n, d)
+    return SubjectEstimates(own, labels, values, spread, ("converged",) * n)
+
+
+def _array(given: Any, name: str) -> Matrix:
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} must be fits or numbers; got {type(given).__name__}. "
+            "Pass what fit_each returns, or an array with one row per subject."
+        ) from error
+
+
+def _covariances(given: Any, n: int, d: int) -> Matrix:
+    spread = _array(given, "covariances")
+    if d == 1 and spread.shape == (n,):
+        spread = spread[:, None, None]
+    if spread.shape != (n, d, d):
+        raise DataError(
+            f"covariances must have shape {(n, d, d)}; got {spread.shape}. One matrix per subject."
+        )
+    size = np.sqrt(np.abs(spread.diagonal(0, 1, 2)))
+    gap = np.abs(spread - spread.transpose(0, 2, 1))
+    skewed = np.flatnonzero((gap > 1e-8 * size[:, :, None] * size[:, None, :]).any(axis=(1, 2)))
+    if len(skewed):
+        raise DataError(
+            f"covariances must be symmetric; got one that is not at row {skewed[0]}. Correct it."
+        )
+    return spread
+
+
+def _check_labels(labels: tuple[Any, ...], names: tuple[str, ...], values: Matrix) -> None:
+    if len(labels) != len(values) or len(names) != values.shape[1]:
+        raise DataError(
+            f"subjects and names must match the estimates {values.shape}; got {len(labels)} "
+            f"subjects and {len(names)} names. Match them."
+        )
+    twice = [str(s) for i, s in enumerate(labels) if s in labels[:i]]
+    if twice:
+        raise DataError(
+            f"subjects must be there once each; got {listing(twice)} again. "
+            "Fit all episodes of a subject together."
+        )
+
+
+def _positive_definite(covariance: Matrix) -> bool:
+    """Whether it can be inverted, whatever the units."""
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    if not (errors > 0).all():
+        return False
+    return bool(np.linalg.eigvalsh(covariance / np.outer(errors, errors)).min() > 1e-14)
