@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from penchant._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from penchant import figures as figures
     from penchant.bandit import Episode as Episode
     from penchant.bandit import GaussianNoise as GaussianNoise
     from penchant.bandit import IntegerNoise as IntegerNoise
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from penchant.inference import fit_each as fit_each
     from penchant.inference import fit_linearized as fit_linearized
     from penchant.inference import live as live
+    from penchant.inference import profile_curve as profile_curve
     from penchant.inference import relinearize as relinearize
     from penchant.models import GPUCB as GPUCB
     from penchant.models import UCL as UCL
@@ -96,6 +98,7 @@ _HOMES = {
         "fit_each",
         "fit_linearized",
         "live",
+        "profile_curve",
         "relinearize",
     ),
     "penchant.models": (
@@ -136,11 +139,14 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_PARTS = ("figures",)  # used by their own name: penchant.figures.forest(...)
 
-__all__ = sorted(_HOME_OF)
+__all__ = sorted([*_HOME_OF, *_PARTS])
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return import_module(f"penchant.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'penchant' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)
@@ -149,4 +155,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME_OF])
+    return sorted([*globals(), *_HOME_OF, *_PARTS])

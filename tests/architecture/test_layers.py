@@ -29,10 +29,10 @@ LAYERS = {
     "population": 5,
     "study": 6,
     "io": 7,
-    "figures": 7,
-    "report": 8,
-    "cli": 9,
-    "__main__": 10,
+    "figures": 8,
+    "report": 9,
+    "cli": 10,
+    "__main__": 11,
 }
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("__init__.py"))
 # Commands load numerical libraries when they run, so that help and usage errors answer at once.

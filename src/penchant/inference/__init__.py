@@ -10,16 +10,19 @@ from penchant.inference.linearized import (
     relinearize,
 )
 from penchant.inference.live import Live, live
+from penchant.inference.profile_curve import ProfileCurve, profile_curve
 
 __all__ = [
     "LinearizedEstimate",
     "Live",
     "ModelEstimate",
     "ModelEstimates",
+    "ProfileCurve",
     "compare_nominals",
     "fit",
     "fit_each",
     "fit_linearized",
     "live",
+    "profile_curve",
     "relinearize",
 ]

@@ -1,0 +1,55 @@
+"""Figures worth publishing: one function each, which takes data and an `Axes`.
+
+All share one look (`style`): colours that everybody can tell apart, lines and markers that work in
+grey, letters of 7 points and more at print size. What is not finite is counted and marked at the
+edge, never drawn as a number.
+"""
+
+from penchant.figures.comparison import exceedance, model_differences, model_totals
+from penchant.figures.convergence import convergence, without_estimate
+from penchant.figures.grids import (
+    choice_map,
+    choices_and_belief,
+    heat_map,
+    interface,
+    landscape_profile,
+)
+from penchant.figures.likelihood import profile, profile_likelihood
+from penchant.figures.play import learning_curve, regret_growth, step_distances
+from penchant.figures.population import population
+from penchant.figures.recovery import confusion, recovery
+from penchant.figures.saving import inline_svg, save
+from penchant.figures.shares import choice_probability, predicted_observed
+from penchant.figures.style import PALETTE, figure, look, style
+from penchant.figures.subjects import forest, parameter_scatter
+
+__all__ = [
+    "PALETTE",
+    "choice_map",
+    "choice_probability",
+    "choices_and_belief",
+    "confusion",
+    "convergence",
+    "exceedance",
+    "figure",
+    "forest",
+    "heat_map",
+    "inline_svg",
+    "interface",
+    "landscape_profile",
+    "learning_curve",
+    "look",
+    "model_differences",
+    "model_totals",
+    "parameter_scatter",
+    "population",
+    "predicted_observed",
+    "profile",
+    "profile_likelihood",
+    "recovery",
+    "regret_growth",
+    "save",
+    "step_distances",
+    "style",
+    "without_estimate",
+]

@@ -1,0 +1,155 @@
+"""Which model describes the choices better, for whom, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penchant.figures import given
+from penchant.figures.dressing import dress, empty, legend, remark, short
+from penchant.figures.style import BLUE, FONT_SIZE, GREY, HAIR, INK, THIN, VERMILLION, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@style()
+def model_differences(
+    axes: Axes,
+    differences: Any,
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    criterion: str = "AIC",
+) -> Axes:
+    """Difference between two models for every subject, sorted, and in total.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    differences
+        Criterion of the second model minus that of the first, one per subject: positive where the
+        first is better, if less is better. Subjects without a finite difference are counted.
+    names
+        Of the two models.
+    criterion
+        What is compared.
+    """
+    values = given.vector("differences", differences)
+    dress(axes, "subjects, sorted", f"{criterion}: {names[1]} $-$ {names[0]}")
+    known = np.sort(values[np.isfinite(values)])
+    if not known.size:
+        empty(axes, "no finite difference" if len(values) else "no data")
+        return axes
+    place = np.arange(1, len(known) + 1)
+    for which, color, name in ((known >= 0, BLUE, names[0]), (known < 0, VERMILLION, names[1])):
+        if which.any():
+            said = f"{name} better: {int(which.sum())}"
+            hatch = None if color == BLUE or len(known) > 60 else "////"
+            axes.bar(
+                place[which],
+                known[which],
+                width=0.8 if len(known) <= 60 else 1.0,
+                color=color,
+                label=said,
+                hatch=hatch,
+                edgecolor="white" if hatch else color,
+                linewidth=0,
+            )
+    axes.axhline(0, color=INK, linewidth=HAIR)
+    if len(known) <= 10:
+        axes.set_xticks(place)
+    axes.set_title(f"total {known.sum():+.1f}", loc="left", fontsize=FONT_SIZE)
+    if len(known) < len(values):
+        remark(axes, f"no finite difference: {len(values) - len(known)}")
+    legend(axes, loc="upper left")
+    return axes
+
+
+@style()
+def model_totals(
+    axes: Axes, names: Sequence[Any], totals: Any, *, errors: Any = None, criterion: str = "AIC"
+) -> Axes:
+    """Models by their total criterion above that of the best, the best at the top.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    names
+        Of the models.
+    totals
+        Criterion of each, summed over subjects; less is better.
+    errors
+        Standard error of each difference to the best model.
+    criterion
+        What is compared.
+    """
+    totals = given.vector("totals", totals)
+    said = given.labels("names", names, len(totals), "model")
+    spread = np.full(len(totals), np.nan)
+    if errors is not None:
+        spread = given.vector("errors", errors, len(totals), "model")
+    dress(axes, f"{criterion} above the best model", "")
+    known = np.isfinite(totals)
+    if not known.any():
+        empty(axes, "no finite total" if len(totals) else "no data")
+        return axes
+    order = [i for i in np.argsort(totals, kind="stable") if known[i]]
+    above = totals[order] - totals[order[0]]
+    rows = np.arange(len(order))
+    axes.hlines(rows, 0, above, color=BLUE, linewidth=THIN)
+    for row, (value, error) in enumerate(zip(above, spread[order], strict=True)):
+        if np.isfinite(error):
+            axes.hlines(
+                [row], [value - 1.96 * error], [value + 1.96 * error], color=INK, linewidth=1.5
+            )
+    axes.plot(above, rows, "o", color=BLUE, markersize=5)
+    axes.axvline(0, color=GREY, linewidth=HAIR)
+    axes.set_yticks(rows, [short(said[i]) for i in order])
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    if not known.all():
+        remark(axes, f"no finite {criterion}: {int((~known).sum())}")
+    return axes
+
+
+@style()
+def exceedance(
+    axes: Axes, names: Sequence[Any], probabilities: Any, *, frequencies: Any = None
+) -> Axes:
+    """Probability that each model is the most frequent one among people.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    names
+        Of the models.
+    probabilities
+        Exceedance probability of each, protected or not.
+    frequencies
+        Expected share of people that each model describes.
+    """
+    chances = given.shares("probabilities", given.vector("probabilities", probabilities))
+    said = given.labels("names", names, len(chances), "model")
+    dress(axes, "probability", "")
+    axes.set_xlim(0, 1.03)
+    if not np.isfinite(chances).any():
+        empty(axes)
+        return axes
+    rows = np.arange(len(chances))
+    shown = np.where(np.isfinite(chances), chances, 0.0)
+    axes.barh(rows, shown, height=0.55, color=BLUE, alpha=0.55, label="most frequent model")
+    if frequencies is not None:
+        expected = given.vector("frequencies", frequencies, len(chances), "model")
+        given.shares("frequencies", expected)
+        axes.plot(expected, rows, "D", color=VERMILLION, label="expected share of people")
+    axes.set_yticks(rows, [short(name) for name in said])
+    axes.set_ylim(len(chances) - 0.5, -0.5)
+    missing = int((~np.isfinite(chances)).sum())
+    if missing:
+        remark(axes, f"no probability known: {missing}")
+    legend(axes, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+    return axes

@@ -1,0 +1,183 @@
+"""How estimates behave as decisions accumulate: the paper's Figures 2 to 6."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.figures import given
+from penchant.figures.dressing import dress, empty, legend, percent, remark
+from penchant.figures.edges import check_limits, scale
+from penchant.figures.style import GREY, INK, PALE, THIN, look, style
+from penchant.figures.wilson import wilson
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HEADROOM = 0.2  # for the legend
+STRIP = 0.025  # height of the strip under decisions where some estimates are missing
+
+
+@style()
+def convergence(
+    axes: Axes,
+    n: Any,
+    mean: Any,
+    empirical: Any = None,
+    asymptotic: Any = None,
+    truth: float | None = None,
+    *,
+    label: str | None = None,
+    series: int = 0,
+    finite_share: Any = None,
+    name: str = "estimate",
+    limits: tuple[float, float] | None = None,
+) -> Axes:
+    """Mean estimate and its bands against the number of decisions.
+
+    Parameters
+    ----------
+    axes
+        Where to draw; call again with another `series` for further parameters.
+    n
+        Numbers of decisions.
+    mean
+        Mean of the finite estimates at each; NaN leaves a gap.
+    empirical, asymptotic
+        95 % bands (len(n), 2): of the estimates, shaded; of theory, dashed.
+    truth
+        The true value.
+    label
+        Name of the parameter in the legend, where there are several.
+    series
+        Which colour and line style.
+    finite_share
+        Share of replicates with a finite estimate; where below 1, a grey strip says so.
+    name, limits
+        Label and ends of the y axis. Without limits the most erratic tenth may leave the axes.
+    """
+    n = given.vector("n", n)
+    mean = given.vector("mean", mean, len(n), "n")
+    empirical = given.intervals("empirical", empirical, len(n), "n")
+    asymptotic = given.intervals("asymptotic", asymptotic, len(n), "n")
+    dress(axes, "number of decisions n", name)
+    if not np.isfinite(mean).any():
+        empty(axes, "no finite estimate" if len(n) else "no data")
+        return axes
+    if limits is not None:
+        check_limits(limits)
+    before = axes.get_ylim() if axes.has_data() else None
+    drawn = look(series)
+    several = label is not None
+    _band(axes, n, empirical, drawn.color, None if several else "95 % of the estimates")
+    _theory(axes, n, asymptotic, drawn.color if several else INK, not several)
+    if truth is not None:
+        said = None if several else "true value"
+        axes.axhline(truth, color=GREY, linewidth=THIN, linestyle=(0, (1, 1.5)), label=said)
+    marker = "" if len(n) > 1 else drawn.marker
+    said = label or "mean estimate"
+    axes.plot(n, mean, color=drawn.color, linestyle=drawn.line, marker=marker, label=said)
+    values = np.append(mean, np.nan if truth is None else truth)
+    axes.set_ylim(*(_limits(values, empirical, before) if limits is None else limits))
+    if finite_share is not None:
+        _strip(axes, n, given.vector("finite_share", finite_share, len(n), "n"), label)
+    # Bands narrow to the right: that corner is free.
+    legend(axes, loc="upper right", ncols=3 if several else 2)
+    return axes
+
+
+def _band(axes: Axes, n: Vector, band: Matrix, color: str, label: str | None) -> None:
+    known = np.isfinite(band).all(axis=1)
+    if known.any() and len(n) > 1:
+        axes.fill_between(
+            n,
+            band[:, 0],
+            band[:, 1],
+            where=known,
+            color=color,
+            alpha=0.22,
+            linewidth=0,
+            label=label,
+        )
+    elif known.any():
+        axes.vlines(n, band[:, 0], band[:, 1], color=color, linewidth=THIN, label=label or "")
+
+
+def _theory(axes: Axes, n: Vector, band: Matrix, color: str, labelled: bool) -> None:
+    if not np.isfinite(band).any():
+        return
+    marker = "" if len(n) > 1 else "_"
+    for column, label in ((0, "95 %, asymptotic" if labelled else None), (1, None)):
+        axes.plot(n, band[:, column], "--", color=color, linewidth=THIN, marker=marker, label=label)
+
+
+def _limits(
+    values: Vector, band: Matrix, before: tuple[float, float] | None
+) -> tuple[float, float]:
+    """Ends of a y axis that shows all but the most erratic, and all that was shown before."""
+    known = values[np.isfinite(values)]
+    calm = np.quantile(known, [0.05, 0.95]) if len(known) > 20 else known
+    shown = scale(np.append(calm, values[-1]), band)
+    top = shown.high + HEADROOM * (shown.high - shown.low)
+    low, high = before or (shown.low, top)
+    return min(low, shown.low), max(high, top)
+
+
+def _strip(axes: Axes, n: Vector, share: Vector, label: str | None) -> None:
+    missing = given.shares("finite_share", share) < 1
+    if not missing.any():
+        return
+    across = axes.get_xaxis_transform()
+    axes.fill_between(n, 0, STRIP, where=missing, transform=across, color=GREY, linewidth=0)
+    if len(n) == 1 or missing.sum() == 1:
+        axes.plot(n[missing], [STRIP / 2] * int(missing.sum()), "|", transform=across, color=GREY)
+    whose = f"{label}: " if label else ""
+    most = 100 * (1 - float(np.nanmin(share)))
+    remark(axes, f"{whose}no finite estimate in up to {most:.3g} % of replicates (grey strip)")
+
+
+@style()
+def without_estimate(
+    axes: Axes,
+    n: Any,
+    share: Any,
+    *,
+    n_replicates: int | None = None,
+    label: str | None = None,
+    series: int = 0,
+) -> Axes:
+    """Share of replicates that have no finite estimate, against the number of decisions.
+
+    Parameters
+    ----------
+    axes
+        Where to draw; call again with another `series` to compare.
+    n
+        Numbers of decisions.
+    share
+        Share of replicates without a finite estimate at each, 0 to 1.
+    n_replicates
+        How many there were, for Wilson's 95 % band.
+    label
+        Name in the legend.
+    series
+        Which colour, line style and marker.
+    """
+    n = given.vector("n", n)
+    share = given.shares("share", given.vector("share", share, len(n), "n"))
+    dress(axes, "number of decisions n", "without a finite estimate")
+    axes.set_ylim(-0.02, 1.02)
+    percent(axes.yaxis)
+    if not np.isfinite(share).any():
+        empty(axes)
+        return axes
+    drawn = look(series)
+    if n_replicates is not None:
+        _band(axes, n, wilson(share, np.full(len(n), float(n_replicates))), drawn.color, None)
+    marker = drawn.marker if len(n) <= 25 else ""
+    axes.plot(n, share, color=drawn.color, linestyle=drawn.line, marker=marker, label=label)
+    axes.axhline(0, color=PALE, linewidth=THIN, zorder=0)
+    legend(axes)
+    return axes

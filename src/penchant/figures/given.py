@@ -1,0 +1,102 @@
+"""Checks of what a figure is given: lengths, shapes, order of intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError
+
+
+def numbers(name: str, values: Any) -> Matrix:
+    """Floating-point numbers in any shape; NaN and infinity may be among them."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        kind = type(values).__name__
+        raise DataError(
+            f"{name} must be an array of numbers; got {kind} that is none. Convert it first."
+        ) from None
+
+
+def vector(name: str, values: Any, n: int | None = None, of: str = "") -> Vector:
+    """One number each: (n,)."""
+    found = numbers(name, values)
+    if found.ndim != 1 or (n is not None and len(found) != n):
+        rule = "be one-dimensional" if n is None else f"have shape ({n},), one number per {of}"
+        raise DataError(f"{name} must {rule}; got shape {found.shape}. Correct its shape.")
+    return found
+
+
+def table(name: str, values: Any, rule: str, columns: int | None = None) -> Matrix:
+    """Rows and columns, as the rule says in words: "(n_subjects, n_decisions)"."""
+    found = numbers(name, values)
+    if found.ndim != 2 or (columns is not None and found.shape[1] != columns):
+        raise DataError(f"{name} must have shape {rule}; got {found.shape}. Correct its shape.")
+    return found
+
+
+def intervals(name: str, values: Any, n: int, of: str) -> Matrix:
+    """Low and high of each: (n, 2); all NaN where nothing is given."""
+    if values is None:
+        return np.full((n, 2), np.nan)
+    found = numbers(name, values)
+    if found.shape != (n, 2):
+        raise DataError(
+            f"{name} must have shape ({n}, 2), low and high of each {of}; got {found.shape}. "
+            "Stack them with np.column_stack([low, high])."
+        )
+    wrong = np.flatnonzero(found[:, 0] > found[:, 1])
+    if wrong.size:
+        low, high = found[wrong[0]]
+        raise DataError(
+            f"{name} must go from low to high; got {low:g} to {high:g} at {of} {wrong[0]}. "
+            "Swap the columns."
+        )
+    return found
+
+
+def labels(name: str, values: Any, n: int, of: str) -> list[str]:
+    """One label each."""
+    found = [str(value) for value in values]
+    if len(found) != n:
+        raise DataError(
+            f"{name} must have one label per {of}, {n} in all; got {len(found)}. Correct it."
+        )
+    return found
+
+
+def options(name: str, values: Any, n_options: int) -> IntVector:
+    """Indices of options from 0, or -1 for a decision without a choice."""
+    found = vector(name, values)
+    wrong = np.flatnonzero((found != np.floor(found)) | (found < -1) | (found >= n_options))
+    if wrong.size:
+        raise DataError(
+            f"{name} must lie in 0..{n_options - 1}; got {found[wrong[0]]:g} at decision "
+            f"{wrong[0]}. Options are counted from 0; -1 means no choice."
+        )
+    return found.astype(np.int64)
+
+
+def shares(name: str, values: Vector) -> Vector:
+    """Numbers from 0 to 1, or NaN."""
+    wrong = np.flatnonzero((values < 0) | (values > 1))
+    if wrong.size:
+        raise DataError(
+            f"{name} must lie in 0..1; got {values[wrong[0]]:g} at {wrong[0]}. "
+            "Divide counts by their total."
+        )
+    return values
+
+
+def positive(name: str, values: Vector) -> Vector:
+    """What a logarithmic axis can show: finite values above 0 (others are marked at the edge)."""
+    wrong = np.flatnonzero(np.isfinite(values) & (values <= 0))
+    if wrong.size:
+        raise DataError(
+            f"{name} must be > 0 on a logarithmic axis; got {values[wrong[0]]:g} at {wrong[0]}. "
+            "Use logarithmic=False."
+        )
+    return values

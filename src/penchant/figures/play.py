@@ -1,0 +1,222 @@
+"""How play goes: learning, regret and steps, people beside agents simulated from the estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.errors import DataError
+from penchant.figures import given
+from penchant.figures.dressing import dress, empty, headroom, legend, percent, remark
+from penchant.figures.style import INK, LINE, THIN, look, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NORMAL_95 = 1.959963984540054
+PLAYS = "(n_episodes, n_decisions)"
+
+
+def _mean_and_band(plays: Matrix) -> tuple[Vector, Matrix]:
+    """Mean over episodes of what is known, and the 95 % interval of that mean."""
+    known = np.isfinite(plays)
+    count = known.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(known, plays, 0.0).sum(axis=0) / count
+        spread = np.where(known, (plays - mean) ** 2, 0.0).sum(axis=0) / (count - 1)
+        half = NORMAL_95 * np.sqrt(spread / count)
+    return mean, np.column_stack([mean - half, mean + half])
+
+
+@style()
+def learning_curve(
+    axes: Axes,
+    people: Any,
+    simulated: Any = None,
+    *,
+    quantity: str = "reward",
+    labels: tuple[str, str] = ("people", "simulated from the estimate"),
+) -> Axes:
+    """Mean over people at every decision, beside that of agents simulated from the estimate.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    people
+        (n_episodes, n_decisions): rewards, regret, distances ...; NaN where there was none.
+    simulated
+        The same of simulated play; the horizon may differ.
+    quantity
+        Label of the y axis.
+    labels
+        Names in the legend. The bands are 95 % intervals of the means.
+    """
+    dress(axes, "decision", quantity)
+    drawn = 0
+    for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True)):
+        if values is None:
+            continue
+        plays = given.table("simulated" if series else "people", values, PLAYS)
+        if np.isfinite(plays).any():
+            _draw_curve(axes, plays, series, f"{label} (n = {len(plays)})")
+            drawn += 1
+    if not drawn:
+        empty(axes)
+        return axes
+    legend(axes)
+    return axes
+
+
+def _draw_curve(axes: Axes, plays: Matrix, series: int, label: str) -> None:
+    mean, band = _mean_and_band(plays)
+    decision = np.arange(1, plays.shape[1] + 1)
+    drawn = look(series)
+    known = np.isfinite(band).all(axis=1)
+    if known.any():
+        shade: dict[str, Any] = {"color": drawn.color, "alpha": 0.2, "linewidth": 0}
+        axes.fill_between(decision, band[:, 0], band[:, 1], where=known, **shade)
+    marker = drawn.marker if len(decision) == 1 else ""
+    axes.plot(decision, mean, color=drawn.color, linestyle=drawn.line, marker=marker, label=label)
+
+
+@style()
+def regret_growth(
+    axes: Axes,
+    regret: Any,
+    fitted: Mapping[str, Any] | None = None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    label: str = "cumulative regret",
+) -> Axes:
+    """Cumulative regret and the growth curves fitted to it.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    regret
+        After each decision.
+    fitted
+        Curves by name ("linear", "power", "logarithmic"), each as long as the regret.
+    weights
+        How well each is supported, 0 to 1, such as Akaike weights; written into the legend.
+    label
+        Label of the y axis.
+    """
+    regret = given.vector("regret", regret)
+    dress(axes, "decision", label)
+    if not np.isfinite(regret).any():
+        empty(axes)
+        return axes
+    decision = np.arange(1, len(regret) + 1)
+    axes.plot(
+        decision,
+        regret,
+        color=INK,
+        linewidth=THIN,
+        marker="o",
+        markersize=2,
+        linestyle="none",
+        label="observed",
+    )
+    for series, (name, values) in enumerate((fitted or {}).items()):
+        curve = given.vector(f"fitted[{name!r}]", values, len(regret), "decision")
+        drawn = look(series)
+        said = (
+            name if not weights or name not in weights else f"{name} (weight {weights[name]:.2f})"
+        )
+        axes.plot(
+            decision, curve, color=drawn.color, linestyle=drawn.line, label=said, linewidth=LINE
+        )
+    missing = int((~np.isfinite(regret)).sum())
+    if missing:
+        remark(axes, f"no regret known: {missing}")
+    axes.set_ylim(bottom=min(0.0, float(np.nanmin(regret[np.isfinite(regret)]))))
+    legend(axes)
+    return axes
+
+
+@style()
+def step_distances(
+    axes: Axes,
+    people: Any,
+    simulated: Any = None,
+    *,
+    width: float = 1.0,
+    labels: tuple[str, str] = ("people", "simulated from the estimate"),
+) -> Axes:
+    """How far successive choices lie apart: shares of steps by distance.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    people
+        Distances between successive choices, in any shape; NaN where there was no step.
+    simulated
+        The same of simulated play.
+    width
+        Of a class; the first holds distances below half of it: the same option again.
+    labels
+        Names in the legend.
+    """
+    if not width > 0:
+        raise DataError(f"width must be > 0; got {width}. Give the width of a class of distances.")
+    sets = [
+        (label, found[np.isfinite(found)], series)
+        for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True))
+        if values is not None
+        and (found := given.numbers("simulated" if series else "people", values).ravel())
+        is not None
+    ]
+    dress(axes, "distance to the previous choice", "share of steps")
+    longest = max((float(found.max()) for _, found, _ in sets if found.size), default=None)
+    if longest is None:
+        empty(axes)
+        return axes
+    edges = np.asarray(
+        (np.arange(int(np.floor(longest / width + 0.5)) + 2) - 0.5) * width, dtype=np.float64
+    )
+    for label, found, series in sets:
+        if found.size:
+            _draw_shares(axes, found, edges, series, f"{label} ({found.size} steps)")
+    percent(axes.yaxis)
+    axes.set_ylim(bottom=0)
+    headroom(axes, 0.12 * len(sets))
+    _people_first(axes)
+    return axes
+
+
+def _people_first(axes: Axes) -> None:
+    """Add a legend in the order of drawing; matplotlib would list bars last."""
+    handles, said = axes.get_legend_handles_labels()
+    order = sorted(range(len(said)), key=lambda i: not hasattr(handles[i], "patches"))
+    legend(axes, handles=[handles[i] for i in order], loc="upper right")
+
+
+def _draw_shares(axes: Axes, found: Vector, edges: Vector, series: int, label: str) -> None:
+    share = np.histogram(found, edges)[0] / found.size
+    centres = (edges[:-1] + edges[1:]) / 2
+    drawn = look(series)
+    if series == 0:
+        axes.bar(
+            centres,
+            share,
+            width=0.85 * (edges[1] - edges[0]),
+            color=drawn.color,
+            alpha=0.35,
+            label=label,
+        )
+    else:
+        axes.plot(
+            centres,
+            share,
+            color=drawn.color,
+            linestyle=drawn.line,
+            marker=drawn.marker,
+            label=label,
+        )

@@ -1,0 +1,162 @@
+"""Do simulations give back what went in: parameters, and models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.errors import DataError
+from penchant.figures import given
+from penchant.figures.dressing import dress, empty, legend, no_finite_estimate, short
+from penchant.figures.edges import mark_at_edge, scale
+from penchant.figures.style import BLUE, COUNTS, GREY, HAIR, INK, SMALL, VERMILLION, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@style()
+def recovery(
+    axes: Axes,
+    true: Any,
+    estimated: Any,
+    interval: Any = None,
+    *,
+    name: str = "parameter",
+    logarithmic: bool = False,
+    limits: tuple[float, float] | None = None,
+) -> Axes:
+    """Estimated against true values, with the diagonal, the correlation and the coverage.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    true, estimated
+        One each per simulation; estimates that are not finite are marked at the edge and counted.
+    interval
+        (n, 2): 95 % intervals; those that miss the truth are drawn in another colour.
+    name, logarithmic, limits
+        Of both axes.
+
+    Notes
+    -----
+    The correlation is of the finite estimates, on a logarithmic axis of the logarithms; the
+    coverage is of all simulations that have an interval.
+    """
+    true = given.vector("true", true)
+    estimated = given.vector("estimated", estimated, len(true), "true value")
+    ends = given.intervals("interval", interval, len(true), "true value")
+    if logarithmic:
+        given.positive("true", true)
+        given.positive("estimated", estimated)
+    dress(axes, f"true {name}", f"estimated {name}")
+    if not len(true):
+        empty(axes)
+        return axes
+    shown = scale(np.concatenate([true, estimated]), ends, logarithmic, limits)
+    shown.apply(axes, "x")
+    shown.apply(axes, "y")
+    axes.set_aspect("equal")
+    axes.plot(*[[shown.low, shown.high]] * 2, color=GREY, linewidth=HAIR, linestyle="--", zorder=0)
+    with_interval = ~np.isnan(ends).any(axis=1)
+    missed = with_interval & ((true < ends[:, 0]) | (true > ends[:, 1]))
+    low, high = shown.clipped(ends).T
+    seen = shown.seen(estimated) & shown.seen(true)
+    for which, color, marker in ((~missed, BLUE, "o"), (missed, VERMILLION, "s")):
+        line = which & with_interval & seen
+        axes.vlines(true[line], low[line], high[line], color=color, linewidth=HAIR, alpha=0.6)
+        drawn = which & seen
+        said = "interval misses the true value" if color == VERMILLION and drawn.any() else None
+        axes.plot(true[drawn], estimated[drawn], marker, color=color, markersize=2.8, label=said)
+    lost = mark_at_edge(axes, true, estimated, shown, VERMILLION)
+    no_finite_estimate(axes, lost)
+    legend(axes, loc="lower right")
+    _say_how_well(axes, true, estimated, ~missed[with_interval], logarithmic)
+    return axes
+
+
+def _say_how_well(
+    axes: Axes, true: Vector, estimated: Vector, covered: Any, logarithmic: bool
+) -> None:
+    known = np.isfinite(true) & np.isfinite(estimated)
+    x, y = true[known], estimated[known]
+    if logarithmic:
+        x, y = np.log(x), np.log(y)
+    said = []
+    if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
+        said.append(f"r = {np.corrcoef(x, y)[0, 1]:.2f}")
+    if len(covered):
+        said.append(f"covered {100 * covered.mean():.0f} % of {len(covered)}")
+    axes.text(
+        0.03, 0.97, "\n".join(said), transform=axes.transAxes, va="top", ha="left", fontsize=SMALL
+    )
+
+
+@style()
+def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = None) -> Axes:
+    """Which model is found (columns) when which one simulated (rows).
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    shares
+        (n_models, n_models): share of the simulations of each row's model that each column's model
+        fits best; a row of NaN was not simulated.
+    names
+        Of the models.
+    counts
+        Simulations of each model, written beside its name.
+    """
+    shares = given.table("shares", shares, "(n_models, n_models)")
+    n = len(shares)
+    if shares.shape != (n, n):
+        raise DataError(
+            f"shares must have shape (n_models, n_models); got {shares.shape}. Correct its shape."
+        )
+    given.shares("shares", shares.ravel())
+    said = [short(name, 18) for name in given.labels("names", names, n, "model")]
+    dress(axes, "model found", "model simulated")
+    if not n:
+        empty(axes)
+        return axes
+    axes.pcolormesh(
+        np.ma.masked_invalid(shares), cmap=COUNTS, vmin=0, vmax=1, edgecolors="white", linewidth=1.0
+    )
+    _write_shares(axes, shares)
+    rows = said
+    if counts is not None:
+        made = given.vector("counts", counts, n, "model")
+        rows = [f"{name} ({count:.0f})" for name, count in zip(said, made, strict=True)]
+    turned: dict[str, Any] = (
+        {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+        if max(map(len, said)) > 8
+        else {}
+    )
+    axes.set_xticks(np.arange(n) + 0.5, said, **turned)
+    axes.set_yticks(np.arange(n) + 0.5, rows)
+    axes.tick_params(length=0)
+    axes.set_ylim(n, 0)
+    axes.set_aspect("equal")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return axes
+
+
+def _write_shares(axes: Axes, shares: Matrix) -> None:
+    for (row, column), share in np.ndenumerate(shares):
+        known = np.isfinite(share)
+        color = "white" if known and share > 0.55 else INK
+        axes.text(
+            column + 0.5,
+            row + 0.5,
+            f"{share:.2f}" if known else "–",
+            ha="center",
+            va="center",
+            color=color,
+            fontsize=SMALL,
+        )

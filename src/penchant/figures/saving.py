@@ -1,0 +1,114 @@
+"""Figures as files, and as SVG inside an HTML page."""
+
+from __future__ import annotations
+
+import os
+import re
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+from penchant.errors import DataError
+from penchant.figures.style import style
+from penchant.io.atomic import check_writable, written
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# No date and no program: the same figure gives the same bytes.
+_NAMELESS: dict[str, dict[str, Any]] = {
+    ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".png": {"Software": None},
+}
+_ID = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
+
+
+def save(
+    figure: Figure, path: str | os.PathLike[str], *, title: str = "", overwrite: bool = False
+) -> None:
+    """Write a figure as SVG, PDF or PNG by the name of the file, whole or not at all.
+
+    Parameters
+    ----------
+    figure
+        What was drawn.
+    path
+        The file; its ending says which.
+    title
+        What a screen reader says of an SVG; without, the labels of the axes.
+    overwrite
+        Whether it may replace an existing file.
+    """
+    suffix = Path(os.fsdecode(path)).suffix.lower()
+    if suffix not in _NAMELESS:
+        raise DataError(
+            f"output must end in .svg, .pdf or .png; got {os.fsdecode(path)}. Choose one of them."
+        )
+    check_writable(path, overwrite)
+    if suffix == ".svg":
+        content = f'<?xml version="1.0" encoding="UTF-8"?>\n{inline_svg(figure, title)}\n'.encode()
+    else:
+        content = _drawn(figure, suffix)
+    with written(path, overwrite=overwrite) as temporary:
+        temporary.write_bytes(content)
+
+
+def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
+    """A figure as an <svg> element that needs nothing else, to put into an HTML page.
+
+    Its ids are its own, so that a page may hold many; letters are outlines; the title is there
+    for screen readers. The same figure always gives the same text.
+
+    Parameters
+    ----------
+    figure
+        What was drawn.
+    title
+        What it is; without, the labels of the axes.
+    description
+        What it shows, in a sentence or two, for those who cannot see it.
+    """
+    text = _drawn(figure, ".svg").decode()
+    body = text[text.index("<svg") :].rstrip()
+    title = title or _labels(figure)
+    name = "figure-" + sha256(f"{title}\n{description}\n{body}".encode()).hexdigest()[:10]
+    body = _ID.sub(rf"\g<1>{name}-\g<2>", body)
+    body = re.sub(r"\s*<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    # What matplotlib says of all elements must hold for those of this figure only.
+    body = re.sub(r"(<style[^>]*>)\*", rf"\g<1>#{name} *", body)
+    opening, rest = body.split(">", 1)
+    return f"{_accessible(opening, name, description)}>{_words(name, title, description)}{rest}"
+
+
+def _accessible(opening: str, name: str, description: str) -> str:
+    described = f' aria-describedby="{name}-description"' if description else ""
+    return (
+        f'{opening} id="{name}" role="img" aria-labelledby="{name}-title"{described} '
+        'style="max-width: 100%; height: auto"'
+    )
+
+
+def _words(name: str, title: str, description: str) -> str:
+    said = f'\n <title id="{name}-title">{escape(title)}</title>'
+    if description:
+        said += f'\n <desc id="{name}-description">{escape(description)}</desc>'
+    return said
+
+
+def _labels(figure: Figure) -> str:
+    """What the axes say they show."""
+    found = []
+    for axes in figure.axes:
+        x, y = axes.get_xlabel(), axes.get_ylabel()
+        found.append(f"{y} against {x}" if x and y else x or y)
+    return "; ".join(dict.fromkeys(filter(None, found))) or "Figure"
+
+
+def _drawn(figure: Figure, suffix: str) -> bytes:
+    buffer = BytesIO()
+    with style():
+        figure.savefig(buffer, format=suffix[1:], metadata=_NAMELESS[suffix])
+    return buffer.getvalue()

@@ -1,0 +1,276 @@
+"""One estimate per subject."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.figures import given
+from penchant.figures.dressing import dress, empty, legend, no_finite_estimate, remark, short
+from penchant.figures.edges import Scale, mark_at_edge, scale
+from penchant.figures.style import (
+    BLUE,
+    GREY,
+    HAIR,
+    INK,
+    SMALL,
+    THIN,
+    VERMILLION,
+    look,
+    style,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_LABELS = 45  # subjects whose names are written
+
+
+@style()
+def forest(
+    axes: Axes,
+    estimates: Any,
+    interval: Any = None,
+    *,
+    labels: Sequence[Any] | None = None,
+    pooled: float | None = None,
+    pooled_interval: Any = None,
+    name: str = "estimate",
+    logarithmic: bool = False,
+    ordered: bool = True,
+    limits: tuple[float, float] | None = None,
+) -> Axes:
+    """Estimates of all subjects with their intervals, one row each, and the pooled one below.
+
+    Parameters
+    ----------
+    axes
+        Where to draw. Twelve rows need about an inch; above 45 subjects rows are thin and nameless.
+    estimates
+        One per subject; those that are not finite are marked at the edge and counted.
+    interval
+        (n_subjects, 2): low and high; NaN or infinite where there is none.
+    labels
+        Names of the subjects.
+    pooled, pooled_interval
+        Of the population: a diamond and a shaded band.
+    name
+        Label of the x axis.
+    logarithmic
+        Whether the x axis is.
+    ordered
+        Sort by estimate, the smallest at the top; those without one at the bottom.
+    limits
+        Ends of the x axis. What lies beyond is marked at the edge.
+    """
+    values = given.vector("estimates", estimates)
+    ends = given.intervals("interval", interval, len(values), "subject")
+    names = None if labels is None else given.labels("labels", labels, len(values), "subject")
+    if logarithmic:
+        given.positive("estimates", values)
+    dress(axes, name, "")
+    if not len(values):
+        empty(axes)
+        return axes
+    shown = scale(
+        values if pooled is None else np.append(values, pooled), ends, logarithmic, limits
+    )
+    shown.apply(axes, "x")
+    order = np.argsort(values, kind="stable") if ordered else np.arange(len(values))
+    _draw_rows(axes, values[order], ends[order], shown)
+    if pooled is not None:
+        _draw_pooled(axes, pooled, pooled_interval, len(values), shown)
+    _name_rows(axes, names, order, pooled is not None)
+    no_finite_estimate(axes, int((~np.isfinite(values)).sum()))
+    return axes
+
+
+def _draw_rows(axes: Axes, values: Vector, ends: Matrix, shown: Scale) -> None:
+    crowded = len(values) > MOST_LABELS
+    rows = np.arange(len(values))
+    # An end that is not there or not on the axis: the line goes on to the edge, with an arrow.
+    known = np.isfinite(values) & ~np.isnan(ends).any(axis=1)
+    low, high = shown.clipped(ends[:, 0]), shown.clipped(ends[:, 1])
+    width = HAIR if crowded else 0.9
+    axes.hlines(rows[known], low[known], high[known], color=BLUE, linewidth=width, alpha=0.75)
+    seen = shown.seen(values)
+    size = 1.4 if crowded else 3.5
+    axes.plot(values[seen], rows[seen], "o", color=BLUE, markersize=size, zorder=3)
+    beyond_low, beyond_high = known & (ends[:, 0] < shown.low), known & (ends[:, 1] > shown.high)
+    if not crowded:
+        _edge(axes, rows, beyond_low, "<", 0.0, BLUE)
+        _edge(axes, rows, beyond_high, ">", 1.0, BLUE)
+    small = 1.5 if crowded else 3.5
+    _edge(axes, rows, ~seen & (values < shown.low), "<", 0.0, VERMILLION, small)
+    _edge(axes, rows, ~seen & (values > shown.high), ">", 1.0, VERMILLION, small)
+    _edge(axes, rows, np.isnan(values), "x", 0.0, VERMILLION, small)
+    away = int((~seen & np.isfinite(values)).sum())
+    if away:
+        remark(axes, f"beyond the axis: {away}")
+
+
+def _edge(
+    axes: Axes,
+    rows: IntVector,
+    which: BoolVector,
+    marker: str,
+    side: float,
+    color: str,
+    size: float = 2.5,
+) -> None:
+    if which.any():
+        axes.plot(
+            np.full(int(which.sum()), side),
+            rows[which],
+            marker,
+            transform=axes.get_yaxis_transform(),
+            color=color,
+            markersize=size,
+            linestyle="none",
+            clip_on=False,
+            zorder=4,
+        )
+
+
+def _draw_pooled(axes: Axes, pooled: float, interval: Any, row: int, shown: Scale) -> None:
+    if not np.isfinite(pooled):
+        remark(axes, "no finite pooled estimate")
+        return
+    axes.axvline(pooled, color=INK, linewidth=HAIR, linestyle="--", zorder=0)
+    if interval is not None:
+        low, high = given.intervals("pooled_interval", [interval], 1, "population")[0]
+        if not np.isnan([low, high]).any():
+            low, high = shown.clipped(np.array([low, high]))
+            axes.axvspan(low, high, color=GREY, alpha=0.2, linewidth=0, zorder=0)
+            axes.hlines([row + _gap(row)], [low], [high], color=INK, linewidth=1.6)
+    axes.plot([pooled], [row + _gap(row)], "D", color=INK, markersize=5, zorder=5)
+
+
+def _gap(n_rows: int) -> float:
+    """Distance of the pooled row from the last one."""
+    return 0.5 + 0.02 * n_rows
+
+
+def _name_rows(axes: Axes, names: list[str] | None, order: IntVector, pooled: bool) -> None:
+    n = len(order)
+    last = n + _gap(n) if pooled else n - 1
+    axes.set_ylim(last + 0.7 + 0.01 * n, -0.7 - 0.01 * n)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    if names is None or n > MOST_LABELS:
+        axes.set_yticks([last] if pooled else [], ["pooled"] if pooled else [])
+        axes.set_ylabel(f"{n} subject{'s' if n > 1 else ''}", fontsize=SMALL + 1)
+        return
+    ticks = [*range(n), *([last] if pooled else [])]
+    said = [short(names[i]) for i in order] + (["pooled"] if pooled else [])
+    axes.set_yticks(ticks, said, fontsize=SMALL)
+
+
+@style()
+def parameter_scatter(
+    axes: Axes,
+    x: Any,
+    y: Any,
+    *,
+    x_interval: Any = None,
+    y_interval: Any = None,
+    categories: Sequence[Any] | None = None,
+    names: tuple[str, str] = ("first parameter", "second parameter"),
+    logarithmic: tuple[bool, bool] = (False, False),
+    limits: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
+) -> Axes:
+    """Two parameters of every subject against each other, with their intervals.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    x, y
+        Estimates, one per subject; subjects without both are marked at the edge and counted.
+    x_interval, y_interval
+        (n_subjects, 2): low and high of each.
+    categories
+        One per subject: told apart by colour and marker.
+    names, logarithmic, limits
+        Of the x and the y axis.
+    """
+    x = given.vector("x", x)
+    y = given.vector("y", y, len(x), "subject")
+    x_ends = given.intervals("x_interval", x_interval, len(x), "subject")
+    y_ends = given.intervals("y_interval", y_interval, len(x), "subject")
+    groups = given.labels("categories", categories or [""] * len(x), len(x), "subject")
+    for name, values, log in (("x", x, logarithmic[0]), ("y", y, logarithmic[1])):
+        if log:
+            given.positive(name, values)
+    dress(axes, *names)
+    if not len(x):
+        empty(axes)
+        return axes
+    across, up = (
+        scale(values, ends, log, ends_given)
+        for values, ends, log, ends_given in zip(
+            (x, y), (x_ends, y_ends), logarithmic, limits, strict=True
+        )
+    )
+    across.apply(axes, "x")
+    up.apply(axes, "y")
+    for series, group in enumerate(dict.fromkeys(groups)):
+        mine = np.array([g == group for g in groups])
+        _draw_crosses(
+            axes, (x[mine], y[mine]), (x_ends[mine], y_ends[mine]), (across, up), series, group
+        )
+    no_finite_estimate(axes, int((~(np.isfinite(x) & np.isfinite(y))).sum()))
+    legend(axes)
+    return axes
+
+
+def _draw_crosses(
+    axes: Axes,
+    at: tuple[Vector, Vector],
+    ends: tuple[Matrix, Matrix],
+    scales: tuple[Scale, Scale],
+    series: int,
+    label: str,
+) -> None:
+    drawn = look(series)
+    x, y = at
+    across, up = scales
+    both = across.seen(x) & up.seen(y)
+    faint: dict[str, Any] = {"color": drawn.color, "linewidth": HAIR, "alpha": 0.5}
+    low, high = across.clipped(ends[0]).T
+    ok = both & np.isfinite(low) & np.isfinite(high)
+    axes.hlines(y[ok], low[ok], high[ok], **faint)
+    low, high = up.clipped(ends[1]).T
+    ok = both & np.isfinite(low) & np.isfinite(high)
+    axes.vlines(x[ok], low[ok], high[ok], **faint)
+    name = f"{short(label)} (n = {len(x)})" if label else None
+    size = 3.5 if len(x) <= 80 else 2.5
+    axes.plot(
+        x[both],
+        y[both],
+        drawn.marker,
+        color=drawn.color,
+        markersize=size,
+        label=name,
+        linestyle="none",
+        markeredgecolor="white",
+        markeredgewidth=0.3,
+    )
+    known = across.seen(x)
+    mark_at_edge(axes, x[known], y[known], up, drawn.color)
+    sideways = up.seen(y) & ~across.seen(x)
+    if sideways.any():
+        axes.plot(
+            across.fraction(x[sideways]),
+            y[sideways],
+            "x",
+            transform=axes.get_yaxis_transform(),
+            color=drawn.color,
+            linestyle="none",
+            clip_on=False,
+            markersize=3.5,
+            markeredgewidth=THIN,
+        )

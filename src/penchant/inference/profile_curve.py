@@ -1,0 +1,173 @@
+"""The profile log-likelihood of one natural parameter, as a curve to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from penchant._typing import BoolVector, Vector
+from penchant.errors import DataError, nearest
+from penchant.inference.estimate import ModelEstimate
+from penchant.inference.problem import Problem
+from penchant.models.model import Natural
+from penchant.softmax.hypotheses import Hypothesis
+from penchant.softmax.intervals import check_level
+
+BEYOND = 0.5  # shown outside the interval at each side, in units of its own half
+EDGE = 1e-3  # how near to 0 and to its scale a share is shown, next to the estimate
+OPEN_RATIO = 30.0  # shown where a positive parameter has no bound
+
+
+@dataclass(frozen=True)
+class ProfileCurve:
+    """Profile of a natural parameter.
+
+    Attributes
+    ----------
+    name
+        Which parameter.
+    values
+        Values of the parameter, increasing; the estimate is one of them.
+    log_likelihoods
+        Log-likelihood (log-posterior, with a prior on the weights) at each, maximised over all
+        other parameters.
+    estimate, low, high
+        The maximum, and the profile interval; infinite where the data set no bound.
+    """
+
+    name: str
+    values: Vector
+    log_likelihoods: Vector
+    estimate: float
+    low: float
+    high: float
+
+
+def profile_curve(
+    estimate: ModelEstimate, name: str, *, level: float = 0.95, n_points: int = 41
+) -> ProfileCurve:
+    """Profile log-likelihood around the estimate, from somewhat below the interval to above it.
+
+    Parameters
+    ----------
+    estimate
+        Of a fit whose episodes are at hand.
+    name
+        Which natural parameter.
+    level
+        Of the interval.
+    n_points
+        How many values.
+    """
+    check_level(level)
+    natural = _named(estimate, name)
+    if n_points < 3:
+        raise DataError(f"n_points must be at least 3; got {n_points}. 41 is usual.")
+    centre = natural.value(estimate.weights, estimate.psi)
+    defined = estimate.status not in ("separated", "not identified") and np.isfinite(centre)
+    if not defined or estimate.episodes is None:
+        why = f"status {estimate.status!r}" if not defined else "an estimate without its episodes"
+        raise DataError(f"estimate must have a profile of {name}; got {why}. Fit other data.")
+    problem = Problem(estimate.model, estimate.episodes, estimate.prior)
+    place = [one.name for one in estimate.natural].index(name)
+    low, high = (float(end) for end in estimate.interval(level, "profile")[place])
+    values = _values(estimate, natural, centre, (low, high), n_points)
+    upward, downward = values[values >= centre], values[values < centre][::-1]
+    start = estimate.peak.point.psi
+    heights = [
+        *_heights(problem, natural, downward, start)[::-1],
+        *_heights(problem, natural, upward, start),
+    ]
+    return ProfileCurve(name, values, np.array(heights), centre, low, high)
+
+
+def _named(estimate: ModelEstimate, name: str) -> Natural:
+    known = {natural.name: natural for natural in estimate.natural}
+    if name not in known:
+        raise DataError(
+            f"name must be one of {', '.join(known)}; got {name!r}."
+            f"{nearest(name, known) or ' Choose one.'}"
+        )
+    return known[name]
+
+
+def _values(
+    estimate: ModelEstimate,
+    natural: Natural,
+    centre: float,
+    interval: tuple[float, float],
+    n_points: int,
+) -> Vector:
+    """Values on both sides of the estimate, in equal ratios for a positive parameter."""
+    shape = estimate.model.shape[natural.index] if natural.kind == "shape" else None
+    positive = natural.kind == "reciprocal" or (shape is not None and shape.scale == "log")
+    low, high = interval
+    if positive:
+        below = low / centre if low > 0 else 1 / OPEN_RATIO
+        above = high / centre if np.isfinite(high) else OPEN_RATIO
+        first, last = centre * below ** (1 + BEYOND), centre * above ** (1 + BEYOND)
+    else:
+        halves = [half for half in (centre - low, high - centre) if np.isfinite(half)]
+        usual = max(halves, default=abs(centre) or 1.0)
+        first = centre - (1 + BEYOND) * (centre - low if np.isfinite(low) else 2 * usual)
+        last = centre + (1 + BEYOND) * (high - centre if np.isfinite(high) else 2 * usual)
+    if shape is not None:
+        ends = natural.scale * np.array([shape.low, shape.high]) ** natural.power
+        first, last = max(first, float(ends.min())), min(last, float(ends.max()))
+    if natural.kind == "share":
+        room = EDGE * min(centre, natural.scale - centre)
+        first, last = max(first, room), min(last, natural.scale - room)
+    space = np.geomspace if positive else np.linspace
+    half = n_points // 2
+    sides = [space(first, centre, half + 1)[:-1], space(centre, last, n_points - half)]
+    return np.unique(np.concatenate([sides[0], [centre], sides[1][1:]]))
+
+
+def _heights(problem: Problem, natural: Natural, values: Vector, psi: Vector) -> list[float]:
+    """Maximised log-likelihood at values that lead away from the estimate, whose shape is psi."""
+    found = []
+    free = np.ones(problem.n_shape, dtype=bool)
+    free[natural.index if natural.kind == "shape" else []] = False
+    for value in values:
+        psi, height = _highest(problem, natural, float(value), psi, free)
+        found.append(height)
+    return found
+
+
+def _highest(
+    problem: Problem, natural: Natural, value: float, psi: Vector, free: BoolVector
+) -> tuple[Vector, float]:
+    """Shape and log-likelihood of the best that has this value, looked for from psi."""
+    start = psi.copy()
+    asked = None
+    if natural.kind == "shape":
+        start[natural.index] = (value / natural.scale) ** (1 / natural.power)
+    else:
+        asked = _restriction(problem, natural, value)
+    u = problem.to_search(start)
+    if not free.any():
+        return start, problem.at(start, asked).value
+
+    def lost(moved: Vector) -> tuple[float, Vector]:
+        u[free] = moved
+        point = problem.at(problem.from_search(u), asked)
+        return -point.value, -point.gradient[free]
+
+    ends = problem.bounds[free]
+    found = optimize.minimize(lost, u[free].copy(), jac=True, method="L-BFGS-B", bounds=ends)
+    u[free] = found.x
+    return problem.from_search(u), float(-found.fun)
+
+
+def _restriction(problem: Problem, natural: Natural, value: float) -> Hypothesis:
+    """The linear restriction on the weights that says natural parameter = value."""
+    row = np.zeros((1, len(problem.model.weights)))
+    row[0, natural.index] = 1.0
+    if natural.kind == "ratio":
+        row[0, natural.other] = -value
+        return Hypothesis(row, np.zeros(1))
+    if natural.kind == "share":
+        return Hypothesis(row, np.array([np.log(natural.scale / value - 1.0)]))
+    return Hypothesis(row, np.array([1.0 / value if natural.kind == "reciprocal" else value]))
