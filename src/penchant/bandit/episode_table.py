@@ -105,7 +105,7 @@ def episodes_from_frame(
     named = {role: _names(name) for role, name in roles.items() if name is not None}
     table = _checked(frame, named)
     owners = _owners(table, {"subject": subject, "block": block})
-    order, number = event_order(table, owners, decision, gaps)
+    order, number = _event_order(table, owners, decision, gaps)
     place = _places(order.rows, owners, number)
     picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
     events = read_events(
@@ -122,7 +122,33 @@ def episodes_from_frame(
     return _episodes(events, order, owners)
 
 
-def event_order(
+def episode_rows(
+    frame: Any,
+    *,
+    subject: Any = None,
+    block: Any = None,
+    decision: Any = None,
+    gaps: Gaps = "error",
+) -> list[IntVector]:
+    """Rows of the table that each of `episodes_from_frame` comes from, one per event.
+
+    A decision that has no row, as time ran out, is -1.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"who": ["bo", "al", "bo", "al"], "trial": [2, 1, 1, 2]})
+    >>> [rows.tolist() for rows in episode_rows(table, subject="who", decision="trial")]
+    [[1, 3], [2, 0]]
+    """
+    table = open_frame(frame)
+    order, _ = _event_order(
+        table, _owners(table, {"subject": subject, "block": block}), decision, gaps
+    )
+    return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
+
+
+def _event_order(
     table: Table, owners: Owners, decision: Any, gaps: Gaps
 ) -> tuple[InTime, IntVector | None]:
     """Rows in order of episode and time, and the number of each row's decision."""

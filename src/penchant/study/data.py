@@ -1,0 +1,239 @@
+"""The data of a study: who played, what they were assigned to, what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Vector
+from penchant.bandit.columns import PlayColumns, play_columns
+from penchant.bandit.decision_numbers import ABSENT, Gaps
+from penchant.bandit.episode import Episode
+from penchant.bandit.episode_table import episode_rows, episodes_from_frame
+from penchant.choices.frames import (
+    Table,
+    check_columns,
+    column_floats,
+    column_labels,
+    open_frame,
+    row_place,
+)
+from penchant.choices.labels import Coded
+from penchant.errors import DataError, listing
+from penchant.study.data_notes import data_notes
+
+ALL = "all subjects"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyData:
+    """Episodes of many subjects, and what they were assigned to.
+
+    Attributes
+    ----------
+    episodes
+        Sorted by subject and block.
+    conditions
+        {column: {subject: label}}, as every subject is in one condition.
+    landscape_columns, landscapes
+        Columns that tell landscapes apart, and their labels in each episode.
+    expected
+        Mean reward of the option of each event, where the table says it; NaN without a choice.
+    columns
+        Which column of the table is what, if the data come from one.
+    options
+        Labels of the options by index, where they have any.
+    """
+
+    episodes: tuple[Episode, ...]
+    conditions: Mapping[str, Mapping[Any, Any]]
+    landscape_columns: tuple[str, ...]
+    landscapes: tuple[tuple[Any, ...], ...]
+    expected: tuple[Vector, ...] | None = None
+    columns: PlayColumns | None = None
+    options: tuple[Any, ...] | None = None
+
+    @property
+    def subjects(self) -> tuple[Any, ...]:
+        """Every subject once, sorted."""
+        return tuple(dict.fromkeys(episode.subject for episode in self.episodes))
+
+    @property
+    def n_options(self) -> int:
+        """As many options as there are labels, or as the largest index says."""
+        if self.options is not None:
+            return len(self.options)
+        return max(int(episode.chosen.max()) for episode in self.episodes) + 1
+
+    def of(self, subject: Any) -> list[int]:
+        """Places of a subject's episodes."""
+        return [i for i, episode in enumerate(self.episodes) if episode.subject == subject]
+
+    def condition(self, subject: Any) -> str:
+        """The labels of all conditions of a subject, as one."""
+        labels = [str(by_subject[subject]) for by_subject in self.conditions.values()]
+        return ", ".join(labels) or ALL
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know of the data."""
+        return data_notes(self.episodes)
+
+    def __repr__(self) -> str:
+        scored = sum(episode.n_decisions for episode in self.episodes)
+        return (
+            f"<StudyData: {len(self.subjects)} subjects, {len(self.episodes)} episodes, "
+            f"{scored} decisions scored>"
+        )
+
+
+def study_data(
+    frame: Any,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    conditions: Sequence[str] = (),
+    landscape_by: Sequence[str] | None = None,
+    expected: str | None = None,
+    base: int = 0,
+    options: Sequence[Any] | None = None,
+    locations: Any = None,
+    gaps: Gaps = "error",
+) -> StudyData:
+    """Read the table of a study: one row per event.
+
+    Parameters
+    ----------
+    frame
+        A pandas, polars or pyarrow table.
+    columns
+        {part: column} for those that have no usual name: chosen, reward, subject, block, decision,
+        is_choice, scored; see `episodes_from_frame` for what they hold.
+    conditions
+        Columns of what subjects were assigned to: one label for all rows of a subject.
+    landscape_by
+        Columns that tell landscapes apart: one label for all rows of an episode. The conditions if
+        not given.
+    expected
+        Column of the mean reward of the option chosen, where it is known.
+    base, options, locations, gaps
+        As for `episodes_from_frame`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table(
+    ...     {
+    ...         "subjID": [1, 1, 1, 2, 2, 2],
+    ...         "trial": [1, 2, 3, 1, 2, 3],
+    ...         "choice": [1, 2, 2, 1, 1, 2],
+    ...         "outcome": [0.5, 1.0, 0.0, 1.0, 1.0, 0.5],
+    ...         "drug": ["placebo", "placebo", "placebo", "dopa", "dopa", "dopa"],
+    ...     }
+    ... )
+    >>> data = study_data(table, conditions=["drug"], base=1)
+    >>> data, data.condition(2)
+    (<StudyData: 2 subjects, 2 episodes, 6 decisions scored>, 'dopa')
+    """
+    table = open_frame(frame)
+    found = play_columns(list(table.columns), columns, coordinates=locations is not None)
+    if found.subject is None:
+        raise DataError(
+            "`subject` must be given, as no column is called subject or participant; got columns "
+            f"{', '.join(table.columns)}. Name the column that says who played."
+        )
+    by = tuple(conditions if landscape_by is None else landscape_by)
+    extra = {
+        "condition": conditions,
+        "landscape_by": by,
+        "expected": [expected] if expected else [],
+    }
+    check_columns(table, extra)
+    episodes = episodes_from_frame(
+        frame,
+        **found.arguments(),
+        base=base,
+        options=options,
+        locations=locations if isinstance(found.chosen, tuple) else None,
+        gaps=gaps,
+    )
+    rows = episode_rows(
+        frame, subject=found.subject, block=found.block, decision=found.decision, gaps=gaps
+    )
+    return StudyData(
+        tuple(episodes),
+        {name: _by_subject(table, name, episodes, rows) for name in conditions},
+        by,
+        _by_episode(table, by, episodes, rows),
+        None if expected is None else _expected(table, expected, episodes, rows),
+        found,
+        None if options is None else tuple(options),
+    )
+
+
+def _by_subject(
+    table: Table, name: str, episodes: Sequence[Episode], rows: Sequence[IntVector]
+) -> dict[Any, Any]:
+    coded = _labels(table, name, "condition")
+    found: dict[Any, Any] = {}
+    for episode, mine in zip(episodes, rows, strict=True):
+        for row in mine[mine != ABSENT].tolist():
+            label = coded.at(row)
+            first = found.setdefault(episode.subject, label)
+            if label != first:
+                raise DataError(
+                    f"condition {name!r} must be the same in all rows of a subject; got {first} "
+                    f"and {label} at {row_place(row)} (subject {episode.subject}). Leave it out, "
+                    "or name a column of subjects that holds both."
+                )
+    return found
+
+
+def _by_episode(
+    table: Table, names: Sequence[str], episodes: Sequence[Episode], rows: Sequence[IntVector]
+) -> tuple[tuple[Any, ...], ...]:
+    coded = [_labels(table, name, "landscape_by") for name in names]
+    found = []
+    for episode, mine in zip(episodes, rows, strict=True):
+        present = mine[mine != ABSENT]
+        for name, labels in zip(names, coded, strict=True):
+            other = np.flatnonzero(labels.codes[present] != labels.codes[present[0]])
+            if other.size:
+                row = int(present[other[0]])
+                raise DataError(
+                    f"landscape_by {name!r} must be the same in all rows of an episode; got "
+                    f"{labels.at(present[0])} and {labels.at(row)} at {row_place(row)} "
+                    f"(subject {episode.subject}, block {episode.block}). Name the `block`s apart."
+                )
+        found.append(tuple(labels.at(int(present[0])) for labels in coded))
+    return tuple(found)
+
+
+def _labels(table: Table, name: str, role: str) -> Coded:
+    coded = column_labels(table, name, f"{role} {name!r}")
+    if coded.missing.size:
+        places = listing(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
+        raise DataError(
+            f"{role} {name!r} must not be missing; got an empty cell at {places}. Fill it."
+        )
+    return coded
+
+
+def _expected(
+    table: Table, name: str, episodes: Sequence[Episode], rows: Sequence[IntVector]
+) -> tuple[Vector, ...]:
+    values = column_floats(table, name, "expected")
+    found = []
+    for episode, mine in zip(episodes, rows, strict=True):
+        means = np.where((mine == ABSENT) | (episode.chosen < 0), np.nan, values[mine])
+        wrong = np.flatnonzero((episode.chosen >= 0) & ~np.isfinite(means))
+        if wrong.size:
+            raise DataError(
+                f"expected {name!r} must be a number where an option was chosen; got "
+                f"{means[wrong[0]]:g} at {row_place(int(mine[wrong[0]]))} (subject "
+                f"{episode.subject}). Fill it, or leave the column out."
+            )
+        found.append(means)
+    return tuple(found)

@@ -1,0 +1,114 @@
+"""What play looks like, decision by decision: rewards, regret, distance from the last choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.events import NOTHING
+from penchant.bandit.locations import distances
+from penchant.study.data import StudyData
+from penchant.study.landscapes import Landscapes
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Numbers of one play, or means over several: one per decision, NaN where there is none.
+
+    Attributes
+    ----------
+    reward
+        Mean reward of the option chosen where it is known, else the reward received.
+    loss
+        What the best option would have paid more.
+    distance
+        Distance from the last choice; 1 for another option and 0 for the same where options lie
+        nowhere.
+    """
+
+    reward: Vector
+    loss: Vector
+    distance: Vector
+
+    @property
+    def regret(self) -> Vector:
+        """Cumulative regret; a decision without a choice adds nothing."""
+        return np.cumsum(np.nan_to_num(self.loss, nan=0.0))
+
+
+class Measurer:
+    """Measures play in the landscapes of a study.
+
+    Parameters
+    ----------
+    data
+        The episodes.
+    landscapes
+        What their options paid.
+    locations
+        Where the options lie, if anywhere.
+    """
+
+    def __init__(self, data: StudyData, landscapes: Landscapes, locations: Any = None) -> None:
+        self.data = data
+        self.landscapes = landscapes
+        self.apart = None if locations is None else distances(locations)
+
+    def subject(self, subject: Any) -> Measures:
+        """What a subject did, averaged over its episodes."""
+        return averaged([self.episode(i) for i in self.data.of(subject)])
+
+    def episode(self, i: int) -> Measures:
+        """What was done in one episode."""
+        episode = self.data.episodes[i]
+        chosen, rewards = episode.chosen[episode.is_choice], episode.rewards[episode.is_choice]
+        return self.play(i, chosen[None], rewards[None])
+
+    def play(self, i: int, chosen: IntVector, rewards: Matrix) -> Measures:
+        """Means over plays (n_plays, n_decisions) in the landscape of an episode."""
+        place = self.landscapes.of_episode[i]
+        nothing = chosen == NOTHING
+        if self.landscapes.source == "estimated":
+            paid = rewards
+        else:
+            paid = self.landscapes.means[place][chosen]
+        paid = np.where(nothing, np.nan, paid)
+        return Measures(
+            paid.mean(axis=0),
+            (self.landscapes.best[place] - paid).mean(axis=0),
+            self._distance(chosen, nothing).mean(axis=0),
+        )
+
+    def _distance(self, chosen: IntVector, nothing: BoolVector) -> Matrix:
+        before, after = chosen[:, :-1], chosen[:, 1:]
+        moved = (before != after).astype(float) if self.apart is None else self.apart[before, after]
+        known = ~(nothing[:, :-1] | nothing[:, 1:])
+        first = np.full((len(chosen), 1), np.nan)
+        return np.hstack([first, np.where(known, moved, np.nan)])
+
+
+def averaged(measures: Sequence[Measures]) -> Measures:
+    """Mean at every decision over those that have it; plays may differ in length."""
+    return Measures(
+        *(mean_of([getattr(m, name) for m in measures]) for name in ("reward", "loss", "distance"))
+    )
+
+
+def mean_of(rows: Sequence[Vector]) -> Vector:
+    """Mean of vectors of different lengths at every place, over those that are known there.
+
+    >>> mean_of([np.array([1.0, 3.0]), np.array([2.0, np.nan, 7.0])])
+    array([1.5, 3. , 7. ])
+    """
+    longest = max(map(len, rows))
+    total, count = np.zeros((2, longest))
+    for row in rows:
+        known = ~np.isnan(row)
+        total[: len(row)][known] += row[known]
+        count[: len(row)] += known
+    with np.errstate(invalid="ignore"):
+        return np.where(count > 0, total / count, np.nan)

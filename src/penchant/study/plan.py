@@ -1,0 +1,121 @@
+"""What a study does: the model, the nominal points, how much is simulated, from which seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant.bandit.reward_prior import RewardPrior
+from penchant.errors import DataError
+from penchant.inference.linearized import Nominal, nominal_point
+from penchant.models.model import Model
+from penchant.models.ucl import UCL
+from penchant.softmax.intervals import check_level
+from penchant.softmax.prior import ParameterPrior
+
+Category = Literal["low", "high"]
+CATEGORIES: tuple[Category, ...] = ("high", "low")
+# Section VII of the paper: one point for subjects with low, one for those with high performance.
+PAPER_NOMINALS: Mapping[Category, RewardPrior] = {
+    "low": RewardPrior(mean=30.0, variance=10.0, length_scale=0.1),
+    "high": RewardPrior(mean=200.0, variance=1e6, length_scale=4.0),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The settings of a study.
+
+    Parameters
+    ----------
+    model
+        How subjects are taken to decide.
+    nominals
+        Points that the paper's estimator is linearised about, for subjects with low and with high
+        performance; empty for no linearised fits.
+    parameter_prior
+        Prior on the weights of the exact fits; None for maximum likelihood.
+    level
+        Confidence level of all intervals.
+    intervals
+        Of the exact estimates: "profile" (likelihood ratio) or "wald".
+    n_replicates
+        Agents that play again for every subject; 0 for none.
+    n_bootstrap
+        Replicates that tell how sure a growth order is; 0 for none.
+    seed
+        From which all randomness follows.
+    """
+
+    model: Model
+    nominals: Mapping[Category, Nominal] = field(default_factory=dict)
+    parameter_prior: ParameterPrior | None = None
+    level: float = 0.95
+    intervals: Literal["wald", "profile"] = "profile"
+    n_replicates: int = 10
+    n_bootstrap: int = 200
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if self.intervals not in ("wald", "profile"):
+            raise DataError(
+                f"intervals must be 'wald' or 'profile'; got {self.intervals!r}. Choose one."
+            )
+        for name in ("n_replicates", "n_bootstrap", "seed"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+                raise DataError(f"{name} must be a whole number, 0 or more; got {value!r}.")
+        for category in self.nominals:
+            if category not in CATEGORIES:
+                raise DataError(
+                    f"nominals must be for 'low' and 'high'; got {category!r}. Correct it."
+                )
+            nominal_point(*self.linear(category))
+
+    def linear(self, category: Category) -> tuple[Model, Nominal]:
+        """The model to linearise for a category, and the nominal point.
+
+        A nominal length scale is held fixed, as in the paper.
+        """
+        nominal = self.nominals[category]
+        if isinstance(self.model, UCL) and isinstance(nominal, RewardPrior):
+            if nominal.length_scale is None:
+                return self.model, nominal
+            scale = float(nominal.length_scale)
+            return replace(self.model, length_scale=scale), replace(nominal, length_scale=None)
+        return self.model, nominal
+
+    def document(self) -> dict[str, Any]:
+        """The settings as plain words and numbers."""
+        return {
+            "model": model_words(self.model),
+            "nominals": {name: nominal_words(point) for name, point in self.nominals.items()},
+            "parameter_prior": None if self.parameter_prior is None else repr(self.parameter_prior),
+            "level": self.level,
+            "intervals": self.intervals,
+            "n_replicates": int(self.n_replicates),
+            "n_bootstrap": int(self.n_bootstrap),
+            "seed": int(self.seed),
+        }
+
+
+def model_words(model: Any) -> str:
+    """The model with all that matters of it, also what its name leaves out."""
+    described = str(model)
+    return type(model).__name__ if described.startswith("<") else described
+
+
+def nominal_words(nominal: Nominal) -> str:
+    """A nominal point in words.
+
+    >>> nominal_words(RewardPrior(mean=200, variance=1e6, length_scale=4))
+    'prior mean 200, prior variance 1e+06, length scale 4'
+    """
+    if isinstance(nominal, RewardPrior):
+        scale = "" if nominal.length_scale is None else f", length scale {nominal.length_scale:g}"
+        return f"prior mean {nominal.mean:g}, prior variance {nominal.variance:g}{scale}"
+    return ", ".join(f"{name} {value:g}" for name, value in nominal.items())

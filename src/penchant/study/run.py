@@ -1,0 +1,251 @@
+"""A whole study: regret and categories, fits, groups, tests, forward simulation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant.errors import DataError
+from penchant.inference.linearized import Nominal
+from penchant.models.model import Model
+from penchant.models.ucl import UCL
+from penchant.population.estimate import PopulationEstimate
+from penchant.population.growth import growth_orders
+from penchant.population.growth_order import GrowthOrders
+from penchant.population.joint import pool_jointly
+from penchant.softmax.document import numbers, plain
+from penchant.softmax.prior import ParameterPrior
+from penchant.study.comparisons import exact_comparison, linearized_comparisons
+from penchant.study.data import StudyData
+from penchant.study.fingerprint import fingerprint
+from penchant.study.fitting import Keeper, Nowhere, Timings, fit_subjects
+from penchant.study.groups import Group, groups_of
+from penchant.study.landscapes import landscapes_of
+from penchant.study.measures import Measurer, Measures
+from penchant.study.plan import PAPER_NOMINALS, Category, Plan
+from penchant.study.populations import exact_groups, linearized_group
+from penchant.study.study import Study
+
+PAPER: Literal["paper"] = "paper"
+
+
+def run_study(
+    data: StudyData,
+    model: Model,
+    *,
+    nominals: Mapping[Category, Nominal] | Literal["paper"] | None = PAPER,
+    landscape: Any = None,
+    parameter_prior: ParameterPrior | None = None,
+    level: float = 0.95,
+    intervals: Literal["wald", "profile"] = "profile",
+    n_replicates: int = 10,
+    n_bootstrap: int = 200,
+    joint: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Study:
+    """Do the whole of Section VII of the paper on a table of choices.
+
+    Parameters
+    ----------
+    data
+        From `study_data`.
+    model
+        How subjects are taken to decide.
+    nominals
+        Points for the paper's linearised estimator, {"low": ..., "high": ...} by performance;
+        "paper": its own, for UCL only; None: no linearised fits.
+    landscape
+        Known mean rewards: a `Landscape` or a vector, or {label: vector} by the labels of
+        `landscape_by`. If not given, the best mean reward is estimated from the data.
+    parameter_prior
+        Prior on the weights of the exact fits, such as `ScaledPrior()`.
+    level, intervals
+        Confidence level, and the kind of intervals of exact estimates.
+    n_replicates
+        Agents that play again with the estimates of each subject.
+    n_bootstrap
+        Replicates that tell how sure a growth order is.
+    joint
+        Also fit the joint likelihood of every group.
+    seed
+        From which all randomness follows.
+    threads
+        Processors to use; all if not given. The numbers do not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> from penchant._frames import frame
+    >>> learner = pn.QLearning(n_options=3)
+    >>> place = pn.Landscape(np.array([0.2, 0.8, 0.5]), pn.GaussianNoise(0.04))
+    >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
+    >>> rng = np.random.default_rng(5)
+    >>> agents = pn.simulate_many(place, learner, rule, n_decisions=60, n_agents=6, rng=rng)
+    >>> rows = [(e.subject, t, c, r) for e in agents
+    ...         for t, c, r in zip(e.times, e.chosen, e.rewards)]
+    >>> names = ("subject", "trial", "choice", "reward")
+    >>> table = frame(dict(zip(names, zip(*rows))), "pyarrow")
+    >>> study = pn.run_study(pn.study_data(table), learner, landscape=place, n_bootstrap=0)
+    >>> study.counts()
+    {'converged': 6}
+    """
+    plan = Plan(
+        model,
+        _nominals(nominals, model),
+        parameter_prior,
+        level,
+        intervals,
+        n_replicates,
+        n_bootstrap,
+        seed,
+    )
+    return carry_out(data, plan, landscape=landscape, joint=joint, threads=threads)
+
+
+def _nominals(given: Any, model: Model) -> Mapping[Category, Nominal]:
+    if given == PAPER:
+        return dict(PAPER_NOMINALS) if isinstance(model, UCL) else {}
+    return dict(given or {})
+
+
+def carry_out(
+    data: StudyData,
+    plan: Plan,
+    *,
+    landscape: Any = None,
+    joint: bool = False,
+    threads: int | None = None,
+    keeper: Keeper | None = None,
+    begin: Callable[[dict[str, Any]], None] | None = None,
+) -> Study:
+    """Carry out a plan, keeping what is done.
+
+    Parameters
+    ----------
+    data, plan, landscape, joint, threads
+        As for `run_study`.
+    keeper
+        Where parts of the work are kept.
+    begin
+        Called with the fingerprint of the study before the work starts; it may refuse.
+    """
+    timings: Timings = {}
+    clock = _Clock(timings)
+    locations = getattr(plan.model, "locations", None)
+    n_options = int(getattr(plan.model, "n_options", data.n_options))
+    landscapes = landscapes_of(data, n_options, locations, landscape)
+    if begin is not None:
+        begin(fingerprint(data, landscapes, plan) | {"joint": joint})
+    measurer = Measurer(data, landscapes, locations)
+    observed = {subject: measurer.subject(subject) for subject in data.subjects}
+    clock.lap("regret")
+    growth = _growth(observed, plan)
+    categories = dict(zip(growth.subjects, growth.categories, strict=True))
+    clock.lap("growth of regret")
+    keep = Nowhere() if keeper is None else keeper
+    fits = fit_subjects(measurer, plan, categories, keeper=keep, threads=threads, timings=timings)
+    clock.start()
+    groups = groups_of(data, categories)
+    together = _jointly(groups, data, plan, keep) if joint else {}
+    if joint:
+        clock.lap("joint likelihood")
+    columns = [linearized_group(group, fits, plan) for group in groups]
+    linear = tuple(column for column in columns if column is not None)
+    study = Study(
+        data=data,
+        plan=plan,
+        landscapes=landscapes,
+        observed=observed,
+        growth=growth,
+        fits=fits,
+        groups=groups,
+        exact=exact_groups(groups, fits, plan),
+        joint=together,
+        linearized=linear,
+        exact_tests=exact_comparison(groups, fits, plan),
+        linearized_tests=linearized_comparisons(linear, plan),
+        timings=timings,
+    )
+    clock.lap("groups and tests")
+    return study
+
+
+class _Clock:
+    """Adds the seconds since it was last looked at to a step."""
+
+    def __init__(self, timings: Timings) -> None:
+        self.timings = timings
+        self.start()
+
+    def start(self) -> None:
+        self.begun = time.perf_counter()
+
+    def lap(self, step: str) -> None:
+        self.timings[step] = time.perf_counter() - self.begun
+        self.start()
+
+
+def _growth(observed: Mapping[Any, Measures], plan: Plan) -> GrowthOrders:
+    regrets = {subject: _known_regret(measures) for subject, measures in observed.items()}
+    rng = np.random.default_rng([plan.seed, len(observed)])
+    return growth_orders(regrets, n_bootstrap=plan.n_bootstrap, rng=rng)
+
+
+def _known_regret(measures: Measures) -> Any:
+    """Cumulative regret up to the last decision whose loss is known."""
+    known = np.flatnonzero(~np.isnan(measures.loss))
+    return measures.regret[: known[-1] + 1 if known.size else 0]
+
+
+def _jointly(
+    groups: Sequence[Group], data: StudyData, plan: Plan, keeper: Keeper
+) -> dict[str, PopulationEstimate]:
+    found = {}
+    for i, group in enumerate(groups):
+        name = f"joint-{i + 1:02d}"
+        document = keeper.kept(name)
+        if document is None:
+            document = _joint(group, data, plan)
+            keeper.keep(name, document)
+        found[group.label] = _population(document, group, name)
+    return found
+
+
+def _joint(group: Group, data: StudyData, plan: Plan) -> dict[str, Any]:
+    episodes = [data.episodes[i] for subject in group.subjects for i in data.of(subject)]
+    scored = [episode for episode in episodes if episode.n_decisions]
+    pooled = pool_jointly(scored, plan.model, scale="natural")
+    return {
+        "names": list(pooled.names),
+        "estimate": plain(pooled.estimate),
+        "covariance": plain(pooled.covariance),
+        "status": pooled.status,
+        "message": pooled.message,
+        "log_likelihood": plain(pooled.log_likelihood),
+    }
+
+
+def _population(document: Any, group: Group, name: str) -> PopulationEstimate:
+    try:
+        return PopulationEstimate(
+            names=tuple(document["names"]),
+            estimate=numbers(document["estimate"]),
+            covariance=numbers(document["covariance"]),
+            rule="joint",
+            n_subjects=len(group.subjects),
+            subjects=group.subjects,
+            status=document["status"],
+            message=document["message"],
+            scale="natural",
+            log_likelihood=float(numbers(document["log_likelihood"])),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise DataError(
+            f"{name} must hold the joint estimate of a group; got something else. The file is "
+            "damaged: remove it, and resume."
+        ) from None

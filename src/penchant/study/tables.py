@@ -1,0 +1,271 @@
+"""The tables of a study, by columns: what the files hold and the report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penchant.errors import DataError, nearest
+from penchant.study.forward_table import forward_columns
+from penchant.study.plan import nominal_words
+from penchant.study.subject_fit import Fitted
+from penchant.study.working_scale import natural_again
+
+if TYPE_CHECKING:
+    from penchant.study.study import Study
+
+Columns = dict[str, list[Any]]
+NOT_CLASSIFIED = "not classified"
+
+
+def columns(study: Study, name: str) -> Columns:
+    """One table, by columns.
+
+    Parameters
+    ----------
+    study
+        The result.
+    name
+        One of `TABLES`.
+    """
+    if name not in TABLES:
+        raise DataError(
+            f"name must be one of {', '.join(TABLES)}; got {name!r}."
+            f"{nearest(name, TABLES) or ' Choose one.'}"
+        )
+    return TABLES[name](study)
+
+
+def _subjects(study: Study) -> Columns:
+    """One row per subject: condition, play, performance, exact estimates."""
+    data, subjects = study.data, study.subjects
+    made: Columns = {"subject": list(subjects)}
+    made |= {name: [by[s] for s in subjects] for name, by in data.conditions.items()}
+    made["n_episodes"] = [len(data.of(s)) for s in subjects]
+    made["n_decisions"] = [study.fits[s].exact.n_decisions for s in subjects]
+    made["mean_reward"] = [_mean(study.observed[s].reward) for s in subjects]
+    made["regret"] = [_last(study.observed[s].regret) for s in subjects]
+    orders = [study.growth.of(s) for s in subjects]
+    made["growth"] = [order.order for order in orders]
+    made["performance"] = [order.category or NOT_CLASSIFIED for order in orders]
+    made["performance_aic_weight"] = [order.category_weight for order in orders]
+    made["performance_bootstrap_share"] = [order.confidence for order in orders]
+    return made | _estimates([study.fits[s].exact for s in subjects])
+
+
+def _linearized(study: Study) -> Columns:
+    """One row per subject with a linearised estimate, with its range of validity."""
+    found = [(s, study.fits[s].linearized) for s in study.subjects]
+    mine = [(s, fit) for s, fit in found if fit is not None]
+    performances = [study.growth.of(s).category for s, _ in mine]
+    made: Columns = {
+        "subject": [s for s, _ in mine],
+        "condition": [study.data.condition(s) for s, _ in mine],
+        "performance": list(performances),
+        "nominal": [nominal_words(study.plan.nominals[p]) for p in performances if p],
+    }
+    for j, name in enumerate(mine[0][1].names if mine else ()):
+        made[name] = [float(fit.theta[j]) for _, fit in mine]
+        made[f"{name}_standard_error"] = [_root(fit.covariance[j, j]) for _, fit in mine]
+    made["ratio"] = [fit.ratio for _, fit in mine]
+    made["ratio_low"] = [fit.bounds[0] for _, fit in mine]
+    made["ratio_high"] = [fit.bounds[1] for _, fit in mine]
+    made["valid"] = [fit.valid for _, fit in mine]
+    made["exact_log_likelihood"] = [fit.exact_log_likelihood for _, fit in mine]
+    return made | _estimates([fit for _, fit in mine])
+
+
+def _estimates(fits: Sequence[Fitted]) -> Columns:
+    made: Columns = {
+        "status": [fit.status for fit in fits],
+        "log_likelihood": [fit.log_likelihood for fit in fits],
+        "null_log_likelihood": [fit.null_log_likelihood for fit in fits],
+    }
+    for j, name in enumerate(fits[0].natural_names if fits else ()):
+        mine = [fit.parameters[j] for fit in fits]
+        made[name] = [p.estimate for p in mine]
+        made[f"{name}_standard_error"] = [p.standard_error for p in mine]
+        made[f"{name}_low"] = [p.low for p in mine]
+        made[f"{name}_high"] = [p.high for p in mine]
+    return made | {"message": [fit.message for fit in fits]}
+
+
+def _growth(study: Study) -> Columns:
+    """One row per subject: the three curves of regret."""
+    rows = study.growth.to_frame("pyarrow").to_pydict()
+    made: Columns = dict(rows)
+    return made
+
+
+def _table_1(study: Study) -> Columns:
+    """theta of every group: Table I of the paper, with the validity ratio."""
+    return _by_rows(
+        {
+            "performance": column.group.performance,
+            "condition": column.group.condition,
+            "n_subjects": column.theta.n_subjects,
+            "n_left_out": len(column.group.subjects) - column.theta.n_subjects,
+            "mean_log_likelihood": column.mean_log_likelihood,
+            "parameter": p.name,
+            "estimate": p.estimate,
+            "standard_error": p.standard_error,
+            "ratio": column.ratio,
+            "ratio_bound": column.bound,
+            "valid": column.valid,
+            "n_valid": column.n_valid,
+        }
+        for column in study.linearized
+        for p in column.theta.parameters_at(study.plan.level)
+    )
+
+
+def _table_2(study: Study) -> Columns:
+    """Natural parameters of every group, linearised and exact: Table II of the paper."""
+    rows: list[tuple[Any, ...]] = [
+        ("linearised", column.group, p, column.natural, column.ratio, column.valid)
+        for column in study.linearized
+        for p in column.natural.parameters_at(study.plan.level)
+    ]
+    for group in study.groups:
+        population = study.exact[group.label]["random-effects"]
+        rows += [
+            ("exact", group, p, population, float("nan"), None)
+            for p in natural_again(population, study.plan.level)
+        ]
+    return _by_rows(
+        {
+            "estimator": estimator,
+            "performance": group.performance,
+            "condition": group.condition,
+            "n_subjects": population.n_subjects,
+            "parameter": p.name,
+            "estimate": p.estimate,
+            "standard_error": p.standard_error,
+            "low": p.low,
+            "high": p.high,
+            "ratio": ratio,
+            "valid": valid,
+            "status": population.status,
+        }
+        for estimator, group, p, population, ratio, valid in rows
+    )
+
+
+def _populations(study: Study) -> Columns:
+    """Exact estimates of every group by every rule."""
+    rows = []
+    for group in study.groups:
+        rules = dict(study.exact[group.label])
+        if group.label in study.joint:
+            rules["joint"] = study.joint[group.label]
+        for rule, population in rules.items():
+            known = population.heterogeneity
+            i2 = [float("nan")] * len(population.names) if known is None else known.i2_each
+            for p, share in zip(natural_again(population, study.plan.level), i2, strict=True):
+                rows.append((group, rule, population, p, float(share)))
+    return _by_rows(
+        {
+            "performance": group.performance,
+            "condition": group.condition,
+            "rule": rule,
+            "n_subjects": population.n_subjects,
+            "n_left_out": len(population.left_out),
+            "parameter": p.name,
+            "estimate": p.estimate,
+            "standard_error": p.standard_error,
+            "low": p.low,
+            "high": p.high,
+            "i2": share,
+            "status": population.status,
+            "message": population.message,
+        }
+        for group, rule, population, p, share in rows
+    )
+
+
+def _tests(study: Study) -> Columns:
+    """Tests between groups, parameter by parameter."""
+    rows = []
+    for estimator, comparison in _comparisons(study):
+        for d in comparison.differences:
+            rows.append({"estimator": estimator} | vars(d))
+    return _by_rows(rows)
+
+
+def _joint_tests(study: Study) -> Columns:
+    """Tests between groups, all parameters at once."""
+    return _by_rows(
+        {
+            "estimator": estimator,
+            "first": pair.first,
+            "second": pair.second,
+            "test": pair.test.kind,
+            "statistic": pair.test.statistic,
+            "df_1": pair.test.degrees_of_freedom[0],
+            "df_2": pair.test.degrees_of_freedom[1],
+            "p_value": pair.test.p_value,
+            "adjusted_p_value": pair.adjusted_p_value,
+            "note": pair.test.note,
+        }
+        for estimator, comparison in _comparisons(study)
+        for pair in comparison.joint
+    )
+
+
+def _comparisons(study: Study) -> list[tuple[str, Any]]:
+    exact = [] if study.exact_tests is None else [("exact", study.exact_tests)]
+    return exact + [("linearised", comparison) for comparison in study.linearized_tests]
+
+
+def _failures(study: Study) -> Columns:
+    """Fits without a converged estimate, and why."""
+    rows = []
+    for subject in study.subjects:
+        fit = study.fits[subject]
+        for estimator, found in (("exact", fit.exact), ("linearised", fit.linearized)):
+            if found is not None and found.status != "converged":
+                rows.append((subject, estimator, found.status, found.message))
+    names = ("subject", "estimator", "status", "message")
+    return _by_rows(dict(zip(names, row, strict=True)) for row in rows)
+
+
+def _forward(study: Study) -> Columns:
+    """What people did and what agents with their estimates do, decision by decision."""
+    return forward_columns(study.groups, study.observed, study.fits)
+
+
+def _by_rows(rows: Iterable[Mapping[str, Any]]) -> Columns:
+    made: Columns = {}
+    for row in rows:
+        for name, value in row.items():
+            made.setdefault(name, []).append(value)
+    return made
+
+
+def _mean(values: Any) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def _last(values: Any) -> float:
+    return float(values[-1]) if len(values) else float("nan")
+
+
+def _root(variance: float) -> float:
+    return float(np.sqrt(variance)) if variance >= 0 else float("nan")
+
+
+TABLES: dict[str, Callable[[Study], Columns]] = {
+    "subjects": _subjects,
+    "linearized": _linearized,
+    "growth": _growth,
+    "table-1": _table_1,
+    "table-2": _table_2,
+    "populations": _populations,
+    "tests": _tests,
+    "joint-tests": _joint_tests,
+    "failures": _failures,
+    "forward": _forward,
+}
