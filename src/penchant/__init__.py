@@ -37,15 +37,25 @@ if TYPE_CHECKING:
     from penchant.inference import relinearize as relinearize
     from penchant.models import GPUCB as GPUCB
     from penchant.models import UCL as UCL
+    from penchant.models import ConstantSensitivityDiscounting as ConstantSensitivityDiscounting
+    from penchant.models import ExpectedUtility as ExpectedUtility
+    from penchant.models import ExponentialDiscounting as ExponentialDiscounting
+    from penchant.models import HyperbolicDiscounting as HyperbolicDiscounting
     from penchant.models import Locality as Locality
+    from penchant.models import MeanVariance as MeanVariance
     from penchant.models import Natural as Natural
+    from penchant.models import ProspectValue as ProspectValue
     from penchant.models import QLearning as QLearning
+    from penchant.models import QuasiHyperbolicDiscounting as QuasiHyperbolicDiscounting
     from penchant.models import Shape as Shape
+    from penchant.models import Trials as Trials
     from penchant.models import cooling_choices as cooling_choices
     from penchant.models import q_learning_choices as q_learning_choices
     from penchant.models import simulate as simulate
     from penchant.models import simulate_many as simulate_many
+    from penchant.models import simulate_trials as simulate_trials
     from penchant.models import temperature_choices as temperature_choices
+    from penchant.models import trials_from_frame as trials_from_frame
     from penchant.population import GroupComparison as GroupComparison
     from penchant.population import GrowthOrder as GrowthOrder
     from penchant.population import GrowthOrders as GrowthOrders
@@ -102,17 +112,27 @@ _HOMES = {
         "relinearize",
     ),
     "penchant.models": (
+        "ConstantSensitivityDiscounting",
+        "ExpectedUtility",
+        "ExponentialDiscounting",
         "GPUCB",
+        "HyperbolicDiscounting",
         "Locality",
+        "MeanVariance",
         "Natural",
+        "ProspectValue",
         "QLearning",
+        "QuasiHyperbolicDiscounting",
         "Shape",
+        "Trials",
         "UCL",
         "cooling_choices",
         "q_learning_choices",
         "simulate",
         "simulate_many",
+        "simulate_trials",
         "temperature_choices",
+        "trials_from_frame",
     ),
     "penchant.population": (
         "GroupComparison",

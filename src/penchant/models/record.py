@@ -50,6 +50,22 @@ class Record:
         """Rewards of all events."""
         return np.concatenate([episode.rewards for episode in self.episodes])
 
+    @cached_property
+    def offers(self) -> dict[str, Matrix]:
+        """What was offered at all events, by attribute, where the episodes are `Trials`."""
+        names = self.episodes[0].offers
+        return {
+            name: np.concatenate([trials.offers[name] for trials in self.episodes])
+            for name in names
+        }
+
+    def rows(self, which: IntVector) -> IntVector:
+        """Events of some episodes, one episode after another."""
+        lengths = self.lengths(which)
+        ends = np.cumsum(lengths)
+        begins = np.repeat(self.starts[which] - (ends - lengths), lengths)
+        return begins + np.arange(ends[-1] if len(ends) else 0)
+
     def lengths(self, which: IntVector) -> IntVector:
         """Number of events of some episodes."""
         return self.starts[which + 1] - self.starts[which]

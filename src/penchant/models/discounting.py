@@ -1,0 +1,255 @@
+"""Discounting: what an amount is worth now that comes after a delay.
+
+The objective is the discounted value over the temperature tau, in the unit of the amounts: linear
+in 1/tau once the discount rate is fixed. Rates are per unit of delay: with delays in days, a rate
+of 0.01 is 0.01 a day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.models.indifference import Option, consistent_range, rates_worth_a_look
+from penchant.models.model import Natural, Shape
+from penchant.models.static import Offers, StaticModel
+
+# From an impatience of years to one of seconds, whatever the unit of delay.
+RATES = (1e-6, 1e3)
+N_RATES = 70
+TEMPERATURE = Natural("temperature", "reciprocal", 0)
+RATE = Natural("discount_rate", "shape", 0)
+
+
+class _OneRate(StaticModel):
+    """One weight and one rate: V = A f(k D), with f falling from 1."""
+
+    attributes = ("amount", "delay")
+    weights = ("inverse_temperature",)
+    positive = ("inverse_temperature",)
+    natural = (TEMPERATURE, RATE)
+    rates: tuple[float, float]
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """The discount rate, on a logarithmic scale."""
+        return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
+
+    def indifferent_at(self, one: Option, other: Option) -> Vector:
+        """Rate at which two options, each (amount, delay), are worth the same; NaN for none."""
+        raise NotImplementedError
+
+    def consistent_rates(self, trials: Any) -> tuple[float, float] | None:
+        """Rates under which every choice is the better option; None if there is none.
+
+        A person who never contradicts themselves has no finite temperature, but their rate is known
+        to lie between two points of indifference: this is that interval, from 0 or to infinity
+        where no choice ends it.
+
+        Parameters
+        ----------
+        trials
+            `Trials`, or several of the same person.
+        """
+        return consistent_range(self, trials)
+
+    def landmarks(self, trials: Any) -> Matrix:
+        """Rates where few choices are the worse option, to search from: (n, 1).
+
+        They lie between neighbouring points of indifference, which can be closer together than the
+        points of any grid.
+        """
+        return rates_worth_a_look(self, trials)
+
+
+@dataclass(frozen=True)
+class HyperbolicDiscounting(_OneRate):
+    """Hyperbolic discounting: V = A / (1 + k D), theta = 1/tau, psi = k (Mazur 1987).
+
+    Parameters
+    ----------
+    rates
+        Range of k in which to search, per unit of delay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> rng = np.random.default_rng(3)
+    >>> amount = np.column_stack([rng.integers(10, 60, 200), np.full(200, 60)])
+    >>> delay = np.column_stack([np.zeros(200), rng.choice([7, 30, 90, 180, 365], 200)])
+    >>> offers = {"amount": amount, "delay": delay}
+    >>> model = pn.HyperbolicDiscounting()
+    >>> truth = {"temperature": 4.0, "discount_rate": 0.01}
+    >>> trials = pn.simulate_trials(offers, model, truth, rng=rng)
+    >>> trials.offers["amount"][0], trials.offers["delay"][0]
+    (array([50., 60.]), array([  0., 365.]))
+    >>> model.explanatory(trials, 0.01)[0].round(2).tolist()
+    [[50.0], [12.9]]
+    """
+
+    rates: tuple[float, float] = RATES
+
+    def variables(
+        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
+    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+        """V, and dV/dk = -A D / (1 + k D)^2."""
+        amount, delay = offers["amount"], offers["delay"]
+        factor = 1.0 / (1.0 + psi[0] * delay)
+        value = amount * factor
+        return [value], [[-value * delay * factor]] if with_slopes else []
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """A / (1 + k D)."""
+        k = parameters["discount_rate"]
+        return np.asarray(offers["amount"] / (1 + k * offers["delay"]))
+
+    def indifferent_at(self, one: Option, other: Option) -> Vector:
+        """A1 (1 + k D2) = A2 (1 + k D1) at k = (A2 - A1) / (A1 D2 - A2 D1)."""
+        (a, d), (b, e) = one, other
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((b - a) / (a * e - b * d))
+
+    def __str__(self) -> str:
+        return "hyperbolic discounting, A / (1 + k D)"
+
+
+@dataclass(frozen=True)
+class ExponentialDiscounting(_OneRate):
+    """Exponential discounting: V = A exp(-k D), theta = 1/tau, psi = k.
+
+    The discount factor of one unit of delay is exp(-k).
+
+    Parameters
+    ----------
+    rates
+        Range of k in which to search, per unit of delay.
+    """
+
+    rates: tuple[float, float] = RATES
+
+    def variables(
+        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
+    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+        """V, and dV/dk = -D V."""
+        value = offers["amount"] * np.exp(-psi[0] * offers["delay"])
+        return [value], [[-offers["delay"] * value]] if with_slopes else []
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """A delta^D with the discount factor delta = exp(-k)."""
+        factor = np.exp(-parameters["discount_rate"])
+        return np.asarray(offers["amount"] * factor ** offers["delay"])
+
+    def indifferent_at(self, one: Option, other: Option) -> Vector:
+        """A1 exp(-k D1) = A2 exp(-k D2) at k = log(A1 / A2) / (D1 - D2)."""
+        (a, d), (b, e) = one, other
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(a / b) / (d - e))
+
+    def __str__(self) -> str:
+        return "exponential discounting, A exp(-k D)"
+
+
+@dataclass(frozen=True)
+class QuasiHyperbolicDiscounting(StaticModel):
+    """Quasi-hyperbolic (beta-delta) discounting: V = A now, b A exp(-k D) later (Laibson 1997).
+
+    The present-bias factor b times 1/tau is a weight of its own, so that the model is linear in
+    theta = (1/tau, b/tau) once psi = k is fixed. b < 1: what is not now is worth less at once.
+
+    Parameters
+    ----------
+    rates
+        Range of k in which to search, per unit of delay; delta = exp(-k).
+    """
+
+    rates: tuple[float, float] = RATES
+
+    attributes = ("amount", "delay")
+    weights = ("inverse_temperature", "inverse_temperature_later")
+    positive = ("inverse_temperature", "inverse_temperature_later")
+    natural = (TEMPERATURE, Natural("present_bias", "ratio", 1, 0), RATE)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """The discount rate, on a logarithmic scale."""
+        return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
+
+    def variables(
+        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
+    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+        """A where D = 0, and A exp(-k D) where D > 0."""
+        amount, delay = offers["amount"], offers["delay"]
+        now = delay == 0
+        later = np.where(now, 0.0, amount * np.exp(-psi[0] * delay))
+        present = np.where(now, amount, 0.0)
+        return [present, later], [[np.zeros_like(later), -delay * later]] if with_slopes else []
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """A now, b A delta^D later."""
+        factor = np.exp(-parameters["discount_rate"]) ** offers["delay"]
+        bias = np.where(offers["delay"] > 0, parameters["present_bias"], 1.0)
+        return np.asarray(offers["amount"] * bias * factor)
+
+    def __str__(self) -> str:
+        return "quasi-hyperbolic discounting, A now, b A exp(-k D) later"
+
+
+@dataclass(frozen=True)
+class ConstantSensitivityDiscounting(StaticModel):
+    """Constant-sensitivity discounting: V = A exp(-(a D)^s) (Ebert & Prelec 2007).
+
+    theta = 1/tau; psi = (a, s): impatience a per unit of delay, and sensitivity to time s. s = 1 is
+    exponential; with s < 1 delays are hardly told apart once they are long.
+
+    Parameters
+    ----------
+    rates
+        Range of a in which to search, per unit of delay.
+    sensitivities
+        Range of s.
+    """
+
+    rates: tuple[float, float] = RATES
+    sensitivities: tuple[float, float] = (0.05, 5.0)
+
+    attributes = ("amount", "delay")
+    weights = ("inverse_temperature",)
+    positive = ("inverse_temperature",)
+    natural = (TEMPERATURE, RATE, Natural("time_sensitivity", "shape", 1))
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Impatience and sensitivity to time, both on a logarithmic scale."""
+        return (
+            Shape("discount_rate", *self.rates, scale="log", n_grid=41),
+            Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=17),
+        )
+
+    def variables(
+        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
+    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+        """V = A e^-z with z = (a D)^s; dV/da = -V z s / a; dV/ds = -V z log(a D)."""
+        amount, delay = offers["amount"], offers["delay"]
+        rate, sensitivity = psi
+        now = delay == 0
+        log_delay = np.log(rate * np.where(now, 1.0 / rate, delay))
+        log_z = np.where(now, -np.inf, sensitivity * log_delay)
+        z = np.exp(log_z)
+        value = amount * np.exp(-z)
+        if not with_slopes:
+            return [value], []
+        steep = -amount * np.exp(log_z - z)  # -V z, without 0 times infinity
+        return [value], [[steep * sensitivity / rate], [steep * log_delay]]
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """A exp(-(a D)^s)."""
+        power = (parameters["discount_rate"] * offers["delay"]) ** parameters["time_sensitivity"]
+        return np.asarray(offers["amount"] * np.exp(-power))
+
+    def __str__(self) -> str:
+        return "constant-sensitivity discounting, A exp(-(a D)^s)"

@@ -1,0 +1,214 @@
+"""Which column of a table of decisions is what: found by the names that people give them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penchant.bandit.columns import USUAL as PLAYED
+from penchant.errors import DataError, listing
+
+NO_COLUMN = "none"
+
+# The names that each part often has, tried in this order; case and punctuation do not matter.
+USUAL: Mapping[str, tuple[str, ...]] = {
+    "subject": (*PLAYED["subject"], "id"),
+    "block": PLAYED["block"],
+    "chosen": (
+        *("chosen", "choice", "gamble", "ll_chosen", "chose_ll", "later_chosen", "chose_later"),
+        *("choice_ll", "response", "option"),
+    ),
+    "scored": PLAYED["scored"],
+}
+SOONER_AMOUNT = (
+    *("amount_sooner", "ss_amount", "amount_ss", "sooner_amount", "sooner_reward", "ss_reward"),
+    *("immediate_amount", "amount_immediate", "amount_now", "ss_value", "value_ss", "SSAmount"),
+    *("SIR", "ssa", "x1", "a1"),
+)
+LATER_AMOUNT = (
+    *("amount_later", "ll_amount", "amount_ll", "later_amount", "later_reward", "ll_reward"),
+    *("delayed_amount", "amount_delayed", "ll_value", "value_ll", "LLAmount", "LDR", "lla"),
+    *("x2", "a2"),
+)
+SOONER_DELAY = (
+    *("delay_sooner", "ss_delay", "delay_ss", "sooner_delay", "ss_time", "time_ss", "ssd"),
+    *("t1", "d1"),
+)
+LATER_DELAY = (
+    *("delay_later", "ll_delay", "delay_ll", "later_delay", "ll_time", "time_ll", "lld"),
+    *("delay", "t2", "d2"),
+)
+GAIN, LOSS = ("gain", "win", "gamble_gain"), ("loss", "lose", "gamble_loss")
+SURE = ("cert", "certain", "sure", "safe", "sure_amount")
+GAIN_PROBABILITY = ("p_gain", "prob_gain", "probability", "prob", "p", "p_win")
+FIRST_WORDS = frozenset(
+    [
+        "ss",
+        "sooner",
+        "now",
+        "immediate",
+        "smaller",
+        "smallersooner",
+        "cert",
+        "certain",
+        "sure",
+        "safe",
+        "reject",
+        "no",
+    ]
+)
+SECOND_WORDS = frozenset(
+    [
+        "ll",
+        "later",
+        "delayed",
+        "delay",
+        "larger",
+        "largerlater",
+        "gamble",
+        "risky",
+        "risk",
+        "accept",
+        "yes",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class TrialColumns:
+    """The column of every part, and of every attribute of every option.
+
+    Attributes
+    ----------
+    offers
+        For every attribute the column, or number, of each option; a list for several outcomes.
+    losses
+        Option and outcome of columns whose size, whatever its sign, is lost.
+    """
+
+    chosen: str
+    offers: Mapping[str, Sequence[Any]]
+    subject: str | None = None
+    block: str | None = None
+    scored: str | None = None
+    losses: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """Columns that must exist, by part."""
+        parts = ("subject", "block", "chosen", "scored")
+        named = {part: getattr(self, part) for part in parts}
+        roles: dict[str, tuple[str, ...]]
+        roles = {part: (name,) for part, name in named.items() if name is not None}
+        for attribute, cells in self.offers.items():
+            flat = [part for cell in cells for part in _parts(cell)]
+            roles[f"offers[{attribute!r}]"] = tuple(p for p in flat if isinstance(p, str))
+        return roles
+
+
+def _parts(cell: Any) -> Sequence[Any]:
+    return (cell,) if isinstance(cell, (str, int, float)) else tuple(cell)
+
+
+def trial_columns(
+    names: Sequence[str],
+    given: Mapping[str, str | None],
+    offers: Mapping[str, Sequence[Any]] | None = None,
+) -> TrialColumns:
+    """Find what is not given among the columns of a table.
+
+    Examples
+    --------
+    >>> found = trial_columns(["subjID", "ss_amount", "ll_amount", "ll_delay", "choice"], {})
+    >>> found.subject, found.offers["delay"]
+    ('subjID', (0.0, 'll_delay'))
+    >>> trial_columns(["subj", "gain", "loss", "cert", "gamble"], {}).offers["outcome"]
+    (('cert', 0.0), ('gain', 'loss'))
+    """
+    described, losses = (offers, {}) if offers is not None else _recognised_offers(names)
+    if described is None:
+        raise DataError(
+            "offers must say which columns describe the options, as none are called "
+            f"amount_later and delay_later, or gain and cert; got columns {', '.join(names)}. "
+            'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}.'
+        )
+    parts = {part: given.get(part) or _found(usual, names) for part, usual in USUAL.items()}
+    parts = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
+    if parts["chosen"] is None:
+        raise DataError(
+            "chosen must be given, as no column is called chosen or choice; got columns "
+            f"{', '.join(names)}. Name the column with `chosen`."
+        )
+    return TrialColumns(
+        chosen=parts["chosen"],
+        offers=described,
+        subject=parts["subject"],
+        block=parts["block"],
+        scored=parts["scored"],
+        losses=losses,
+    )
+
+
+def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """Offers of a discounting table, or of a table of gambles against a sure amount."""
+    sooner, later = _found(SOONER_AMOUNT, names), _found(LATER_AMOUNT, names)
+    wait = _found(LATER_DELAY, names)
+    if sooner and later and wait:
+        delay = (_found(SOONER_DELAY, names) or 0.0, wait)
+        return {"amount": (sooner, later), "delay": delay}, {}
+    gain, sure = _found(GAIN, names), _found(SURE, names)
+    if not (gain and sure):
+        return None, {}
+    loss, p = _found(LOSS, names), _found(GAIN_PROBABILITY, names)
+    if loss is None:
+        return {"outcome": (sure, gain), "probability": (1.0, p or 0.5)}, {}
+    if p is not None:
+        raise DataError(
+            f"offers must be given where a gamble has a loss and its gain a probability ({p!r}), "
+            "as the loss has its own; got neither. Write offers={'outcome': [[...], [...]], "
+            "'probability': [[1, 0], ['p_gain', 'p_loss']]}."
+        )
+    outcome = ((sure, 0.0), (gain, loss))
+    return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
+
+
+def _found(usual: Sequence[str], names: Sequence[str]) -> str | None:
+    by_plain = {_plain(name): name for name in reversed(names)}
+    for name in usual:
+        if _plain(name) in by_plain:
+            return name if name in names else by_plain[_plain(name)]
+    return None
+
+
+def _plain(name: Any) -> str:
+    """A name without case and punctuation: SubjID, subj_id and subj.id are one."""
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+
+
+def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
+    """Index of the option that each word means: sooner or later, sure or gamble.
+
+    Examples
+    --------
+    >>> taken_by_word(["LL", "SS"], "choice")
+    {'LL': 1.0, 'SS': 0.0}
+    """
+    found = {}
+    for label in seen:
+        plain = _plain(label)
+        if plain in FIRST_WORDS or plain in SECOND_WORDS:
+            found[str(label).strip()] = float(plain in SECOND_WORDS)
+    unknown = [label for label in seen if str(label).strip() not in found and not is_nothing(label)]
+    if unknown:
+        raise DataError(
+            f"chosen {column!r} must hold the number of an option, or a label named in `options`; "
+            f"got {listing(map(repr, unknown))}. Pass options=[...] with the labels in the order "
+            "of the options."
+        )
+    return found
+
+
+def is_nothing(label: Any) -> bool:
+    """Whether a label is a word for none that files hold, such as NA or NULL."""
+    return _plain(label) in ("", "na", "nan", "null", "none")
