@@ -109,7 +109,7 @@ class GroupComparison:
         percent = f"{100 * self.level:g} %"
         header = ("", "difference", f"{percent} low", "high", "t", "df", "p", "adj. p", "g")
         facts = tuple(
-            (str(label), f"{p.n_subjects} subjects, {p.rule}")
+            (str(label), f"{p.n_subjects} subject{'s' * (p.n_subjects != 1)}, {p.rule}")
             for label, p in self.populations.items()
         )
         doubts = (f"{c}: {p.message}" for c, p in self.populations.items() if p.message)

@@ -88,7 +88,9 @@ def joint_test(
     p = len(difference)
     total = covariances[0] + covariances[1]
     if not (np.isfinite(total).all() and np.isfinite(difference).all()):
-        return _no_test("the covariances between parameters are not known")
+        return _no_test("the covariances are not all known")
+    if min(degrees_of_freedom) <= 0:
+        return _no_test("one subject tells nothing of how subjects differ")
     unit = np.sqrt(np.diag(total))
     if not (unit > 0).all() or np.linalg.cond(total / np.outer(unit, unit)) > 1e13:
         return _no_test("the covariance of the difference is singular")
@@ -130,7 +132,7 @@ def hedges_g(
     """
     n, m = counts
     f = n + m - 2
-    if f < 2:
+    if f < 2 or min(counts) < 2:
         blank = np.full(len(difference), np.nan)
         return EffectSize(blank, blank, blank)
     pooled = np.sqrt(((n - 1) * sds[0] ** 2 + (m - 1) * sds[1] ** 2) / f)

@@ -66,7 +66,7 @@ def reml(white: Whitened) -> tuple[Matrix, bool]:
     def search(between: Matrix) -> tuple[float, Matrix]:
         start = np.linalg.cholesky(between).ravel()
         found = optimize.minimize(
-            loss, start, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}
+            loss, start, jac=True, method="BFGS", options={"gtol": 1e-8, "maxiter": 2000}
         )
         root = found.x.reshape(d, d)
         return float(found.fun), root @ root.T
