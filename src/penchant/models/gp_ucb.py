@@ -69,7 +69,11 @@ class GPUCB(CompiledModel):
     >>> rng = np.random.default_rng(3)
     >>> place = pn.Landscape(rng.normal(50.0, 20.0, 36), pn.GaussianNoise(1.0))
     >>> plays = pn.simulate_many(place, model, truth, n_decisions=30, n_agents=8, rng=rng)
-    >>> pn.fit(plays, model)
+    >>> pn.fit(plays, model).interval().round(2)  # temperature, bonus, visited, length scale
+    array([[ 3.04,  4.1 ],
+           [ 0.62,  1.11],
+           [-1.91, -0.44],
+           [ 1.37,  1.52]])
     """
 
     locations: Any
@@ -150,7 +154,7 @@ class GPUCB(CompiledModel):
             record.rewards,
             record.starts,
             which,
-            self.locations,
+            np.array(self.locations),  # unlocked: loops are compiled for one kind of array
             KERNELS.index(self.kernel.name),
             self._each(psi, names, "length_scale"),
             self._each(psi, names, "noise_ratio"),

@@ -135,5 +135,7 @@ def fill_locality(
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     columns = np.empty((int(offsets[-1]), len(locations), len(terms)))
     codes = np.array([LOCALITY.index(term) for term in terms], dtype=np.int64)
-    nearness(record.chosen, record.starts, used, locations, spacing(locations), codes, columns)
+    # unlocked: loops are compiled for one kind of array
+    places = np.array(locations)
+    nearness(record.chosen, record.starts, used, places, spacing(places), codes, columns)
     spread_over(columns, offsets, lengths, position, x)
