@@ -56,7 +56,10 @@ def pooled_episodes(estimates: Any, scale: Scale) -> PopulationEstimate:
             "Use pool_jointly(data, model)."
         )
     if any(f.model != fits[0].model for f in fits[1:]):
-        raise DataError("estimates must be of the same model; got several. Pool one at a time.")
+        raise DataError(
+            "estimates must be of the same model for rule 'joint'; got several. "
+            "Use pool_jointly(episodes, model)."
+        )
     episodes = [episode for f in fits for episode in f.episodes]
     return pool_jointly(episodes, fits[0].model, scale=scale)
 
