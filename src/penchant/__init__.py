@@ -36,19 +36,28 @@ if TYPE_CHECKING:
     from penchant.inference import profile_curve as profile_curve
     from penchant.inference import relinearize as relinearize
     from penchant.models import GPUCB as GPUCB
+    from penchant.models import UCB1 as UCB1
     from penchant.models import UCL as UCL
     from penchant.models import ConstantSensitivityDiscounting as ConstantSensitivityDiscounting
     from penchant.models import ExpectedUtility as ExpectedUtility
     from penchant.models import ExponentialDiscounting as ExponentialDiscounting
+    from penchant.models import GershmanHybrid as GershmanHybrid
+    from penchant.models import HistoryRegression as HistoryRegression
     from penchant.models import HyperbolicDiscounting as HyperbolicDiscounting
+    from penchant.models import KalmanFilter as KalmanFilter
+    from penchant.models import KnownValues as KnownValues
     from penchant.models import Locality as Locality
     from penchant.models import MeanVariance as MeanVariance
+    from penchant.models import ModelCheck as ModelCheck
     from penchant.models import Natural as Natural
     from penchant.models import ProspectValue as ProspectValue
     from penchant.models import QLearning as QLearning
     from penchant.models import QuasiHyperbolicDiscounting as QuasiHyperbolicDiscounting
+    from penchant.models import RandomChoice as RandomChoice
     from penchant.models import Shape as Shape
     from penchant.models import Trials as Trials
+    from penchant.models import WinStayLoseShift as WinStayLoseShift
+    from penchant.models import check_model as check_model
     from penchant.models import cooling_choices as cooling_choices
     from penchant.models import q_learning_choices as q_learning_choices
     from penchant.models import simulate as simulate
@@ -75,6 +84,10 @@ if TYPE_CHECKING:
     from penchant.softmax import GaussianPrior as GaussianPrior
     from penchant.softmax import ScaledPrior as ScaledPrior
     from penchant.softmax import simulate_choices as simulate_choices
+    from penchant.study import Study as Study
+    from penchant.study import StudyData as StudyData
+    from penchant.study import run_study as run_study
+    from penchant.study import study_data as study_data
 
 # Loaded at first use, so that `import penchant` and `penchant --help` answer at once.
 _HOMES = {
@@ -116,16 +129,25 @@ _HOMES = {
         "ExpectedUtility",
         "ExponentialDiscounting",
         "GPUCB",
+        "GershmanHybrid",
+        "HistoryRegression",
         "HyperbolicDiscounting",
+        "KalmanFilter",
+        "KnownValues",
         "Locality",
         "MeanVariance",
+        "ModelCheck",
         "Natural",
         "ProspectValue",
         "QLearning",
         "QuasiHyperbolicDiscounting",
+        "RandomChoice",
         "Shape",
         "Trials",
+        "UCB1",
         "UCL",
+        "WinStayLoseShift",
+        "check_model",
         "cooling_choices",
         "q_learning_choices",
         "simulate",
@@ -157,6 +179,7 @@ _HOMES = {
         "ScaledPrior",
         "simulate_choices",
     ),
+    "penchant.study": ("Study", "StudyData", "run_study", "study_data"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _PARTS = ("figures",)  # used by their own name: penchant.figures.forest(...)

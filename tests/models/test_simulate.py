@@ -6,11 +6,12 @@ of the noise, and the reference dense inverses: they share no code for beliefs.
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 import belief_reference as dense
 import penchant as pn
 import played
+from learners import p_value
 
 UCL_MODEL = played.ucl(length_scale=None)
 Q_MODEL = pn.QLearning(4)
@@ -20,30 +21,6 @@ Q_TRUTH = {"temperature": 0.3, "learning_rate": 0.35}
 
 def q_weights(natural):
     return np.array([1 / natural["temperature"]]), np.array([natural["learning_rate"]])
-
-
-def p_value(episodes, model, theta, psi, skip=0):
-    """Do choices, counted by time and by rank of their probability, go with the probabilities?
-
-    For every time t: counts O of the options by rank, expectations E and covariances V summed over
-    agents; (O - E)' V^- (O - E) is chi-square with n_options - 1 degrees of freedom.
-    """
-    p = np.stack([special.softmax(model.explanatory(e, *psi) @ theta, axis=1) for e in episodes])
-    chosen = np.stack([e.chosen for e in episodes])
-    order = np.argsort(p, axis=2, kind="stable")
-    ranked = np.take_along_axis(p, order, axis=2)
-    taken = np.argmax(order == chosen[:, :, None], axis=2)
-    statistic = freedom = 0.0
-    for t in range(skip, p.shape[1]):
-        observed = np.bincount(taken[:, t], minlength=p.shape[2])
-        expected = ranked[:, t].sum(axis=0)
-        spread = np.diag(expected) - ranked[:, t].T @ ranked[:, t]
-        gap = observed - expected
-        # drop ranks that nobody is expected to take
-        used = np.flatnonzero(expected > 5)[1:]
-        statistic += gap[used] @ np.linalg.solve(spread[np.ix_(used, used)], gap[used])
-        freedom += len(used)
-    return stats.chi2.sf(statistic, freedom)
 
 
 def test_simulated_choices_have_the_probabilities_of_the_ucl_likelihood():

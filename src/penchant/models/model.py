@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
+from scipy import special
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
@@ -87,9 +88,9 @@ class Shape:
         own = np.exp(value) if self.scale == "log" else self.low + self._linear_unit * value
         return np.clip(own, self.low, self.high)
 
-    def stretch(self, value: float) -> float:
+    def stretch(self, value: Any) -> Any:
         """Derivative of the value in search units."""
-        return float(value) if self.scale == "log" else self._linear_unit
+        return value if self.scale == "log" else self._linear_unit
 
     @property
     def _linear_unit(self) -> float:
@@ -106,15 +107,15 @@ class Natural:
         What it is called.
     kind
         "weight": a weight itself; "reciprocal": 1 / weight; "ratio": weight / other weight;
-        "shape": scale * psi^power.
+        "share": scale / (1 + e^weight); "shape": scale * psi^power.
     index, other
         Which weight or shape parameter; the denominator of a ratio.
     scale, power
-        For "shape".
+        For "shape"; the scale for "share", too.
     """
 
     name: str
-    kind: Literal["weight", "reciprocal", "ratio", "shape"]
+    kind: Literal["weight", "reciprocal", "ratio", "share", "shape"]
     index: int
     other: int = 0
     scale: float = 1.0
@@ -129,7 +130,13 @@ class Natural:
                 return float(np.float64(1.0) / theta[self.index])
             if self.kind == "ratio":
                 return float(np.float64(theta[self.index]) / theta[self.other])
+            if self.kind == "share":
+                return self.share_of(theta[self.index])
             return float(self.scale * np.float64(psi[self.index]) ** self.power)
+
+    def share_of(self, weight: float) -> float:
+        """The share that a weight, which may be infinite, stands for."""
+        return float(self.scale * special.expit(-weight))
 
     def gradient(self, theta: Vector, psi: Vector) -> Vector:
         """Derivatives in all weights, then in all shape parameters."""
@@ -146,6 +153,9 @@ class Natural:
         elif self.kind == "ratio":
             slope[self.index] = 1.0 / theta[self.other]
             slope[self.other] = -theta[self.index] / theta[self.other] ** 2
+        elif self.kind == "share":
+            share = special.expit(-theta[self.index])
+            slope[self.index] = -self.scale * share * (1.0 - share)
         else:
             own = psi[self.index]
             slope[len(theta) + self.index] = self.scale * self.power * own ** (self.power - 1.0)

@@ -2,42 +2,87 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError
-from penchant.models.q_learning import QLearning
+from penchant.models.choosing import Habits, finite, positive, share, softmax
 
 
 @dataclass
 class QLearningAgents:
-    """The state of agents in play: values (n_agents, n_options)."""
+    """The state of agents in play: values and traces of choices (n_agents, n_options)."""
 
     values: Matrix
-    learning_rate: float
+    traces: Matrix
+    habits: Habits
     temperature: float
+    kernel_weight: float
+    rates: dict[str, float]
+    initial_value: float
+    fictitious: bool
+    agents: IntVector = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.agents = np.arange(len(self.values))
 
     @classmethod
-    def of(cls, model: QLearning, parameters: dict[str, float], n_agents: int) -> QLearningAgents:
-        """Agents before play: parameters temperature and learning_rate."""
-        temperature, rate = parameters["temperature"], parameters["learning_rate"]
-        if not (np.isfinite(temperature) and temperature > 0):
-            raise DataError(f"temperature must be > 0; got {temperature}. Correct it.")
-        if not 0 <= rate <= 1:
-            raise DataError(f"learning_rate must lie in 0..1; got {rate}. Correct it.")
-        values = np.full((n_agents, model.n_options), float(model.initial_value))
-        return cls(values, float(rate), float(temperature))
+    def of(
+        cls,
+        n_options: int,
+        n_agents: int,
+        parameters: Mapping[str, float],
+        *,
+        rates: Mapping[str, str | float],
+        initial_value: float | None,
+        fictitious: bool,
+    ) -> QLearningAgents:
+        """Agents before play.
+
+        Parameters
+        ----------
+        parameters
+            temperature, the rates that are estimated, and what the options of the model add.
+        rates
+            Rates up, down, others and trace: a number, or the name of a parameter.
+        initial_value
+            Value before play; None if it is a parameter.
+        fictitious
+            Whether options not taken learn the opposite, rather than forget.
+        """
+        start = finite(parameters, "initial_value") if initial_value is None else initial_value
+        found = {
+            role: share(parameters, rate) if isinstance(rate, str) else rate
+            for role, rate in rates.items()
+        }
+        kernel = finite(parameters, "choice_kernel") if "choice_kernel" in parameters else 0.0
+        return cls(
+            values=np.full((n_agents, n_options), float(start)),
+            traces=np.zeros((n_agents, n_options)),
+            habits=Habits.of(parameters, n_agents, n_options),
+            temperature=positive(parameters, "temperature"),
+            kernel_weight=kernel,
+            rates=found,
+            initial_value=float(start),
+            fictitious=fictitious,
+        )
 
     def probabilities(self) -> Matrix:
         """Choice probabilities of each agent."""
-        q = self.values / self.temperature
-        e = np.exp(q - q.max(axis=1, keepdims=True))
-        return np.asarray(e / e.sum(axis=1, keepdims=True))
+        q = self.values / self.temperature + self.kernel_weight * self.traces
+        return softmax(q + self.habits.objective())
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Learn from the option each agent chose and the reward it received."""
-        agents = np.arange(len(chosen))
-        error = rewards - self.values[agents, chosen]
-        self.values[agents, chosen] += self.learning_rate * error
+        error = rewards - self.values[self.agents, chosen]
+        taken = self.values[self.agents, chosen] + error * np.where(
+            error >= 0, self.rates["up"], self.rates["down"]
+        )
+        elsewhere = -rewards[:, None] if self.fictitious else self.initial_value
+        self.values = self.values + self.rates["others"] * (elsewhere - self.values)
+        self.values[self.agents, chosen] = taken
+        self.traces *= 1.0 - self.rates["trace"]
+        self.traces[self.agents, chosen] += self.rates["trace"]
+        self.habits.observe(chosen)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ class Record:
         ends = np.cumsum(lengths)
         begins = np.repeat(self.starts[which] - (ends - lengths), lengths)
         return begins + np.arange(ends[-1] if len(ends) else 0)
+
+    @cached_property
+    def is_choice(self) -> BoolVector:
+        """Whether each event was a choice, rather than an option shown."""
+        return np.concatenate([episode.is_choice for episode in self.episodes])
 
     def lengths(self, which: IntVector) -> IntVector:
         """Number of events of some episodes."""

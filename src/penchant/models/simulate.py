@@ -13,8 +13,6 @@ from penchant.bandit.landscape import Landscape
 from penchant.bandit.locations import whole_number
 from penchant.errors import DataError, nearest
 from penchant.models.model import Model
-from penchant.models.q_learning import QLearning
-from penchant.models.q_learning_agent import QLearningAgents
 from penchant.models.ucl import UCL
 from penchant.models.ucl_agent import UCLAgents
 
@@ -116,12 +114,10 @@ def agents_of(model: Any, parameters: dict[str, float], n_agents: int) -> Agents
         )
     if isinstance(model, UCL):
         return UCLAgents.of(model, parameters, n_agents)
-    if isinstance(model, QLearning):
-        return QLearningAgents.of(model, parameters, n_agents)
     make = getattr(model, "agents", None)
     if make is None:
         raise DataError(
-            f"model must be UCL or QLearning, or have a method agents(parameters, n_agents); got "
+            "model must have a method agents(parameters, n_agents); got "
             f"{type(model).__name__}. Add one to simulate it."
         )
     made: Agents = make(parameters, n_agents)

@@ -1,0 +1,156 @@
+"""Gershman's hybrid of directed and random exploration, for two options (Gershman 2018).
+
+Each option's mean reward is tracked by a static Kalman filter: m_i with variance s_i. With
+
+    V = m_0 - m_1,    RU = sqrt(s_0) - sqrt(s_1),    TU = sqrt(s_0 + s_1),
+    P(0) = logistic(w1 V + w2 RU + w3 V / TU),
+
+w1 is value, w2 directed exploration (as in UCB), w3 random exploration (as in Thompson sampling).
+With the prior variance relative to that of the noise fixed it is exactly linear in w1, w2 and w3;
+the variables of option i are (m_i, sqrt(s_i), m_i / TU), whose differences are V, RU and V/TU.
+
+Gershman has a probit, P(0) = Phi(...); here the link is the logistic function, which is the softmax
+of two options. Weights are about 1.7 times those of the probit, and their ratios nearly the same.
+
+A decision without a choice changes nothing; options shown are learnt from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix
+from penchant.models._kernels import hybrid
+from penchant.models.choosing import Habits, finite, positive
+from penchant.models.kalman import N_GRID, VARIANCES, check_variance
+from penchant.models.kalman_agent import HybridAgents, Tracker
+from penchant.models.model import Natural, Shape
+from penchant.models.record import CompiledModel, Record
+from penchant.models.variables import (
+    blank_variables,
+    control_names,
+    fill_controls,
+    known_number,
+)
+
+
+@dataclass(frozen=True)
+class GershmanHybrid(CompiledModel):
+    """The hybrid for two options: theta = (w1, w2, w3), psi = s_0 where it is not known.
+
+    Parameters
+    ----------
+    noise_variance
+        Variance of a reward around its mean, as the player takes it: 10 in Gershman's task.
+    prior_variance
+        s_0, the player's uncertainty before play: 100 in Gershman's task. None: estimated.
+    initial_mean
+        What the player expects before play; known, as w1 and w3 would both multiply it.
+    stickiness
+        A weight for repeating the last choice, in log-odds.
+    bias
+        A weight for option 0, in log-odds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.GershmanHybrid()
+    >>> model.weights
+    ('value', 'relative_uncertainty', 'value/total_uncertainty')
+    >>> truth = {"value": 0.2, "relative_uncertainty": 0.4, "value/total_uncertainty": 1.0}
+    >>> task = pn.Landscape([-2.0, 3.0], pn.GaussianNoise(10.0))
+    >>> rng = np.random.default_rng(1)
+    >>> plays = pn.simulate_many(task, model, truth, n_decisions=10, n_agents=200, rng=rng)
+    >>> [round(p.estimate, 1) for p in pn.fit(plays, model).parameters]
+    [0.2, 0.4, 0.9]
+    """
+
+    noise_variance: float = 10.0
+    prior_variance: float | None = 100.0
+    initial_mean: float = 0.0
+    stickiness: bool = False
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        check_variance(self.noise_variance, "noise_variance")
+        if self.prior_variance is not None:
+            check_variance(self.prior_variance, "prior_variance")
+        known_number(self.initial_mean, "initial_mean", "Give what is expected before play.")
+
+    @property
+    def n_options(self) -> int:
+        """Two."""
+        return 2
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """w1 per unit of reward, w2 per unit of its standard deviation, w3 without a unit."""
+        names = ("value", "relative_uncertainty", "value/total_uncertainty")
+        return (*names, *control_names(2, self.stickiness, self.bias))
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """The prior variance relative to the noise, if it is estimated."""
+        if self.prior_variance is not None:
+            return ()
+        return (Shape("relative_prior_variance", *VARIANCES, scale="log", n_grid=N_GRID[1]),)
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """The weights themselves, and the prior variance."""
+        found = [Natural(name, "weight", a) for a, name in enumerate(self.weights)]
+        if self.prior_variance is None:
+            found.append(Natural("prior_variance", "shape", 0, scale=self.noise_variance))
+        return tuple(found)
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """(m, sqrt(s), m / TU) of both options, and controls; with derivatives."""
+        n_shape = len(self.shape)
+        n_slopes = n_shape if with_slopes else 0
+        x, dx = blank_variables(record, which, 2, len(self.weights), n_slopes)
+        known = self.prior_variance
+        priors = (
+            np.ascontiguousarray(psi[:, 0])
+            if known is None
+            else np.full(len(which), known / self.noise_variance)
+        )
+        hybrid(
+            record.chosen,
+            record.rewards,
+            record.starts,
+            which,
+            priors,
+            np.array([n_shape - 1, -1, -1]),
+            float(self.initial_mean),
+            float(np.sqrt(self.noise_variance)),
+            x,
+            dx,
+        )
+        fill_controls(record, which, x, self.stickiness, self.bias)
+        return x, dx if with_slopes else None
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> HybridAgents:
+        """Agents who play so."""
+        variance = self.prior_variance
+        if variance is None:
+            variance = positive(parameters, "prior_variance")
+        first, second, third = (finite(parameters, name) for name in self.weights[:3])
+        return HybridAgents(
+            Tracker.of(2, n_agents, self.initial_mean, variance, self.noise_variance),
+            Habits.of(parameters, n_agents, 2),
+            (first, second, third),
+        )
+
+    def __str__(self) -> str:
+        prior = "estimated" if self.prior_variance is None else f"{self.prior_variance:g}"
+        words = [f"Gershman's hybrid, logistic, noise variance {self.noise_variance:g}"]
+        words.append(f"prior variance {prior}")
+        words += ["stickiness"] if self.stickiness else []
+        words += ["option bias"] if self.bias else []
+        return ", ".join(words)

@@ -1,0 +1,264 @@
+"""The Kalman filter, or Bayesian mean tracker, with an uncertainty bonus.
+
+The player takes the mean reward of each option for Gaussian, m_i with variance s_i, and learns from
+a reward r of option c with noise of variance sigma^2 by
+
+    k = s_c / (s_c + sigma^2),    m_c <- m_c + k (r - m_c),    s_c <- (1 - k) s_c.
+
+In a restless world (Daw et al. 2006) rewards wander, and with every event
+
+    m_i <- lambda m_i + (1 - lambda) c,    s_i <- lambda^2 s_i + sigma_d^2;
+
+lambda = 1 and sigma_d = 0 make it static. The objective is
+
+    eta_i = (m_i + gamma sqrt(s_i)) / tau + phi 1(i = last choice) + b_i.
+
+With s_0, sigma_d^2 (both relative to sigma^2) and lambda fixed, m is affine in the initial mean m0
+and in the centre c, so the model is exactly linear in 1/tau, m0/tau, c/tau, gamma/tau, phi and b.
+
+A decision without a choice teaches nothing, but the restless world goes on. Options shown are
+learnt from as chosen ones are; stickiness passes over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.bandit.locations import whole_number
+from penchant.errors import DataError
+from penchant.models._kernels import kalman
+from penchant.models.kalman_agent import KalmanAgents
+from penchant.models.model import Natural, Shape
+from penchant.models.record import CompiledModel, Record
+from penchant.models.variables import (
+    blank_variables,
+    control_names,
+    fill_controls,
+    in_units_of_temperature,
+    known_number,
+)
+
+N_GRID = {1: 33, 2: 17, 3: 9}
+VARIANCES = (1e-3, 1e3)  # relative to the noise, prior and drift
+
+
+@dataclass(frozen=True)
+class KalmanFilter(CompiledModel):
+    """Kalman filter and softmax: a number given is known, None is estimated.
+
+    Parameters
+    ----------
+    n_options
+        Number of options.
+    noise_variance
+        Variance sigma^2 of a reward around its mean, as the player takes it. Only the unit of the
+        other variances: choices tell ratios, and with 1 these are reported.
+    prior_variance
+        s_0, the player's uncertainty before play.
+    initial_mean
+        m0, what it expects of every option before play, in units of rewards.
+    decay
+        lambda, from 0 to 1; 1: means stay where they are.
+    drift_variance
+        sigma_d^2, by which uncertainty grows with every event; 0: not at all.
+    centre
+        c, where means decay to: "initial_mean", a number, or None.
+    bonus
+        A weight gamma/tau for uncertainty: gamma is in rewards per standard deviation.
+    stickiness
+        A weight phi for repeating the last choice, in log-odds.
+    bias
+        A weight b_i for every option but the last, in log-odds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.KalmanFilter(4, noise_variance=16.0, initial_mean=50.0)
+    >>> task = pn.Landscape([40, 50, 60, 45], pn.GaussianNoise(16.0))
+    >>> truth = {"temperature": 4.0, "uncertainty_bonus": 1.5, "prior_variance": 100.0}
+    >>> rng = np.random.default_rng(1)
+    >>> plays = pn.simulate_many(task, model, truth, n_decisions=40, n_agents=20, rng=rng)
+    >>> pn.fit(plays, model)
+    <ModelEstimate converged: temperature=4.1228, uncertainty_bonus=1.4502, prior_variance=148.71>
+    >>> restless = pn.KalmanFilter(4, decay=None, drift_variance=None)
+    >>> [shape.name for shape in restless.shape]
+    ['relative_prior_variance', 'decay', 'relative_drift_variance']
+    """
+
+    n_options: int
+    noise_variance: float = 1.0
+    prior_variance: float | None = None
+    initial_mean: float | None = 0.0
+    decay: float | None = 1.0
+    drift_variance: float | None = 0.0
+    centre: float | Literal["initial_mean"] | None = "initial_mean"
+    bonus: bool = True
+    stickiness: bool = False
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_options, "n_options", 2)
+        check_variance(self.noise_variance, "noise_variance")
+        if self.prior_variance is not None:
+            check_variance(self.prior_variance, "prior_variance")
+        if self.initial_mean is not None:
+            known_number(self.initial_mean, "initial_mean", "Give None to estimate it.")
+        if self.decay is not None and not 0 <= self.decay <= 1:
+            raise DataError(f"decay must lie in 0..1, or be None; got {self.decay}. 1 is none.")
+        drift = self.drift_variance
+        if drift is not None and not 0 <= drift < np.inf:
+            raise DataError(f"drift_variance must be >= 0, or None; got {drift}. 0 is none.")
+        if self.centre == "initial_mean":
+            return
+        if self.decay == 1:
+            raise DataError(
+                f"centre must be left out where decay is 1; got {self.centre!r}. Nothing decays to "
+                "it: give a decay, or None to estimate it."
+            )
+        if self.centre is not None:
+            known_number(self.centre, "centre", "Give 'initial_mean', or None to estimate it.")
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau, m0/tau and c/tau where they are estimated, gamma/tau, phi, b."""
+        names = ["inverse_temperature"]
+        names += ["initial_mean/temperature"] if self.initial_mean is None else []
+        names += ["centre/temperature"] if self.centre is None else []
+        names += ["uncertainty_bonus/temperature"] if self.bonus else []
+        return (*names, *control_names(self.n_options, self.stickiness, self.bias))
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """Weights that must be positive: tau > 0."""
+        return ("inverse_temperature",)
+
+    @property
+    def _filter(self) -> dict[str, float | None]:
+        """The filter's three numbers, in units of the noise; None where estimated."""
+        unit = self.noise_variance
+        prior, drift = self.prior_variance, self.drift_variance
+        return {
+            "relative_prior_variance": None if prior is None else prior / unit,
+            "decay": self.decay,
+            "relative_drift_variance": None if drift is None else drift / unit,
+        }
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Prior variance, decay and drift variance, as far as they are estimated."""
+        names = [name for name, known in self._filter.items() if known is None]
+        # where nothing decays there is no centre
+        most = 0.999 if self.centre is None else 1.0
+        return tuple(
+            Shape(name, 0.0, most, n_grid=N_GRID[len(names)])
+            if name == "decay"
+            else Shape(name, *VARIANCES, scale="log", n_grid=N_GRID[len(names)])
+            for name in names
+        )
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau, m0, c in units of rewards, gamma, the filter's numbers, then phi and b."""
+        found = in_units_of_temperature(self.weights)
+        n_first = len(self.weights) - len(control_names(self.n_options, self.stickiness, self.bias))
+        shape = [
+            Natural("decay", "shape", q)
+            if s.name == "decay"
+            else Natural(s.name.removeprefix("relative_"), "shape", q, scale=self.noise_variance)
+            for q, s in enumerate(self.shape)
+        ]
+        return (*found[:n_first], *shape, *found[n_first:])
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Means, their parts, standard deviations and controls; with derivatives."""
+        names = [s.name for s in self.shape]
+        x, dx = blank_variables(
+            record, which, self.n_options, len(self.weights), len(names) if with_slopes else 0
+        )
+        filters = np.empty((len(which), 3))
+        for a, (name, known) in enumerate(self._filter.items()):
+            filters[:, a] = psi[:, names.index(name)] if known is None else known
+        kalman(
+            record.chosen,
+            record.rewards,
+            record.starts,
+            which,
+            filters,
+            np.array([names.index(name) if name in names else -1 for name in self._filter]),
+            *self._start_and_centre(),
+            float(np.sqrt(self.noise_variance)),
+            np.array([self._column(name) for name in ("initial_mean", "centre")] + [self._bonus]),
+            x,
+            dx,
+        )
+        fill_controls(record, which, x, self.stickiness, self.bias)
+        return x, dx if with_slopes else None
+
+    def _column(self, name: str) -> int:
+        """Where a weight in units of the temperature stands, or -1."""
+        full = f"{name}/temperature"
+        return self.weights.index(full) if full in self.weights else -1
+
+    @property
+    def _bonus(self) -> int:
+        return self._column("uncertainty_bonus")
+
+    def _start_and_centre(self) -> tuple[Vector, Vector]:
+        """Parts (b, f, g) of the mean before play, and of what it decays to."""
+        free = self.initial_mean is None
+        start = np.array([0.0 if free else self.initial_mean, 1.0 if free else 0.0, 0.0])
+        if self.centre == "initial_mean":
+            return start, start
+        if self.centre is None:
+            return start, np.array([0.0, 0.0, 1.0])
+        return start, np.array([self.centre, 0.0, 0.0])
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> KalmanAgents:
+        """Agents who play so."""
+        known = {
+            "initial_mean": self.initial_mean,
+            "prior_variance": self.prior_variance,
+            "decay": self.decay,
+            "drift_variance": self.drift_variance,
+            "uncertainty_bonus": None if self.bonus else 0.0,
+        }
+        given = {name: value for name, value in known.items() if value is not None}
+        if self.centre != "initial_mean" and self.centre is not None:
+            given["centre"] = self.centre
+        return KalmanAgents.of(
+            self.n_options, n_agents, {**parameters, **given}, self.noise_variance
+        )
+
+    def __str__(self) -> str:
+        words = [f"Kalman filter, {self.n_options} options"]
+        words.append(f"noise variance {self.noise_variance:g}")
+        words.append(f"prior variance {_said(self.prior_variance)}")
+        words.append(f"initial mean {_said(self.initial_mean)}")
+        if self.decay != 1 or self.drift_variance != 0:
+            words.append(f"decay {_said(self.decay)}")
+            words.append(f"drift variance {_said(self.drift_variance)}")
+        if self.centre != "initial_mean":
+            words.append(f"centre {_said(self.centre)}")
+        words += [] if self.bonus else ["no uncertainty bonus"]
+        words += ["stickiness"] if self.stickiness else []
+        words += ["option bias"] if self.bias else []
+        return ", ".join(words)
+
+
+def check_variance(value: object, name: str) -> None:
+    """Refuse what is no variance."""
+    known_number(value, name, "Give a variance, in squared units of rewards.")
+    if not value > 0:  # type: ignore[operator]  # a number, as just checked
+        raise DataError(f"{name} must be > 0; got {value}. Correct it.")
+
+
+def _said(value: float | str | None) -> str:
+    return "estimated" if value is None else f"{value:g}"
