@@ -14,9 +14,10 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference import predicting
+from penchant.inference.climbing import Peak
 from penchant.inference.natural_intervals import profile_natural_interval
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, Peak
+from penchant.inference.search import Grid
 from penchant.models.model import Model, Natural, natural_parameters
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.document import diagnostics_dict, plain, plain_label
@@ -164,6 +165,9 @@ class ModelEstimate:
 
     def _wald(self, natural: Natural, level: float) -> tuple[float, float]:
         value = natural.value(self.weights, self.psi)
+        if natural.kind == "share":
+            low, high = self._wald(Natural(natural.name, "weight", natural.index), level)
+            return natural.share_of(high), natural.share_of(low)
         if natural.kind == "ratio":
             pair = [natural.index, natural.other]
             found = fieller(

@@ -13,14 +13,18 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.estimate import IntervalKind, ModelEstimate
-from penchant.inference.fit import fit_model, nothing_known
+from penchant.inference.fit import fit_profiles
 from penchant.inference.predicting import as_episodes
 from penchant.inference.problem import Problem
+from penchant.inference.profiles import Profiles
+from penchant.inference.verdicts import nothing_known
 from penchant.models.model import Model
 from penchant.softmax import fit_each as fit_each_choices
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.prior import ParameterPrior
+
+AT_ONCE = 64  # subjects whose profiles are searched together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,21 +147,25 @@ def fit_each_model(
     by_subject: dict[Any, list[Episode]] = {}
     for episode in episodes:
         by_subject.setdefault(episode.subject, []).append(episode)
+    told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
+    portions = [told[i : i + AT_ONCE] for i in range(0, len(told), AT_ONCE)]
     workers = available_threads() if threads is None else threads
-    with progress("Fitting subjects", len(by_subject)) as advance:
+    with progress("Fitting subjects", len(told)) as advance:
 
-        def one(subject: Any) -> ModelEstimate:
-            mine = by_subject[subject]
-            if any(e.n_decisions for e in mine):
-                found = fit_model(mine, model, parameter_prior=parameter_prior, subject=subject)
-            else:
-                found = nothing_known(Problem(model, tuple(mine), parameter_prior), subject)
-            advance(1)
+        def fit_some(subjects: list[Any]) -> list[ModelEstimate]:
+            groups = tuple(tuple(by_subject[s]) for s in subjects)
+            found = fit_profiles(Profiles(model, groups, parameter_prior), subjects)
+            advance(len(subjects))
             return found
 
         if workers == 1:
-            found = [one(subject) for subject in by_subject]
+            parts = [fit_some(subjects) for subjects in portions]
         else:
             with ThreadPoolExecutor(workers) as pool:
-                found = list(pool.map(one, by_subject))
-    return ModelEstimates(tuple(by_subject), tuple(found))
+                parts = list(pool.map(fit_some, portions))
+    found = dict(zip(told, (one for part in parts for one in part), strict=True))
+    for subject, mine in by_subject.items():
+        if subject not in found:
+            problem = Problem(model, tuple(mine), parameter_prior)
+            found[subject] = nothing_known(problem, subject)
+    return ModelEstimates(tuple(by_subject), tuple(found[s] for s in by_subject))

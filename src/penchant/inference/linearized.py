@@ -31,10 +31,10 @@ from penchant.bandit.reward_prior import RewardPrior
 from penchant.choices import Choices, NaturalParameters
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.estimate import ModelEstimate
-from penchant.inference.fit import estimate_at
 from penchant.inference.predicting import as_episodes
 from penchant.inference.problem import Problem
 from penchant.inference.search import climb, grid_search
+from penchant.inference.verdicts import estimate_at
 from penchant.models.model import Model, natural_parameters
 from penchant.models.ucl import UCL
 from penchant.softmax.constraints import Constraints
@@ -353,7 +353,7 @@ def relinearize(
             break
         u, (value, theta) = at, trial
     peak = climb(problem, problem.from_search(u))
-    return estimate_at(problem, grid_search(problem), peak)
+    return estimate_at(problem, grid_search(problem.profiles)[0], peak)
 
 
 def _exact(problem: Problem, u: Vector) -> tuple[float, Vector]:

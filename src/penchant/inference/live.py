@@ -9,10 +9,11 @@ import numpy as np
 from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.inference.climbing import Peak
 from penchant.inference.estimate import ModelEstimate
-from penchant.inference.fit import estimate_at, is_lost, nothing_known
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, Peak, best_peak, climb, grid_points, grid_search
+from penchant.inference.search import Grid, best_peak, climb, grid_points, grid_search
+from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
 from penchant.models.model import Model
 from penchant.softmax.batch import Grouping, fit_batch
 from penchant.softmax.prior import ParameterPrior
@@ -82,7 +83,7 @@ class Live:
             return nothing_known(problem)
         grid = self._grid(problem)
         best = grid.psi[int(np.argmax(grid.values))]
-        if is_lost(problem, best):
+        if are_lost(problem.profiles, [grid])[0]:
             self._peak = None
             return estimate_at(problem, grid, climb(problem, best, max_steps=0))
         last = self._peak
@@ -93,7 +94,7 @@ class Live:
     def _grid(self, problem: Problem) -> Grid:
         """The profile on the grid, from variables that are kept and weights that are near."""
         if self._tracker is None:
-            return grid_search(problem)
+            return grid_search(problem.profiles)[0]
         x = np.stack(self._rows, axis=1)
         n_psi, n = x.shape[:2]
         choices = Choices.from_arrays(
@@ -105,7 +106,7 @@ class Live:
         batch = fit_batch(
             choices, groups, self.parameter_prior, 100, 1, lambda done: None, self._theta
         )
-        value, theta = problem.within_limits(choices, batch)
+        value, theta = problem.values(self._psis)
         ended = batch.converged & (np.abs(theta) < 1e6).all(axis=1)
         self._theta = np.where(ended[:, None], theta, 0.0)
         return Grid(self._psis, value, theta, self._dimensions)

@@ -8,8 +8,10 @@ import numpy as np
 from scipy import stats
 
 from penchant._typing import Vector
+from penchant.inference.climbing import Peak
+from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, Peak, climb
+from penchant.inference.search import Grid, climb
 from penchant.models.model import Natural
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.intervals import falling_through
@@ -25,6 +27,10 @@ def profile_natural_interval(
     drop = float(stats.chi2.isf(1 - level, 1)) / 2
     if natural.kind == "shape":
         return _shape_interval(problem, peak, natural, drop)
+    if natural.kind == "share":
+        weight = Natural(natural.name, "weight", natural.index)
+        low, high = _weight_interval(problem, grid, peak, weight, drop)
+        return natural.share_of(high), natural.share_of(low)
     return _weight_interval(problem, grid, peak, natural, drop)
 
 
@@ -106,10 +112,11 @@ def _weight_interval(
     def height(position: float) -> float:
         value = float(np.exp(position)) if logarithmic else position
         asked = _hypothesis(problem, natural, value)
+        planes = Planes.of(natural, np.array([value]), len(problem.model.weights))
         # Further out another peak of the profile may be higher than that followed so far.
         heights = [problem.inner(problem.choices(psi), asked).value for psi in some]
         starts = (near[0], some[int(np.argmax(heights))])
-        found = [climb(problem, psi, asked) for psi in starts]
+        found = [climb(problem, psi, planes=planes) for psi in starts]
         best = max(found, key=lambda one: one.point.value)
         near[0] = best.point.psi
         return best.point.value - target

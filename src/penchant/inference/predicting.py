@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
+from penchant.inference.climbing import Peak
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, Peak
+from penchant.inference.search import Grid
 from penchant.models.model import Model
 from penchant.softmax.probabilities import log_probabilities
 
 
-def as_episodes(episodes: Episode | Sequence[Episode]) -> tuple[Episode, ...]:
-    """One episode or several, as a tuple."""
-    if not isinstance(episodes, (Episode, Sequence)):
+def is_history(data: Any) -> bool:
+    """Whether a model can describe it: an episode, or static decisions."""
+    return hasattr(data, "scored_options") and hasattr(data, "n_events")
+
+
+def as_episodes(episodes: Any) -> tuple[Any, ...]:
+    """One episode or several, or static decisions, as a tuple."""
+    if not (is_history(episodes) or isinstance(episodes, Sequence)):
         raise DataError(
             f"episodes must be an Episode or some of them; got {type(episodes).__name__}. "
             "Make them with Episode(chosen, rewards)."
         )
-    found = (episodes,) if isinstance(episodes, Episode) else tuple(episodes)
-    if not found or not all(isinstance(e, Episode) for e in found):
+    found = (episodes,) if is_history(episodes) else tuple(episodes)
+    if not found or not all(is_history(e) for e in found):
         raise DataError(
             f"episodes must be an Episode or some of them; got {type(episodes).__name__} with "
             f"{len(found)} entries. Make them with Episode(chosen, rewards)."

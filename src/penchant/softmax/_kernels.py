@@ -392,7 +392,7 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
             for c in range(d):
                 precision[a, c] = base_precision[a, c]
             scale = math.sqrt(spread[s, a, a])  # as the prior has it, to the last digit
-            precision[a, a] += ridge * (scale * scale)
+            precision[a, a] += ridge * (scale * scale if scale > 0.0 else 1.0)
             ready = ready and theta[s, a] == 0.0
         state = (best, step, information[s], gradient[s])
         codes[s] = maximise(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,21 @@ class Batch:
     codes: IntVector
     spread: Matrix
     largest: Matrix
+
+    def take(self, which: IntVector) -> Batch:
+        """Some of the rows."""
+        return Batch(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Batch]) -> Batch:
+        """Rows of several, one after another."""
+        names = cls.__dataclass_fields__
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def put(self, which: IntVector, others: Batch) -> None:
+        """Replace some of the rows in place."""
+        for name in self.__dataclass_fields__:
+            getattr(self, name)[which] = getattr(others, name)
 
     @property
     def value(self) -> Vector:
@@ -108,7 +124,55 @@ def fit_batch(
     start: Matrix | None = None,
 ) -> Batch:
     """Fit every subject by Newton's method in compiled code, in parallel."""
-    d = choices.n_parameters
+    return _fit(
+        kernel_table(choices),
+        choices.n_options - 1,
+        choices.n_parameters,
+        groups,
+        prior,
+        max_steps,
+        threads,
+        advance,
+        start,
+    )
+
+
+def fit_table(
+    x: Matrix,
+    chosen: IntVector,
+    groups: Grouping,
+    prior: ParameterPrior | None,
+    start: Matrix | None = None,
+    offset: Matrix | None = None,
+) -> Batch:
+    """Fit groups of the decisions x (n_rows, n_options, n_parameters), taken as they are.
+
+    `offset` (n_rows, n_options) is added to the objective.
+    """
+    n, m, d = x.shape
+    empty = np.empty(0)
+    table = (
+        np.ascontiguousarray(x).reshape(n * m, d),
+        empty if offset is None else np.ascontiguousarray(offset).reshape(n * m),
+        np.empty(0, dtype=np.bool_),
+        np.arange(0, (n + 1) * m, m),
+        chosen,
+        empty,
+    )
+    return _fit(table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start)
+
+
+def _fit(
+    table: tuple[Any, ...],
+    n_rows: IntVector,
+    d: int,
+    groups: Grouping,
+    prior: ParameterPrior | None,
+    max_steps: int,
+    threads: int,
+    advance: Callable[[int], None],
+    start: Matrix | None,
+) -> Batch:
     n = len(groups.bounds) - 1
     batch = Batch(
         theta=np.zeros((n, d)) if start is None else np.array(start),
@@ -118,19 +182,16 @@ def fit_batch(
         spread=np.zeros((n, d, d)),
         largest=np.zeros((n, 2, d)),
     )
-    gradient = np.zeros((n, d))
     results = (
         batch.theta,
         batch.information,
-        gradient,
+        np.zeros((n, d)),
         batch.memo,
         batch.codes,
         batch.spread,
         batch.largest,
     )
-    table = kernel_table(choices)
-    n_rows = choices.n_options - 1
-    offset = () if choices.offset is None else (0,)
+    offset = (0,) if len(table[1]) else ()
 
     def work(begin: int) -> None:
         end = min(begin + SUBJECTS_PER_TASK, n)

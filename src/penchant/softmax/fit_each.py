@@ -171,7 +171,8 @@ def fit_each(
             )
             check_units(batch.largest.max(axis=0), choices.names)
             covariances, conditions = batch.covariances()
-            good = settled(batch, covariances, conditions, choices, groups, parameter_prior)
+            totals = _totals(choices, groups)
+            good = settled(batch, covariances, conditions, totals, parameter_prior)
         others = {}
         for i in np.flatnonzero(~good):
             others[int(i)] = _one(choices, int(i), options)
@@ -186,18 +187,16 @@ def settled(
     batch: Batch,
     covariances: Matrix,
     conditions: Vector,
-    choices: Choices,
-    groups: Grouping,
+    totals: Vector,
     prior: ParameterPrior | None,
 ) -> BoolVector:
-    """Subjects whose maximum is proven; the others are looked at one by one."""
+    """Subjects whose maximum is proven; the others are looked at one by one.
+
+    `totals` are the weights of all decisions of each subject, or their number.
+    """
     good = batch.converged & batch.surely_identified
     if prior is not None:
         return np.asarray(good)
-    totals = np.diff(groups.bounds).astype(np.float64)
-    if choices.weights is not None:
-        cumulated = np.concatenate([[0.0], np.cumsum(choices.weights[groups.order])])
-        totals = cumulated[groups.bounds[1:]] - cumulated[groups.bounds[:-1]]
     reach = np.einsum("sa,sa->s", batch.largest[:, 1], np.abs(batch.theta))
     undecided = np.einsum("sa,sac,sc->s", batch.theta, batch.information, batch.theta)
     certain = (reach >= FAR) & (undecided < UNDECIDED * batch.theta.shape[1])
@@ -206,6 +205,13 @@ def settled(
         batch.largest[good, 1], covariances[good], batch.decrement[good], totals[good]
     )
     return np.asarray(good)
+
+
+def _totals(choices: Choices, groups: Grouping) -> Vector:
+    if choices.weights is None:
+        return np.diff(groups.bounds).astype(np.float64)
+    cumulated = np.concatenate([[0.0], np.cumsum(choices.weights[groups.order])])
+    return np.asarray(cumulated[groups.bounds[1:]] - cumulated[groups.bounds[:-1]])
 
 
 def _one(choices: Choices, i: int, options: dict[str, Any]) -> Estimate:
@@ -252,7 +258,7 @@ def _estimates(
         if i in others:
             return others[i]
         mine = choices.subset(of_subject[bounds[i] : bounds[i + 1]])
-        found = _solution(batch, covariances, conditions, i, prior)
+        found = batch_solution(batch, covariances, conditions, i, prior)
         return estimate_from(found, mine, prior, subject=labels[i])
 
     theta, likelihood = batch.theta.copy(), batch.value.copy()
@@ -286,7 +292,7 @@ def _log_likelihood(batch: Batch, i: int, prior: ParameterPrior) -> float:
     return float(batch.value[i]) + quadratic.constant - quadratic(batch.theta[i])
 
 
-def _solution(
+def batch_solution(
     batch: Batch, covariances: Matrix, conditions: Vector, i: int, prior: ParameterPrior | None
 ) -> Solution:
     """What `solve` would have returned for this subject."""

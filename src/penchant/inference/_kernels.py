@@ -1,0 +1,129 @@
+"""Compiled sums over the decisions of many profiles. Bare arrays, no policy."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def derivatives(x, dx, chosen, order, bounds, theta, wanted, sums, gradient, cross, spreading):
+    """Derivatives of log-likelihoods in psi at fixed theta, for pairs k of data and psi.
+
+    x : (rows, n_options, d); dx : (n_shape, rows, n_options, d); chosen : (rows,)
+    order, bounds : rows that are scored, those of pair k from bounds[k] to bounds[k + 1]
+    theta : (n, d)
+    wanted : 0: gradient only; 1: `cross` too; 2: `spreading` too
+    sums : (n,), filled: log-likelihood
+    gradient : (n, n_shape), filled: of the log-likelihood in psi
+    cross : (n, d, n_shape), filled: derivative in psi of the gradient in theta
+    spreading : (n, d, n_shape), filled: derivative in psi of the within-set mean squares
+    """
+    n_shape, _, m, d = dx.shape
+    p, s = np.empty(m), np.empty((n_shape, m))
+    for k in range(len(theta)):
+        sums[k] = 0.0
+        gradient[k] = 0.0
+        cross[k] = 0.0
+        spreading[k] = 0.0
+        weights = theta[k]
+        for j in range(bounds[k], bounds[k + 1]):
+            r = order[j]
+            c = chosen[r]
+            own = 0.0
+            for a in range(d):
+                own += weights[a] * x[r, c, a]
+            highest = 0.0
+            for i in range(m):
+                utility = -own
+                for a in range(d):
+                    utility += weights[a] * x[r, i, a]
+                p[i] = utility
+                highest = max(highest, utility)
+            total = 0.0
+            for i in range(m):
+                p[i] = math.exp(p[i] - highest)
+                total += p[i]
+            sums[k] -= highest + math.log(total)
+            for i in range(m):
+                p[i] /= total
+            for q in range(n_shape):
+                own = 0.0
+                for a in range(d):
+                    own += weights[a] * dx[q, r, c, a]
+                mean = 0.0
+                for i in range(m):
+                    slope = -own
+                    for a in range(d):
+                        slope += weights[a] * dx[q, r, i, a]
+                    s[q, i] = slope
+                    mean += p[i] * slope
+                gradient[k, q] -= mean
+                if wanted == 0:
+                    continue
+                for a in range(d):
+                    moved, both, first = 0.0, 0.0, 0.0
+                    for i in range(m):
+                        away = x[r, i, a] - x[r, c, a]
+                        moved += p[i] * (dx[q, r, i, a] - dx[q, r, c, a])
+                        both += p[i] * away * s[q, i]
+                        first += p[i] * away
+                    cross[k, a, q] -= moved + both - first * mean
+                if wanted == 1:
+                    continue
+                for a in range(d):
+                    product, first, second = 0.0, 0.0, 0.0
+                    for i in range(m):
+                        away = x[r, i, a] - x[r, c, a]
+                        change = dx[q, r, i, a] - dx[q, r, c, a]
+                        product += away * change
+                        first += away
+                        second += change
+                    spreading[k, a, q] += 2.0 * (product - first * second / m) / m
+        n = bounds[k + 1] - bounds[k]
+        if wanted == 2 and n > 0:
+            spreading[k] /= n
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def moments(x, chosen, order, bounds, theta, sums, gradient, information):
+    """Log-likelihood, gradient and information in theta, for pairs k of data and theta.
+
+    sums : (n,), gradient : (n, d), information : (n, d, d); filled
+    """
+    _, m, d = x.shape
+    p, mean = np.empty(m), np.empty(d)
+    for k in range(len(theta)):
+        sums[k] = 0.0
+        gradient[k] = 0.0
+        information[k] = 0.0
+        for j in range(bounds[k], bounds[k + 1]):
+            r = order[j]
+            c = chosen[r]
+            highest = 0.0
+            for i in range(m):
+                utility = 0.0
+                for a in range(d):
+                    utility += theta[k, a] * (x[r, i, a] - x[r, c, a])
+                p[i] = utility
+                highest = max(highest, utility)
+            total = 0.0
+            for i in range(m):
+                p[i] = math.exp(p[i] - highest)
+                total += p[i]
+            sums[k] -= highest + math.log(total)
+            mean[:] = 0.0
+            for i in range(m):
+                p[i] /= total
+                for a in range(d):
+                    mean[a] += p[i] * (x[r, i, a] - x[r, c, a])
+            for i in range(m):
+                for a in range(d):
+                    away = x[r, i, a] - x[r, c, a] - mean[a]
+                    for b in range(a + 1):
+                        information[k, a, b] += p[i] * away * (x[r, i, b] - x[r, c, b] - mean[b])
+            for a in range(d):
+                gradient[k, a] -= mean[a]
+        for a in range(d):
+            for b in range(a):
+                information[k, b, a] = information[k, a, b]

@@ -1,0 +1,70 @@
+"""Weights that must be positive: maxima on the boundary of what is allowed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix
+from penchant.inference import _kernels as compiled
+from penchant.softmax.batch import Batch, fit_table
+from penchant.softmax.prior import GaussianPrior, ParameterPrior
+
+if TYPE_CHECKING:
+    from penchant.inference.profiles import Points, Profiles
+    from penchant.inference.rows import Rows
+
+
+def keep_positive(profiles: Profiles, points: Points, x: Matrix, rows: Rows, batch: Batch) -> None:
+    """Solve again, with the weight held at 0, where one that must be positive is not.
+
+    The objective is concave: if a single weight leaves the range, its best value inside is 0.
+    """
+    must = profiles.positive
+    wrong = points.theta[:, must] <= 0
+    for pattern in np.unique(wrong[wrong.any(axis=1)], axis=0):
+        which = np.flatnonzero((wrong == pattern).all(axis=1))
+        if len(must) == 1:
+            _hold(profiles, points, which, must[pattern], x, rows, batch)
+        else:
+            profiles.follow(points, which, x, rows)  # a quadratic program finds which of them hold
+
+
+def _hold(
+    profiles: Profiles,
+    points: Points,
+    which: IntVector,
+    held: IntVector,
+    x: Matrix,
+    rows: Rows,
+    batch: Batch,
+) -> None:
+    """Maximum on the face where the weights held are 0."""
+    d = profiles.n_weights
+    free = np.setdiff1d(np.arange(d), held)
+    mine = rows.only(which)
+    theta = np.zeros((len(which), d))
+    settled = np.ones(len(which), dtype=bool)
+    if len(free):
+        prior = _prior_of(profiles.prior, free, d)
+        face = fit_table(x[:, :, free], rows.chosen, mine.grouping, prior)
+        theta[:, free], settled = face.theta, face.converged
+    n = len(which)
+    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
+    compiled.moments(x, *mine.scored, theta, sums, gradient, information)
+    spread = batch.spread[which]
+    points.theta[which] = theta
+    points.value[which] = sums + profiles.prior_value(theta, spread)
+    points.information[which] = information + profiles.precision(spread)
+    points.settled[which] = settled
+
+
+def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:
+    """The prior of some weights, given that the others are 0."""
+    if not isinstance(prior, GaussianPrior):
+        return prior
+    quadratic = prior.quadratic(d, None)
+    precision = quadratic.precision[np.ix_(free, free)]
+    covariance = np.linalg.inv(precision)
+    return GaussianPrior(covariance @ quadratic.linear[free], (covariance + covariance.T) / 2)

@@ -1,0 +1,440 @@
+"""The profiles of many subjects: for each psi the weights are solved exactly, in compiled code.
+
+All subjects share a model, not their parameters. A pair of a subject and a psi is a convex problem;
+any number of pairs is evaluated in one call, and no pair depends on the company it is evaluated in.
+psi is searched on the scale that its `Shape` declares: "search units".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.errors import DataError
+from penchant.inference import _kernels as compiled
+from penchant.inference.faces import keep_positive
+from penchant.inference.inner import best_weights, limits_of
+from penchant.inference.planes import Planes, best_on_planes
+from penchant.inference.rows import Rows, ranges
+from penchant.models.model import Model, Shape, positive_weights
+from penchant.models.record import Record
+from penchant.softmax.batch import Batch, fit_table
+from penchant.softmax.constraints import Constraints
+from penchant.softmax.hypotheses import Hypothesis
+from penchant.softmax.prior import ParameterPrior, ScaledPrior
+from penchant.softmax.solve import check_units
+
+NUMBERS_AT_ONCE = 4_000_000  # of explanatory variables
+STEP = 1e-5  # of a numerical derivative, relative to the range searched
+
+
+@dataclass(frozen=True)
+class Points:
+    """Inner solutions of pairs of a subject and a psi, one row each.
+
+    Attributes
+    ----------
+    subject, psi
+        The pairs: (n,), (n, n_shape).
+    theta, value, information
+        The best weights, the objective there, and minus its second derivative in the weights.
+    log_likelihood
+        The objective without the prior.
+    gradient
+        Derivative of the profile in search units (envelope theorem).
+    cross
+        Derivative of the gradient in the weights by psi, in search units: (n, n_weights, n_shape).
+    settled
+        Newton's method ended at a maximum, all variables told apart.
+    """
+
+    subject: IntVector
+    psi: Matrix
+    theta: Matrix
+    value: Vector
+    log_likelihood: Vector
+    information: Matrix
+    gradient: Matrix
+    cross: Matrix
+    settled: BoolVector
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    def take(self, which: Any) -> Points:
+        """Some of the rows."""
+        return Points(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+
+    def put(self, which: Any, others: Points) -> None:
+        """Replace some of the rows in place."""
+        for name in self.__dataclass_fields__:
+            getattr(self, name)[which] = getattr(others, name)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Points]) -> Points:
+        """Rows of several, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        names = cls.__dataclass_fields__
+        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Episodes of many subjects, a model, and a prior on the weights.
+
+    Attributes
+    ----------
+    model
+        Declares weights, shape parameters and explanatory variables.
+    groups
+        The episodes of each subject.
+    prior
+        On the weights.
+    """
+
+    model: Model
+    groups: tuple[tuple[Any, ...], ...]
+    prior: ParameterPrior | None = None
+
+    # -- scales of psi -----------------------------------------------------------------------------
+
+    @cached_property
+    def shape(self) -> tuple[Shape, ...]:
+        """Shape parameters, as the model declares them."""
+        return self.model.shape
+
+    @cached_property
+    def weights(self) -> tuple[str, ...]:
+        """Names of the linear weights."""
+        return self.model.weights
+
+    @cached_property
+    def positive(self) -> IntVector:
+        """Weights that must be positive."""
+        return np.array(positive_weights(self.model), dtype=np.int64)
+
+    @cached_property
+    def limits(self) -> Constraints | None:
+        """The same as constraints."""
+        return limits_of(self.model)
+
+    @property
+    def n_shape(self) -> int:
+        """Number of shape parameters."""
+        return len(self.shape)
+
+    @property
+    def n_weights(self) -> int:
+        """Number of linear weights."""
+        return len(self.weights)
+
+    @cached_property
+    def bounds(self) -> Matrix:
+        """Range of psi in search units: (n_shape, 2)."""
+        return np.array([s.search_range for s in self.shape]).reshape(self.n_shape, 2)
+
+    def to_search(self, psi: Matrix) -> Matrix:
+        """Psi (n, n_shape) in search units."""
+        return _columns([s.to_search(psi[:, q]) for q, s in enumerate(self.shape)], len(psi))
+
+    def from_search(self, u: Matrix) -> Matrix:
+        """Psi (n, n_shape) in its own units."""
+        return _columns([s.from_search(u[:, q]) for q, s in enumerate(self.shape)], len(u))
+
+    def stretch(self, psi: Matrix) -> Matrix:
+        """Derivative of psi in search units: (n, n_shape)."""
+        found = [np.broadcast_to(s.stretch(psi[:, q]), len(psi)) for q, s in enumerate(self.shape)]
+        return _columns(found, len(psi))
+
+    # -- data --------------------------------------------------------------------------------------
+
+    @cached_property
+    def record(self) -> Record:
+        """All episodes, subject after subject."""
+        return Record.of([episode for group in self.groups for episode in group])
+
+    @cached_property
+    def first_episode(self) -> IntVector:
+        """Where the episodes of each subject begin."""
+        return np.concatenate([[0], np.cumsum([len(group) for group in self.groups])])
+
+    @cached_property
+    def first_event(self) -> IntVector:
+        """Where the events of each subject begin."""
+        return self.record.starts[self.first_episode]
+
+    @cached_property
+    def _scored(self) -> BoolVector:
+        return np.concatenate([episode.scored for episode in self.record.episodes])
+
+    @cached_property
+    def n_decisions(self) -> IntVector:
+        """Decisions scored of each subject."""
+        counts = np.concatenate([[0], np.cumsum(self._scored)])
+        return np.diff(counts[self.first_event])
+
+    def rows(self, subject: IntVector) -> Rows:
+        """The decisions of pairs."""
+        event = ranges(self.first_event, subject)
+        events = np.concatenate([[0], np.cumsum(np.diff(self.first_event)[subject])])
+        order = np.flatnonzero(self._scored[event])
+        bounds = np.concatenate([[0], np.cumsum(self.n_decisions[subject])])
+        return Rows(self.record.chosen[event], events, order, bounds)
+
+    def variables(
+        self, subject: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Variables of all events of pairs, and their derivatives in psi's own units."""
+        many = getattr(self.model, "explanatory_many", None)
+        if many is not None:
+            which = ranges(self.first_episode, subject)
+            n_episodes = np.diff(self.first_episode)[subject]
+            x, slopes = many(self.record, which, np.repeat(psi, n_episodes, axis=0), with_slopes)
+            return x, slopes if with_slopes else None
+        if not with_slopes:
+            return self._one_by_one(subject, psi, self._explained), None
+        own = getattr(self.model, "explanatory_and_slopes", None)
+        if own is None:
+            return self._one_by_one(subject, psi, self._explained), self._differences(subject, psi)
+        pairs = [own(e, *at) for s, at in zip(subject, psi, strict=True) for e in self.groups[s]]
+        x = np.concatenate([pair[0] for pair in pairs])
+        return x, np.concatenate([pair[1] for pair in pairs], axis=1)
+
+    def _one_by_one(self, subject: IntVector, psi: Matrix, describe: Any) -> Matrix:
+        parts = [
+            describe(e, at) for s, at in zip(subject, psi, strict=True) for e in self.groups[s]
+        ]
+        return np.concatenate(parts)
+
+    def _explained(self, episode: Any, psi: Vector) -> Matrix:
+        array = np.asarray(self.model.explanatory(episode, *psi), dtype=np.float64)
+        d = self.n_weights
+        if array.ndim != 3 or len(array) != episode.n_events or array.shape[2] != d:
+            raise DataError(
+                "explanatory of a model must return shape (n_events, n_options, n_weights) = "
+                f"({episode.n_events}, n_options, {d}); got {array.shape}. Correct the model."
+            )
+        episode.check_options(array.shape[1])
+        return array
+
+    def _differences(self, subject: IntVector, psi: Matrix) -> Matrix:
+        """Derivatives of a model that does not give its own, by central differences."""
+        found = []
+        for q in range(self.n_shape):
+            low, high = self.beside(psi, q, STEP * float(np.ptp(self.bounds[q])))
+            above = self._one_by_one(subject, high, self._explained)
+            below = self._one_by_one(subject, low, self._explained)
+            events = np.diff(self.first_event)[subject]
+            width = np.repeat(high[:, q] - low[:, q], events)
+            found.append((above - below) / width[:, None, None])
+        return np.stack(found) if found else np.empty((0, 0, 0, 0))
+
+    def beside(self, psi: Matrix, q: int, step: float) -> tuple[Matrix, Matrix]:
+        """Psi a step below and above in one coordinate, in search units, inside the range."""
+        u = self.to_search(psi)
+        low, high = u.copy(), u.copy()
+        low[:, q] = np.maximum(u[:, q] - step, self.bounds[q, 0])
+        high[:, q] = np.minimum(u[:, q] + step, self.bounds[q, 1])
+        return self.from_search(low), self.from_search(high)
+
+    # -- evaluation --------------------------------------------------------------------------------
+
+    def solve(
+        self,
+        subject: IntVector,
+        psi: Matrix,
+        near: Matrix | None = None,
+        *,
+        with_slopes: bool = True,
+        with_cross: bool = False,
+        patient: bool = True,
+        planes: Planes | None = None,
+    ) -> Points:
+        """Best weights at every pair, on the whole or on planes.
+
+        `near` are weights to start from; unless `patient`, Newton's method stops where steps no
+        longer shrink as they do near a finite maximum.
+        """
+        parts = []
+        for begin, end in self._portions(subject):
+            portion = slice(begin, end)
+            start = None if near is None else near[portion]
+            plane = None if planes is None else planes.take(portion)
+            x, slopes = self.variables(
+                subject[portion], psi[portion], with_slopes and self.n_shape > 0
+            )
+            rows = self.rows(subject[portion])
+            self._check(x, rows)
+            points = self._blank(subject[portion], psi[portion])
+            if plane is None:
+                self._solve(points, x, rows, start, patient)
+            else:
+                self._solve_on_planes(points, x, rows, plane, start)
+            if slopes is not None:
+                self._differentiate(points, x, slopes, rows, with_cross)
+            parts.append(points)
+        return Points.joined(parts)
+
+    def _blank(self, subject: IntVector, psi: Matrix) -> Points:
+        n, d, q = len(subject), self.n_weights, self.n_shape
+        numbers = np.zeros((n, d)), np.zeros(n), np.zeros(n), np.zeros((n, d, d))
+        slopes = np.zeros((n, q)), np.zeros((n, d, q))
+        return Points(subject, psi, *numbers, *slopes, np.zeros(n, dtype=bool))
+
+    def _portions(self, subject: IntVector) -> Iterator[tuple[int, int]]:
+        """Ranges of pairs whose variables fit into memory together."""
+        options = getattr(self.model, "n_options", 100)
+        size = np.diff(self.first_event)[subject] * options * max(self.n_weights, 1)
+        portion = np.cumsum(size) // NUMBERS_AT_ONCE
+        edges = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [len(subject)]])
+        return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+
+    def _solve(
+        self, points: Points, x: Matrix, rows: Rows, near: Matrix | None, patient: bool
+    ) -> None:
+        batch = self._fit(x, rows, near)
+        points.theta[:], points.value[:] = batch.theta, batch.value
+        points.information[:] = batch.information
+        points.settled[:] = batch.converged & np.isfinite(batch.value)
+        left = ~points.settled if patient else ~np.isfinite(points.value)
+        self.follow(points, np.flatnonzero(left), x, rows)
+        keep_positive(self, points, x, rows, batch)
+        points.log_likelihood[:] = points.value - self.prior_value(points.theta, batch.spread)
+
+    def _solve_on_planes(
+        self, points: Points, x: Matrix, rows: Rows, planes: Planes, near: Matrix | None
+    ) -> None:
+        everyone = np.arange(len(points))
+        if self.prior is not None:
+            self.follow(points, everyone, x, rows, planes)
+            return
+        theta, value, information, settled = best_on_planes(x, rows, planes, near)
+        points.theta[:], points.value[:], points.information[:] = theta, value, information
+        allowed: BoolVector = np.all(theta[:, self.positive] > 0, axis=1)
+        points.settled[:] = settled & np.isfinite(value) & allowed
+        self.follow(points, everyone[~points.settled], x, rows, planes)
+        points.log_likelihood[:] = points.value
+
+    def _differentiate(
+        self, points: Points, x: Matrix, slopes: Matrix, rows: Rows, with_cross: bool
+    ) -> None:
+        """Derivatives in psi at the best weights."""
+        gradient, cross = self._derivatives(x, slopes, rows, points.theta, with_cross)
+        stretch = self.stretch(points.psi)
+        points.gradient[:] = gradient * stretch
+        points.cross[:] = cross * stretch[:, None, :]
+
+    def confirm(self, subject: IntVector, psi: Matrix, theta: Matrix) -> tuple[Batch, int]:
+        """Newton's method once more from the best weights, with all that it can tell."""
+        parts = []
+        n_options = 0
+        for begin, end in self._portions(subject):
+            portion = slice(begin, end)
+            x, _ = self.variables(subject[portion], psi[portion], False)
+            parts.append(self._fit(x, self.rows(subject[portion]), theta[portion]))
+            check_units(parts[-1].largest.max(axis=0), self.weights)
+            n_options = x.shape[1]
+        return Batch.joined(parts), n_options
+
+    def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
+        """Derivative of the objective in psi at fixed weights, in search units."""
+        found = []
+        for begin, end in self._portions(subject):
+            at = subject[begin:end], psi[begin:end]
+            x, slopes = self.variables(*at, True)
+            assert slopes is not None
+            gradient, _ = self._derivatives(x, slopes, self.rows(at[0]), theta[begin:end], False)
+            found.append(gradient * self.stretch(at[1]))
+        return np.concatenate(found)
+
+    def _check(self, x: Matrix, rows: Rows) -> None:
+        """What a model returns must be finite; the error names the decision."""
+        if np.isfinite(x.sum()) or np.isfinite(x[rows.order]).all():
+            return
+        for k in range(len(rows.bounds) - 1):
+            mine = rows.of(k)
+            Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
+
+    def _fit(self, x: Matrix, rows: Rows, near: Matrix | None) -> Batch:
+        start = None
+        if near is not None:
+            near_enough: BoolVector = np.all(np.abs(near) < 1e6, axis=1)
+            start = np.where(near_enough[:, None], near, 0.0)
+        batch = fit_table(x, rows.chosen, rows.grouping, self.prior, start)
+        if start is not None:
+            # So far out that every choice is certain: the answer does not depend on the start.
+            lost = np.flatnonzero(~batch.converged & start.any(axis=1))
+            if len(lost):
+                batch.put(lost, fit_table(x, rows.chosen, rows.only(lost).grouping, self.prior))
+        return batch
+
+    def follow(
+        self,
+        points: Points,
+        which: IntVector,
+        x: Matrix,
+        rows: Rows,
+        planes: Planes | None = None,
+    ) -> None:
+        """Solve some pairs one by one, to the end: maxima far out or on a boundary, or none."""
+        for k in which:
+            mine = rows.of(k)
+            choices = Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
+            asked = None
+            if planes is not None:
+                asked = Hypothesis(planes.row[k : k + 1], planes.value[k : k + 1])
+            found = best_weights(choices, self.limits, self.prior, asked)
+            points.theta[k], points.value[k] = found.theta, found.value
+            points.information[k] = found.information
+            points.settled[k] = found.ending in ("converged", "fixed")
+
+    # -- the prior ---------------------------------------------------------------------------------
+
+    def precision(self, spread: Matrix) -> Matrix:
+        """Of the prior on the weights, at each pair: (n, n_weights, n_weights)."""
+        n, d = spread.shape[:2]
+        if self.prior is None:
+            return np.zeros((n, d, d))
+        scales = np.sqrt(spread.diagonal(0, 1, 2))
+        return np.stack([self.prior.quadratic(d, scale).precision for scale in scales])
+
+    def prior_value(self, theta: Matrix, spread: Matrix) -> Vector:
+        """The prior's part of the objective, less its constant, which depends on units."""
+        if self.prior is None:
+            return np.zeros(len(theta))
+        if isinstance(self.prior, ScaledPrior):
+            squared = spread.diagonal(0, 1, 2)
+            held = np.where(squared > 0, squared, 1.0)
+            return np.asarray(-0.5 * self.prior.c * (held * theta**2).sum(axis=1))
+        quadratic = self.prior.quadratic(self.n_weights, None)
+        pull = theta @ quadratic.precision
+        return np.asarray((theta * (quadratic.linear - 0.5 * pull)).sum(axis=1))
+
+    def _derivatives(
+        self, x: Matrix, slopes: Matrix, rows: Rows, theta: Matrix, with_cross: bool
+    ) -> tuple[Matrix, Matrix]:
+        """Derivative of the objective in psi, and of its gradient in the weights by psi."""
+        scaled = isinstance(self.prior, ScaledPrior)
+        n, d = theta.shape
+        sums, gradient = np.empty(n), np.empty((n, self.n_shape))
+        cross, spreading = np.empty((2, n, d, self.n_shape))
+        wanted = 2 if scaled else int(with_cross)
+        compiled.derivatives(
+            x, slopes, *rows.scored, theta, wanted, sums, gradient, cross, spreading
+        )
+        if isinstance(self.prior, ScaledPrior):
+            pull = self.prior.c * theta[:, :, None] * spreading
+            gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)
+            cross -= pull
+        return gradient, cross
+
+
+def _columns(columns: Sequence[Any], n: int) -> Matrix:
+    return np.stack(columns, axis=1) if columns else np.empty((n, 0))
