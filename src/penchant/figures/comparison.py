@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant.figures import given
-from penchant.figures.dressing import dress, empty, legend, remark, short
-from penchant.figures.style import BLUE, FONT_SIZE, GREY, HAIR, INK, THIN, VERMILLION, style
+from penchant.figures.dressing import dress, empty, heading, legend, remark, short
+from penchant.figures.style import BLUE, GREY, HAIR, INK, THIN, VERMILLION, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def model_differences(
     axes.axhline(0, color=INK, linewidth=HAIR)
     if len(known) <= 10:
         axes.set_xticks(place)
-    axes.set_title(f"total {known.sum():+.1f}", loc="left", fontsize=FONT_SIZE)
+    heading(axes, f"total {known.sum():+.1f}")
     if len(known) < len(values):
         remark(axes, f"no finite difference: {len(values) - len(known)}")
     legend(axes, loc="upper left")

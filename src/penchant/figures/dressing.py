@@ -4,23 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penchant.figures.style import FONT_SIZE, GREY, HAIR, SMALL
+from penchant.figures.style import FONT_SIZE, GREY, HAIR, INK, SMALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LONGEST = 28
+_LETTERS: dict[str, Any] = {"fontfamily": "sans-serif", "fontweight": "normal", "color": INK}
 
 
 def dress(axes: Axes, x: str, y: str) -> Axes:
-    """Label the axes; thin spines at the left and the bottom only."""
-    axes.set_xlabel(x, fontsize=FONT_SIZE)
-    axes.set_ylabel(y, fontsize=FONT_SIZE)
+    """Label the axes; thin spines at the left and the bottom only, whatever the axes were like."""
+    axes.set_xlabel(x, **_LETTERS, fontsize=FONT_SIZE)
+    axes.set_ylabel(y, **_LETTERS, fontsize=FONT_SIZE)
+    axes.set_facecolor("white")
+    axes.grid(False)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_linewidth(HAIR)
-    axes.tick_params(which="both", width=HAIR, labelsize=SMALL)
+        spine.set_color(INK)
+    colours: dict[str, Any] = {"color": INK, "labelcolor": INK, "labelfontfamily": "sans-serif"}
+    axes.tick_params(which="both", direction="out", width=HAIR, labelsize=SMALL, **colours)
+    axes.tick_params(which="major", length=2.5)
+    axes.tick_params(which="minor", length=1.5)
+    for axis in (axes.xaxis, axes.yaxis):
+        _short_numbers(axis)
     return axes
+
+
+def _short_numbers(axis: Any) -> None:
+    """Take out powers of ten from numbers of more than five digits."""
+    formatter = axis.get_major_formatter()
+    if hasattr(formatter, "set_powerlimits"):
+        formatter.set_powerlimits((-3, 5))
+        formatter.set_useMathText(True)
+    axis.get_offset_text().set(fontsize=SMALL, fontfamily="sans-serif", color=INK)
+
+
+def heading(axes: Axes, text: str) -> None:
+    """Say what is shown, above the left corner."""
+    axes.set_title(text, loc="left", **_LETTERS, fontsize=FONT_SIZE)
 
 
 def remark(axes: Axes, text: str) -> None:
@@ -28,7 +51,8 @@ def remark(axes: Axes, text: str) -> None:
     said = axes.get_title(loc="right")
     if text in said.split("\n"):
         return
-    axes.set_title("\n".join(filter(None, (said, text))), loc="right", fontsize=SMALL, color=GREY)
+    words = "\n".join(filter(None, (said, text)))
+    axes.set_title(words, loc="right", **{**_LETTERS, "color": GREY}, fontsize=SMALL)
 
 
 def no_finite_estimate(axes: Axes, count: int, whose: str = "") -> None:

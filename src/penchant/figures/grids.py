@@ -10,7 +10,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.dressing import dress, empty, remark
+from penchant.figures.dressing import dress, empty, heading, remark
 from penchant.figures.style import (
     BLUE,
     COUNTS,
@@ -251,7 +251,7 @@ def landscape_profile(
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(low))))
     _ticks(axes.xaxis, xs)
     if label is not None:
-        axes.set_title(label, loc="left", fontsize=FONT_SIZE)
+        heading(axes, label)
     return axes
 
 

@@ -1,0 +1,58 @@
+"""Models compared."""
+
+import numpy as np
+import pytest
+
+from penchant import DataError
+from penchant.figures import exceedance, figure, model_differences, model_totals
+
+
+def test_differences_are_sorted_summed_and_counted():
+    values = [3.5, -1.25, 8.0, np.nan, -0.5]
+    axes = model_differences(figure().subplots(), values, names=("UCL", "Q"), criterion="BIC")
+    heights = sorted((bar.get_x(), bar.get_height()) for bar in axes.patches)
+    assert [height for _, height in heights] == [-1.25, -0.5, 3.5, 8.0]
+    assert axes.get_title(loc="left") == "total +9.8"
+    assert axes.get_title(loc="right") == "no finite difference: 1"
+    said = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert said == ["UCL better: 2", "Q better: 2"]
+    assert axes.get_ylabel() == "BIC: Q $-$ UCL"
+
+
+def test_totals_are_ranked_above_the_best():
+    axes = model_totals(
+        figure().subplots(),
+        ["a", "b", "c", "d"],
+        [431.5, 412.0, np.inf, 700.0],
+        errors=[4, 0, 1, 9],
+    )
+    (dots,) = [line for line in axes.lines if line.get_marker() == "o"]
+    np.testing.assert_array_equal(dots.get_xydata(), [[0, 0], [19.5, 1], [288, 2]])
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["b", "a", "d"]
+    assert axes.get_title(loc="right") == "no finite AIC: 1"
+
+
+def test_exceedance_probabilities_and_expected_shares_are_drawn():
+    axes = exceedance(figure().subplots(), ["a", "b"], [0.9, 0.1], frequencies=[0.7, 0.3])
+    assert [bar.get_width() for bar in axes.patches] == [0.9, 0.1]
+    np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[0.7, 0], [0.3, 1]])
+
+
+def test_an_unknown_probability_is_counted():
+    axes = exceedance(figure().subplots(), ["a", "b"], [np.nan, 0.1])
+    assert axes.get_title(loc="right") == "no probability known: 1"
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda a: model_differences(a, [[1.0]]), "differences must be one-dimensional"),
+        (lambda a: model_totals(a, ["a"], [1.0, 2.0]), "names must have one label per model, 2"),
+        (lambda a: model_totals(a, ["a"], [1.0], errors=[]), r"errors must have shape \(1,\)"),
+        (lambda a: exceedance(a, ["a"], [1.5]), "probabilities must lie in 0..1; got 1.5 at 0"),
+        (lambda a: exceedance(a, ["a"], [1.0], frequencies=[2.0]), "frequencies must lie in 0..1"),
+    ],
+)
+def test_wrong_arguments_are_named(draw, message):
+    with pytest.raises(DataError, match=message):
+        draw(figure().subplots())

@@ -1,0 +1,92 @@
+"""Parameters and models, recovered."""
+
+import numpy as np
+import pytest
+
+from penchant import DataError
+from penchant.figures import confusion, figure, recovery
+from penchant.figures.style import BLUE, VERMILLION
+
+TRUE = np.array([2.0, 3.0, 5.0, 7.0, 4.0, 6.0])
+FOUND = np.array([2.2, 2.7, 5.9, 6.8, np.inf, np.nan])
+ENDS = np.array([[1, 3], [2, 2.9], [4, 8], [6, 8], [3, np.inf], [np.nan, np.nan]])
+
+
+def said(axes):
+    return axes.texts[0].get_text()
+
+
+def test_correlation_and_coverage_are_those_of_the_data():
+    axes = recovery(figure().subplots(), TRUE, FOUND, ENDS, name="noise")
+    r = np.corrcoef(TRUE[:4], FOUND[:4])[0, 1]
+    assert said(axes) == f"r = {r:.2f}\ncovered 80 % of 5"
+    logarithmic = recovery(figure().subplots(), TRUE, FOUND, ENDS, logarithmic=True)
+    r = np.corrcoef(np.log(TRUE[:4]), np.log(FOUND[:4]))[0, 1]
+    assert said(logarithmic).startswith(f"r = {r:.2f}")
+
+
+def test_intervals_that_miss_are_told_apart():
+    axes = recovery(figure().subplots(), TRUE, FOUND, ENDS)
+    by_colour = {}
+    for line in axes.lines:
+        if line.get_marker() in ("o", "s"):
+            by_colour[line.get_color()] = line.get_xydata().tolist()
+    assert by_colour[VERMILLION] == [[3.0, 2.7]]
+    assert by_colour[BLUE] == [[2.0, 2.2], [5.0, 5.9], [7.0, 6.8]]
+
+
+def test_estimates_that_are_not_finite_stand_at_the_edge_above_their_truth():
+    axes = recovery(figure().subplots(), TRUE, FOUND)
+    marks = {
+        line.get_marker(): line.get_xdata().tolist()
+        for line in axes.lines
+        if line.get_marker() in ("^", "x")
+    }
+    assert marks == {"^": [4.0], "x": [6.0]}
+    assert axes.get_title(loc="right") == "no finite estimate: 2"
+
+
+def test_both_axes_are_alike_and_the_diagonal_crosses_them():
+    axes = recovery(figure().subplots(), TRUE, FOUND)
+    assert axes.get_xlim() == axes.get_ylim()
+    diagonal = axes.lines[0].get_xydata()
+    np.testing.assert_array_equal(diagonal[:, 0], diagonal[:, 1])
+
+
+def test_no_correlation_is_invented_where_nothing_varies():
+    assert said(recovery(figure().subplots(), [2.0, 2.0, 2.0], [1.0, 2.0, 3.0])) == ""
+
+
+def test_rows_are_what_was_simulated_and_columns_what_was_found():
+    shares = np.array([[0.9, 0.1], [0.35, 0.65]])
+    axes = confusion(figure().subplots(), shares, ["UCL", "Q-learning"], counts=[40, 60])
+    written = {text.get_position(): text.get_text() for text in axes.texts}
+    assert written[(1.5, 0.5)] == "0.10"
+    assert written[(0.5, 1.5)] == "0.35"
+    assert axes.get_ylim() == (2, 0)
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["UCL (40)", "Q-learning (60)"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("model found", "model simulated")
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda a: recovery(a, [1.0], [1.0, 2.0]), r"estimated must have shape \(1,\)"),
+        (
+            lambda a: recovery(a, [-1.0], [1.0], logarithmic=True),
+            "true must be > 0 on a logarithmic",
+        ),
+        (
+            lambda a: confusion(a, [[1.0, 0.0]], ["a"]),
+            r"shares must have shape \(n_models, n_models\)",
+        ),
+        (lambda a: confusion(a, [[12.0]], ["a"]), "shares must lie in 0..1; got 12 at 0"),
+        (
+            lambda a: confusion(a, [[1.0]], []),
+            "names must have one label per model, 1 in all; got 0",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(draw, message):
+    with pytest.raises(DataError, match=message):
+        draw(figure().subplots())
