@@ -155,7 +155,7 @@ def nearness(chosen, starts, which, locations, spacing, terms, x):
                     if terms[c] == 0:
                         x[row, i, c] = apart[i]
                     elif terms[c] == 1:
-                        x[row, i, c] = np.log1p(apart[i] / spacing)
+                        x[row, i, c] = np.log(1.0 + apart[i] / spacing)
                     elif terms[c] == 2:
                         x[row, i, c] = 1.0 if i == last else 0.0
                     else:
@@ -165,7 +165,9 @@ def nearness(chosen, starts, which, locations, spacing, terms, x):
                 last = chosen[t]
                 visited[last] = 1.0
                 for i in range(n_options):
-                    apart[i] = np.abs(locations[i] - locations[last]).sum()
+                    apart[i] = 0.0
+                    for a in range(locations.shape[1]):
+                        apart[i] += abs(locations[i, a] - locations[last, a])
 
 
 @njit(cache=True, nogil=True)
