@@ -1,0 +1,235 @@
+"""Whether the ways in which a model says the same thing agree.
+
+Slopes with differences, many episodes at once with each by itself, the objective and the agents
+with the variables times the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.bandit.episode import Episode
+from penchant.models.checking.exam import Exam, place
+from penchant.models.checking.findings import Finding
+from penchant.models.model import natural_parameters
+from penchant.models.record import Record
+from penchant.models.trials import Trials
+
+Objective = Callable[[Any, Vector, Vector], Any]
+STEP = 1e-3  # of search units; differences of fourth order are then good to 1e-9 or so
+AGREE = 1e-5
+
+
+def slopes_agree(exam: Exam) -> list[Finding]:
+    """explanatory_and_slopes against explanatory and its differences."""
+    own = getattr(exam.model, "explanatory_and_slopes", None)
+    if own is None or not exam.model.shape:
+        return []
+    found = [_slopes_at(exam, own, one, psi) for psi in exam.inside for one in exam.data]
+    return [finding for finding in found if finding is not None][:1]
+
+
+def _slopes_at(exam: Exam, own: Any, one: Any, psi: Vector) -> Finding | None:
+    x, given = (np.asarray(part) for part in own(one, *map(float, psi)))
+    expected = exam.explanatory(one, psi)
+    if not _same(x, expected):
+        return Finding(
+            "slopes",
+            "explanatory_and_slopes must return the variables of explanatory first; got others"
+            f"{exam.at(psi)}. Compute both by the same function.",
+        )
+    if given.shape != (len(psi), *x.shape):
+        return Finding(
+            "slopes",
+            f"explanatory_and_slopes must return slopes of shape {(len(psi), *x.shape)}, shape "
+            f"parameters first; got {given.shape}. Stack them along a first axis.",
+        )
+    for q, shape in enumerate(exam.model.shape):
+        difference = slope_by_differences(exam, one, psi, q)
+        if not _same(given[q], difference, AGREE):
+            t, i, a = _worst(given[q], difference)
+            return Finding(
+                "slopes",
+                f"the slope in {shape.name} must be the derivative of the variables; got "
+                f"{given[q][t, i, a]:.6g} where differences give {difference[t, i, a]:.6g}, for "
+                f"{exam.model.weights[a]} of option {i} at {place(one, t)}{exam.at(psi)}. Correct "
+                "it, or leave explanatory_and_slopes out: it is not needed.",
+            )
+    return None
+
+
+def slope_by_differences(exam: Exam, one: Any, psi: Vector, q: int) -> Matrix:
+    """Derivative of the variables in shape parameter q, of fourth order."""
+    shape = exam.model.shape[q]
+    u = float(shape.to_search(psi[q]))
+
+    def moved(steps: int) -> Matrix:
+        there = psi.copy()
+        there[q] = float(shape.from_search(u + steps * STEP))
+        return exam.explanatory(one, there)
+
+    rise = 8.0 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))
+    return np.asarray(rise / (12.0 * STEP * float(shape.stretch(psi[q]))))
+
+
+def many_agree(exam: Exam) -> list[Finding]:
+    """explanatory_many, for several pairs in any order, against explanatory."""
+    own = getattr(exam.model, "explanatory_many", None)
+    if own is None:
+        return []
+    which = np.concatenate([np.arange(len(exam.data))[::-1], [0, 0]])
+    psi = np.array([exam.inside[k % len(exam.inside)] for k in range(len(which))])
+    x, _ = own(Record.of(exam.data), which, psi.reshape(len(which), -1), False)
+    pairs = zip(which, psi, strict=True)
+    expected = np.concatenate([exam.explanatory(exam.data[e], at) for e, at in pairs])
+    if _same(np.asarray(x), expected):
+        return []
+    return [
+        Finding(
+            "many",
+            "explanatory_many must return the variables of explanatory, pair after pair; got "
+            f"others for {len(which)} pairs. Begin every pair with fresh values, and mind that "
+            "`which` may repeat an episode or skip one.",
+        )
+    ]
+
+
+def objective_agrees(exam: Exam, own: Objective | None) -> list[Finding]:
+    """An objective that the author gives, against theta times the variables."""
+    own = own or getattr(exam.model, "objective", None)
+    if own is None:
+        return []
+    for psi in exam.inside:
+        for one in exam.data:
+            finding = _not_linear(exam, own, one, psi) or _not_the_variables(exam, own, one, psi)
+            if finding is not None:
+                return [finding]
+    return []
+
+
+def _not_linear(exam: Exam, own: Objective, one: Any, psi: Vector) -> Finding | None:
+    """Moving one weight to and fro moves the objective by as much, whatever the others are."""
+    theta = drawn_weights(exam)
+    middle = _q(own, one, theta, psi)
+    curved = []
+    for a, name in enumerate(exam.model.weights):
+        step = np.zeros(len(theta))
+        step[a] = 0.5 * theta[a]
+        above, below = _q(own, one, theta + step, psi), _q(own, one, theta - step, psi)
+        size = np.abs([above, middle, below]).max() + 1e-300
+        if np.abs(above + below - 2 * middle).max() > AGREE * size:
+            curved.append(name)
+    if not curved:
+        return None
+    return Finding(
+        "objective",
+        f"the objective must be linear in the weights; got one that bends in {', '.join(curved)}"
+        f"{exam.at(psi)}. Declare it as a shape parameter, or find weights in which it is linear, "
+        "such as a product with the inverse temperature.",
+    )
+
+
+def _not_the_variables(exam: Exam, own: Objective, one: Any, psi: Vector) -> Finding | None:
+    theta = drawn_weights(exam)
+    x = exam.explanatory(one, psi)
+    expected = x @ theta
+    given, expected = _q(own, one, theta, psi), expected - expected.mean(axis=1, keepdims=True)
+    if _same(given[one.scored], expected[one.scored], AGREE):
+        return None
+    t = int(np.abs(np.where(one.scored[:, None], given - expected, 0.0)).max(axis=1).argmax())
+    return Finding(
+        "objective",
+        "the variables times the weights must be the objective, up to a constant in each decision; "
+        f"got a difference of {np.abs(given[t] - expected[t]).max():.4g} at {place(one, t)}"
+        f"{exam.at(psi)}. Correct explanatory.",
+    )
+
+
+def _q(own: Objective, one: Any, theta: Vector, psi: Vector) -> Matrix:
+    """The objective less its mean over the options."""
+    q = np.asarray(own(one, theta, psi), dtype=np.float64)
+    return np.asarray(q - q.mean(axis=1, keepdims=True))
+
+
+def agents_agree(exam: Exam) -> list[Finding]:
+    """Simulated agents, led along the history, against the softmax of the variables."""
+    parameters = _natural_values(exam)
+    for one in exam.data:
+        try:
+            theirs = _agents_probabilities(exam.model, one, parameters)
+        except Exception as error:  # whatever a model raises is for its author to read
+            said = f"got {type(error).__name__}: {error}. Let them take all natural parameters."
+            return [Finding("agents", f"agents of the model must play along the data; {said}")]
+        if theirs is None:
+            continue
+        theta, psi = drawn_weights(exam), exam.inside[0]
+        expected = _softmax(exam.explanatory(one, psi) @ theta)
+        if theirs.shape != expected.shape or np.abs(theirs - expected).max() > AGREE:
+            t = int(np.abs(theirs - expected).max(axis=1).argmax())
+            return [
+                Finding(
+                    "agents",
+                    "agents of the model must choose by the probabilities of a fit; got "
+                    f"{_numbers(theirs[t])} instead of {_numbers(expected[t])} at {place(one, t)}"
+                    f"{exam.at(psi)}. Correct one of them.",
+                )
+            ]
+    return []
+
+
+def _natural_values(exam: Exam) -> dict[str, float]:
+    theta, psi = drawn_weights(exam), exam.inside[0]
+    return {n.name: n.value(theta, psi) for n in natural_parameters(exam.model)}
+
+
+def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) -> Matrix | None:
+    """Probabilities before each event; None where the model cannot say."""
+    if isinstance(one, Trials):
+        if not hasattr(model, "values") or "temperature" not in parameters:
+            return None
+        value = np.asarray(model.values(one.offers, parameters))
+        return _softmax(value / parameters["temperature"])
+    plain = isinstance(one, Episode) and one.is_choice.all() and (one.chosen >= 0).all()
+    if not plain or not hasattr(model, "agents") or np.isnan(one.rewards).any():
+        return None
+    player = model.agents(dict(parameters), 1)
+    rows = []
+    for chosen, reward in zip(one.chosen, one.rewards, strict=True):
+        rows.append(np.array(player.probabilities())[0])
+        player.observe(np.array([chosen]), np.array([reward]))
+    return np.array(rows)
+
+
+def drawn_weights(exam: Exam) -> Vector:
+    """Weights of an ordinary size: the objective varies by about 1 within a decision."""
+    x = exam.stacked(exam.inside[0])
+    size = np.sqrt((x**2).mean(axis=0))
+    order = 1.0 + 0.4 * np.cos(np.arange(len(size)) + 1.0)
+    return np.asarray(order / np.where(size > 0, size, 1.0))
+
+
+def _softmax(q: Matrix) -> Matrix:
+    e = np.exp(q - q.max(axis=1, keepdims=True))
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+
+def _same(one: Matrix, other: Matrix, tolerance: float = 1e-9) -> bool:
+    if one.shape != other.shape:
+        return False
+    size = float(np.abs(np.nan_to_num(other)).max(initial=0.0)) + 1e-300
+    return bool(
+        np.allclose(one / size, other / size, rtol=tolerance, atol=tolerance, equal_nan=True)
+    )
+
+
+def _worst(one: Matrix, other: Matrix) -> tuple[int, ...]:
+    found = np.unravel_index(int(np.abs(np.nan_to_num(one - other)).argmax()), one.shape)
+    return tuple(int(k) for k in found)
+
+
+def _numbers(p: Vector) -> str:
+    return "(" + ", ".join(f"{value:.3g}" for value in p[:6]) + (", ...)" if len(p) > 6 else ")")
