@@ -21,9 +21,11 @@ LANES = 56  # two blocks for the paper's 100 options
 def observed_path(columns, d_columns, delta, visits, active, rewards, path, news):
     """Follow S[V, V], b and f of the observed options through all observations.
 
+    Only what is needed later is kept up to date: rows and columns of options observed again.
+
     columns, d_columns : (U, U) correlations among V and their derivative in the length scale
     visits : which of V each observation is of; active : columns needed after it; rewards
-    path : (n, 1 to 3, U), filled: row of the observed option just before
+    path : (n, 1 to 3, U), filled: row of the observed option just before, as far as it is needed
     news : (n, 1 to 3, 2), filled: reward less b, and f, of the observed option just before
     """
     size = len(columns)
@@ -38,40 +40,45 @@ def observed_path(columns, d_columns, delta, visits, active, rewards, path, news
     for i in range(size):
         f[0, i] = 1.0
     k, dk = np.empty(size), np.empty(size)
+    before = size
     for t in range(len(visits)):
-        j = visits[t]
+        j, n_active = visits[t], active[t]
         row = path[t]
         for q in range(kinds):
-            for c in range(size):
+            for c in range(before):
                 row[q, c] = s[q, j, c]
             news[t, q, 0] = (rewards[t] if q == 0 else 0.0) - b[q, j]
             news[t, q, 1] = f[q, j]
+        before = n_active
         g = 1.0 + row[0, j]
-        for c in range(size):
+        for c in range(n_active):
             k[c] = row[0, c] / g
+        k[j] = row[0, j] / g
         for q in range(1, kinds):
-            for c in range(size):
-                dk[c] = (row[q, c] - k[c] * row[q, j]) / g
+            p_j = row[q, j]
+            for c in range(n_active):
+                dk[c] = (row[q, c] - k[c] * p_j) / g
             # Differences of large numbers would lose the digits of the option observed.
-            dk[j] = row[q, j] / g / g
-            for i in range(size):
-                left = row[q, i] - row[q, j] * k[i]
-                for c in range(active[t]):
-                    s[q, i, c] -= left * k[c] + k[i] * row[q, c]
-                b[q, i] += k[i] * news[t, q, 0] + dk[i] * news[t, 0, 0]
-                f[q, i] -= k[i] * news[t, q, 1] + dk[i] * news[t, 0, 1]
-            for c in range(size):
+            dk[j] = p_j / g / g
+            for i in range(n_active):
+                left, k_i = row[q, i] - p_j * k[i], k[i]
+                for c in range(n_active):
+                    s[q, i, c] -= left * k[c] + k_i * row[q, c]
+                b[q, i] += k_i * news[t, q, 0] + dk[i] * news[t, 0, 0]
+                f[q, i] -= k_i * news[t, q, 1] + dk[i] * news[t, 0, 1]
+            for c in range(n_active):
                 s[q, j, c] = dk[c]
                 s[q, c, j] = dk[c]
             b[q, j] = dk[j] * news[t, 0, 0] - news[t, q, 0] / g
             f[q, j] = news[t, q, 1] / g - dk[j] * news[t, 0, 1]
-        for i in range(size):
-            for c in range(active[t]):
-                s[0, i, c] -= k[i] * row[0, c]
-            b[0, i] += k[i] * news[t, 0, 0]
-            f[0, i] -= k[i] * news[t, 0, 1]
+        for i in range(n_active):
+            k_i = k[i]
+            for c in range(n_active):
+                s[0, i, c] -= k_i * row[0, c]
+            b[0, i] += k_i * news[t, 0, 0]
+            f[0, i] -= k_i * news[t, 0, 1]
         f[0, j] = news[t, 0, 1] / g
-        for c in range(size):
+        for c in range(n_active):
             s[0, j, c] = k[c]
             s[0, c, j] = k[c]
 
@@ -142,13 +149,12 @@ def believe(columns, d_columns, delta, place, events, active, path, news, begin,
                 s[0, j, lane] = k[lane]
             for lane in range(width):
                 if place[first + lane] == j:
-                    set_observed(s, own, b, f, row, new, j, g, lane)
+                    set_observed(s, own, b, f, row, new, j, g, lane, n_active)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def set_observed(s, own, b, f, row, new, j, g, lane):
+def set_observed(s, own, b, f, row, new, j, g, lane, n_active):
     """The row of the option just observed, exactly: differences would lose its digits."""
-    size = s.shape[1]
     own[0, lane] = row[0, j] / g
     f[0, lane] = new[0, 1] / g
     for q in range(1, len(row)):
@@ -156,11 +162,12 @@ def set_observed(s, own, b, f, row, new, j, g, lane):
         own[q, lane] = dk_j
         b[q, lane] = dk_j * new[0, 0] - new[q, 0] / g
         f[q, lane] = new[q, 1] / g - dk_j * new[0, 1]
-        for c in range(size):
+        for c in range(n_active):
             s[q, c, lane] = (row[q, c] - row[0, c] / g * row[q, j]) / g
         s[q, j, lane] = dk_j
-    for c in range(size):
+    for c in range(n_active):
         s[0, c, lane] = row[0, c] / g
+    s[0, j, lane] = row[0, j] / g
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
