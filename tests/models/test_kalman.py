@@ -1,0 +1,185 @@
+"""The Kalman filter and Gershman's hybrid: the literal loop, limits with known answers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import learning_reference as literal
+import penchant as pn
+import played
+from learners import weights_and_shape
+
+
+def objective(model, natural, episode):
+    theta, psi = weights_and_shape(model, natural)
+    return model.explanatory(episode, *psi) @ theta
+
+
+# options of the model, natural parameters beside temperature and bonus, what the loop calls them
+FILTERS = {
+    "static": (
+        {},
+        {"prior_variance": 90.0},
+        {"prior": 90.0, "mean": 0.0},
+    ),
+    "static, mean estimated": (
+        {"prior_variance": 90.0, "initial_mean": None, "stickiness": True},
+        {"initial_mean": 12.0, "stickiness": 0.8},
+        {"prior": 90.0, "mean": 12.0, "stickiness": 0.8},
+    ),
+    "restless": (
+        {"decay": None, "drift_variance": None, "initial_mean": 25.0, "bias": True},
+        {
+            **{"prior_variance": 90.0, "decay": 0.8, "drift_variance": 11.0},
+            **{"bias_0": 0.3, "bias_1": -0.7},
+        },
+        {
+            **{"prior": 90.0, "mean": 25.0, "decay": 0.8, "drift": 11.0, "centre": 25.0},
+            "biases": (0.3, -0.7),
+        },
+    ),
+    "restless, everything estimated": (
+        {"decay": None, "drift_variance": None, "initial_mean": None, "centre": None},
+        {
+            **{"prior_variance": 90.0, "decay": 0.8, "drift_variance": 11.0},
+            **{"initial_mean": 12.0, "centre": 40.0},
+        },
+        {"prior": 90.0, "mean": 12.0, "decay": 0.8, "drift": 11.0, "centre": 40.0},
+    ),
+    "restless, known": (
+        {
+            **{"decay": 0.8, "drift_variance": 11.0, "prior_variance": 90.0},
+            **{"initial_mean": None, "centre": 40.0},
+        },
+        {"initial_mean": 12.0},
+        {"prior": 90.0, "mean": 12.0, "decay": 0.8, "drift": 11.0, "centre": 40.0},
+    ),
+    "decay to an estimated mean": (
+        {"decay": None, "initial_mean": None, "prior_variance": 90.0},
+        {"initial_mean": 12.0, "decay": 0.8},
+        {"prior": 90.0, "mean": 12.0, "decay": 0.8, "centre": 12.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FILTERS))
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000))
+def test_the_objective_equals_the_literal_loop(name, seed):
+    options, natural, said = FILTERS[name]
+    episode = played.random_episode(seed, 3)
+    model = pn.KalmanFilter(3, noise_variance=35.0, **options)
+    natural = {"temperature": 3.0, "uncertainty_bonus": 1.7, **natural}
+    expected = literal.kalman(episode, 3, 3.0, 1.7, noise=35.0, **said)
+    np.testing.assert_allclose(objective(model, natural, episode), expected, rtol=1e-10)
+
+
+def test_a_vague_static_filter_is_the_sample_mean():
+    episode = played.random_episode(2, 3)
+    model = pn.KalmanFilter(3, prior_variance=1e12, bonus=False)
+    x = model.explanatory(episode)[:, :, 0]
+    means = pn.UCB1(3).explanatory(episode)[:, :, 0]
+    np.testing.assert_allclose(x, means, rtol=1e-9)
+
+
+def test_a_steady_filter_is_q_learning():
+    """With decay 1 the gain settles at k = s/(1 + s), where s = s/(1 + s) + d."""
+    episode = played.random_episode(3, 1 + 1, 60, shown=False)
+    always = pn.Episode(np.zeros(60, dtype=int), np.nan_to_num(episode.rewards, nan=30.0))
+    gain = 0.35
+    s = gain / (1 - gain)
+    model = pn.KalmanFilter(2, prior_variance=s, drift_variance=s - gain, bonus=False)
+    x = model.explanatory(always)[:, 0, 0]
+    q = pn.QLearning(2).explanatory(always, gain)[:, 0, 0]
+    np.testing.assert_allclose(x, q, rtol=1e-12)
+
+
+def test_the_restless_world_goes_on_while_nothing_is_chosen():
+    episode = pn.Episode([0, None, None, 1], [8.0, None, None, None])
+    model = pn.KalmanFilter(2, prior_variance=1.0, decay=0.5, drift_variance=0.3)
+    x = model.explanatory(episode)
+    np.testing.assert_allclose(x[1:, 0, 0], [2.0, 1.0, 0.5])
+    np.testing.assert_allclose(x[2, :, 1] ** 2, 0.25 * x[1, :, 1] ** 2 + 0.3)
+
+
+def test_variances_that_vanish_leave_slopes_finite():
+    episode = played.random_episode(5, 2, 300)
+    model = pn.KalmanFilter(2, prior_variance=1.0, decay=None)
+    x, slopes = model.explanatory_and_slopes(episode, 0.01)
+    assert (x[-1, :, 1] == 0).any() and np.isfinite(slopes).all()
+
+
+def test_the_unit_of_rewards_does_not_matter():
+    plays = pn.simulate_many(
+        pn.Landscape([0.25, 0.6, 0.45], pn.GaussianNoise(0.3)),
+        pn.KalmanFilter(3, noise_variance=0.3, initial_mean=0.4),
+        {"temperature": 0.2, "uncertainty_bonus": 1.0, "prior_variance": 0.5},
+        n_decisions=25,
+        n_agents=30,
+        rng=np.random.default_rng(4),
+    )
+    one = pn.fit(
+        [pn.Episode(e.chosen, e.rewards) for e in plays],
+        pn.KalmanFilter(3, noise_variance=0.3, initial_mean=0.4),
+    )
+    hundred = pn.fit(
+        [pn.Episode(e.chosen, 100 * e.rewards) for e in plays],
+        pn.KalmanFilter(3, noise_variance=0.3 * 1e4, initial_mean=40.0),
+    )
+    assert hundred.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-10)
+    factors = {"temperature": 100, "uncertainty_bonus": 1, "prior_variance": 1e4}
+    for p, scaled in zip(one.parameters, hundred.parameters, strict=True):
+        assert scaled.estimate == pytest.approx(factors[p.name] * p.estimate, rel=1e-5)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_the_hybrid_equals_its_formula(seed):
+    episode = played.random_episode(seed, 2)
+    weights = (0.3, -0.7, 1.1)
+    x = pn.GershmanHybrid(35.0, 90.0, 12.0).explanatory(episode) @ weights
+    expected = literal.hybrid(episode, weights, mean=12.0, prior=90.0, noise=35.0)
+    np.testing.assert_allclose(x[:, 0] - x[:, 1], expected, rtol=1e-10, atol=1e-10)
+    free = pn.GershmanHybrid(35.0, None, 12.0).explanatory(episode, 90.0 / 35.0)
+    np.testing.assert_allclose(free @ weights, x, rtol=1e-12)
+
+
+def test_the_hybrid_has_two_options_and_the_settings_of_its_paper():
+    model = pn.GershmanHybrid()
+    assert (model.n_options, model.shape) == (2, ())
+    assert "noise variance 10, prior variance 100" in str(model)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_options": 1}, "n_options must be a whole number, 2 or more; got 1"),
+        ({"noise_variance": 0.0}, "noise_variance must be > 0; got 0"),
+        ({"prior_variance": -1.0}, "prior_variance must be > 0; got -1"),
+        ({"prior_variance": np.inf}, "prior_variance must be finite; got inf"),
+        ({"initial_mean": np.nan}, "initial_mean must be finite; got nan"),
+        ({"decay": 1.1}, r"decay must lie in 0\.\.1, or be None; got 1\.1"),
+        ({"drift_variance": -0.1}, "drift_variance must be >= 0, or None; got -0.1"),
+        ({"centre": 3.0}, "centre must be left out where decay is 1; got 3.0"),
+        ({"centre": "middle", "decay": 0.9}, "centre must be a number; got 'middle'"),
+    ],
+)
+def test_impossible_settings_are_refused(options, message):
+    with pytest.raises(pn.DataError, match=message):
+        pn.KalmanFilter(**{"n_options": 3, **options})
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"noise_variance": -1.0}, {"prior_variance": 0.0}, {"initial_mean": None}]
+)
+def test_impossible_settings_of_the_hybrid_are_refused(wrong):
+    with pytest.raises(pn.DataError, match=next(iter(wrong))):
+        pn.GershmanHybrid(**wrong)
+
+
+def test_agents_need_possible_parameters():
+    model = pn.KalmanFilter(2, decay=None, drift_variance=None)
+    good = {"temperature": 1.0, "uncertainty_bonus": 0.0, "prior_variance": 1.0, "decay": 0.9}
+    for name, wrong in (("decay", 1.2), ("drift_variance", -1.0), ("prior_variance", 0.0)):
+        with pytest.raises(pn.DataError, match=name):
+            model.agents({**good, "drift_variance": 0.1, name: wrong}, 1)
