@@ -136,6 +136,7 @@ def test_a_real_difference_is_found():
     assert found.of("theta1")[0].high < 0
 
 
+@pytest.mark.comparison
 def test_hedges_g_is_the_formula_and_close_to_statsmodels():
     meta = pytest.importorskip("statsmodels.stats.meta_analysis")
     first, second = groups(4, 12, 9)
@@ -169,6 +170,7 @@ def test_intervals_of_hedges_g_cover_it():
     assert abs(inside / n - 0.95) < 0.02
 
 
+@pytest.mark.comparison
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [("holm", "holm"), ("bonferroni", "bonferroni"), ("benjamini-hochberg", "fdr_bh")],

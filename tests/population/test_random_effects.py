@@ -137,6 +137,35 @@ def test_no_other_covariance_between_subjects_is_more_likely(seed):
     assert not is_maximum(reml(white)[0] + 0.3 * np.eye(2), white)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_subjects_known_to_a_thousandth_or_to_a_thousand_have_the_highest_peak(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    variances = 10.0 ** rng.uniform(-6, 6, (n, 1, 1))
+    tau2 = 10.0 ** rng.uniform(-4, 4) * (seed % 3 > 0)
+    estimates = rng.normal(size=(n, 1)) * np.sqrt(variances[:, 0] + tau2)
+    white = Whitened.of(estimates, variances)
+    between, arrived = reml(white)
+    assert arrived
+    top, _ = restricted_log_likelihood(between, white)
+    for size in np.append(0.0, 10.0 ** np.linspace(-6, 14, 300)):
+        assert restricted_log_likelihood(np.array([[size]]), white)[0] <= top + 1e-8
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_arrives_whatever_the_units_and_the_spread_of_errors(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 40)), int(rng.integers(1, 5))
+    units = 10.0 ** rng.uniform(-7, 3, d)
+    roots = rng.normal(size=(n, d, d + 1)) * 10.0 ** rng.uniform(-3, 3, (n, 1, 1))
+    covariances = roots @ roots.transpose(0, 2, 1)
+    estimates = np.einsum("sab,sb->sa", roots, rng.normal(size=(n, d + 1)))
+    estimates += 10.0 ** rng.uniform(-2, 2) * rng.normal(size=(n, d))
+    found = pn.pool(estimates * units, covariances * np.outer(units, units))
+    assert found.message == ""
+    assert np.isfinite(found.standard_errors).all()
+
+
 def test_moments_are_right_on_average():
     """E[Q] leads to Omega: over many draws the mean of the raw estimate is the truth."""
     rng = np.random.default_rng(1)

@@ -10,6 +10,8 @@ from penchant.population.whitening import Whitened, weighted_mean
 
 FLAT = 1e-6  # gradient per subject, in whitened units, at which REML has arrived
 NOTHING = 1e-9  # whitened variance that is no variance
+SMALL = 1e-2  # whitened variance to begin with where there is none
+ROUNDS = 8
 
 
 def dersimonian_laird(white: Whitened) -> Matrix:
@@ -51,37 +53,52 @@ def restricted_log_likelihood(between: Matrix, white: Whitened) -> tuple[float, 
 def reml(white: Whitened) -> tuple[Matrix, bool]:
     """Omega of largest restricted likelihood, and whether the search arrived.
 
-    The search is over a root L of Omega = L L', from the moments' answer, from the spread of the
-    estimates and from a small one; the highest end is taken.
+    The search is over a root L of Omega = L L'. It begins at the most likely of some covariances of
+    all sizes, and is repeated in units of what it found, as subjects may be known to a thousandth
+    or to a thousand of what is between them.
     """
-    n, d = white.estimates.shape
+    between = max(_candidates(white), key=lambda omega: restricted_log_likelihood(omega, white)[0])
+    for _ in range(ROUNDS):
+        own = Whitened.of(white.estimates, white.covariances, between)
+        peak = _climb(own.covariance_here(between), own)
+        between = own.covariance_back(positive_part(peak))
+        if is_maximum(between, white):
+            return between, True
+    return between, False
+
+
+def _candidates(white: Whitened) -> list[Matrix]:
+    """Covariances from nothing to the spread of all estimates, and the moments' answer."""
     spread = np.atleast_2d(np.cov(white.estimates.T))
-    starts = (dersimonian_laird(white) + 0.01 * np.eye(d), spread + 0.01 * np.eye(d))
+    moments = dersimonian_laird(white)
+    sizes = 10.0 ** np.arange(-2.0, np.log10(max(float(np.trace(spread)), 1.0)) + 1.0, 0.5)
+    return [moments, spread, *(size * np.eye(len(spread)) for size in sizes)]
+
+
+def _climb(start: Matrix, white: Whitened) -> Matrix:
+    """The nearest maximum of the restricted likelihood."""
+    n, d = white.estimates.shape
 
     def loss(flat: Vector) -> tuple[float, Vector]:
         root = flat.reshape(d, d)
         value, slope = restricted_log_likelihood(root @ root.T, white)
         return -value / n, (-2.0 * slope @ root / n).ravel()
 
-    def search(between: Matrix) -> tuple[float, Matrix]:
-        start = np.linalg.cholesky(between).ravel()
-        found = optimize.minimize(
-            loss, start, jac=True, method="BFGS", options={"gtol": 1e-8, "maxiter": 2000}
-        )
-        root = found.x.reshape(d, d)
-        return float(found.fun), root @ root.T
-
-    _, best = min((search(start) for start in starts), key=lambda end: end[0])
-    between = positive_part(best)
-    return between, is_maximum(between, white)
+    begin = np.linalg.cholesky(start + SMALL * np.eye(d)).ravel()
+    options = {"gtol": 1e-9, "maxiter": 500}
+    found = optimize.minimize(loss, begin, jac=True, method="BFGS", options=options)
+    root = found.x.reshape(d, d)
+    return np.asarray(root @ root.T)
 
 
 def is_maximum(between: Matrix, white: Whitened) -> bool:
     """Whether no direction raises the restricted likelihood, the cut-off ones included."""
-    _, slope = restricted_log_likelihood(between, white)
-    slope = slope / len(white.estimates)
+    own = Whitened.of(white.estimates, white.covariances, between)
+    here = own.covariance_here(between)
+    _, slope = restricted_log_likelihood(here, own)
+    slope = slope / len(own.estimates)
     rising = float(np.linalg.eigvalsh((slope + slope.T) / 2).max())
-    return rising < FLAT and float(np.abs(slope @ between).max()) < FLAT
+    return rising < FLAT and float(np.abs(slope @ here).max()) < FLAT
 
 
 def positive_part(matrix: Matrix) -> Matrix:

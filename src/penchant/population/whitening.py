@@ -22,13 +22,18 @@ class Whitened:
     root: Matrix
 
     @classmethod
-    def of(cls, estimates: Matrix, covariances: Matrix) -> Whitened:
-        """The units of these subjects."""
-        unit = np.exp(0.5 * np.log(covariances.diagonal(0, 1, 2)).mean(axis=0))
-        scaled = covariances / np.outer(unit, unit)
-        precision = np.linalg.inv(scaled).mean(axis=0)
+    def of(cls, estimates: Matrix, covariances: Matrix, between: Matrix | None = None) -> Whitened:
+        """The units of these subjects; with what is `between` them added to each covariance."""
+        spread = covariances if between is None else covariances + between
+        unit = np.exp(0.5 * np.log(spread.diagonal(0, 1, 2)).mean(axis=0))
+        precision = np.linalg.inv(spread / np.outer(unit, unit)).mean(axis=0)
         root = np.linalg.cholesky((precision + precision.T) / 2).T / unit
         return cls(estimates @ root.T, np.einsum("ab,sbc,dc->sad", root, covariances, root), root)
+
+    def covariance_here(self, covariance: Matrix) -> Matrix:
+        """A covariance of the user's units in these."""
+        made = self.root @ covariance @ self.root.T
+        return np.asarray((made + made.T) / 2)
 
     def mean_back(self, mean: Vector) -> Vector:
         """A mean in the units of the user."""
