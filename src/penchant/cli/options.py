@@ -284,3 +284,30 @@ class World:
     seed: Annotated[int | None, Parameter(metavar="N", converter=_whole)] = None
     output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE")] = None
     overwrite: Flag = False
+
+
+@Parameter(name="*", group=Group("Experiments", sort_key=1))
+@dataclass(frozen=True, kw_only=True)
+class Experiments:
+    """Which of the paper's experiments run, and how.
+
+    Parameters
+    ----------
+    only
+        Experiments to run: figure-1 to figure-6, landscapes, tables, study; may be repeated. All if
+        not given.
+    replicates
+        Replicates of the figures: the paper's 100 if not given, 20 with --quick.
+    seed
+        Whole number from which all randomness follows: the same one gives the same results.
+    threads
+        Processors to use; all if not given. The results do not depend on it.
+    quick
+        Fewer replicates, decisions and subjects.
+    """
+
+    only: Annotated[list[str], _several, Parameter(metavar="NAME")] = field(default_factory=list)
+    replicates: Annotated[int | None, Parameter(metavar="N", converter=_whole)] = None
+    seed: Number = 1
+    threads: Annotated[int | None, Parameter(metavar="N", converter=_whole)] = None
+    quick: Flag = False

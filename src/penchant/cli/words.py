@@ -61,6 +61,9 @@ _SUBJECTS = {
     "locations": "--locations",
     "noise_variance": "--noise-variance",
     "length_scale": "--length-scale",
+    "only": "--only",
+    "replicates": "--replicates",
+    "seed": "--seed",
 }
 _OPTIONS = (
     "output|level|threads|delimiter|decimal|encoding|decision|option|chosen|explanatory|subject"

@@ -81,9 +81,9 @@ def _described(name: str, place: Landscape) -> Claim:
     found, best = maxima(rows[0]), int(rows[0].argmax()) + 1
     said = {"A": ([6], 6), "B": ([1, 10], 10)}[name]
     shape = (
-        "concave, with one maximum at x = 6"
+        "is concave, with one maximum at x = 6"
         if name == "A"
-        else ("two local maxima at x = 1 and 10, of which 10 is the global one")
+        else ("has two local maxima, at x = 1 and 10, of which 10 is the global one")
     )
     parts = {
         "flat along y": bool((rows == rows[0]).all()),
@@ -94,7 +94,7 @@ def _described(name: str, place: Landscape) -> Claim:
         parts["concave"] = bool((np.diff(rows[0], 2) <= 1e-12).all())
     return Claim(
         "Section VII.A",
-        f"Landscape {name} is flat along one dimension and along the other has {shape}.",
+        f"Landscape {name} is flat along one dimension; along the other it {shape}.",
         parts,
         "The reconstruction, from words as the pictures hold no numbers, has maxima at x = "
         + ", ".join(map(str, found))

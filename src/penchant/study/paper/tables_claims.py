@@ -154,6 +154,6 @@ def _doubling() -> Claim:
 
 def _tests(differences: list[Difference]) -> str:
     return "; ".join(
-        f"{d.name} t = {d.statistic:.2f}, df = {d.degrees_of_freedom:.0f}, p = {d.p_value:.2g}"
+        f"{d.name} t = {d.statistic:.2g}, df = {d.degrees_of_freedom:.0f}, p = {d.p_value:.2g}"
         for d in differences
     )

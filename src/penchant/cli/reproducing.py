@@ -1,0 +1,99 @@
+"""What `reproduce` does: run the experiments, write the folder, say the verdicts."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from penchant.cli.options import Experiments
+from penchant.cli.words import say
+from penchant.io.document import json_text
+from penchant.io.lock import locked
+from penchant.report.reproduction_files import (
+    check_new_folder,
+    reproduction_document,
+    write_reproduction,
+)
+from penchant.study.paper.reproduction import (
+    EXPERIMENTS,
+    Reproduction,
+    Run,
+    chosen_experiments,
+    reproduce,
+)
+
+WIDTH = 88
+
+
+def run_reproduce(experiments: Experiments, output: Path | None, json: bool) -> int:
+    """Run, write, print; the exit code."""
+    run = Run(experiments.seed, experiments.replicates, experiments.quick, experiments.threads)
+    names = chosen_experiments(experiments.only)
+    with ExitStack() as kept:
+        if output is not None:
+            kept.enter_context(locked(check_new_folder(output)))
+        clock = _Clock(len(names))
+        found = reproduce(names, run=run, begin=clock.begin)
+        clock.end()
+        if output is not None:
+            folder = write_reproduction(found, output, command=_command(names, run, output))
+            say(f"Written: {folder}. Open {folder / 'index.html'} in a browser.")
+    if json:
+        print(json_text(reproduction_document(found)), end="")
+    else:
+        print(verdict_words(found))
+    return 0
+
+
+class _Clock:
+    """Says what runs, and how long it took."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.count = total, 0
+        self.name, self.begun, self.first = "", 0.0, time.perf_counter()
+
+    def begin(self, name: str) -> None:
+        self._done()
+        self.count += 1
+        self.name, self.begun = name, time.perf_counter()
+        say(f"[{self.count}/{self.total}] {name} ...")
+
+    def end(self) -> None:
+        self._done()
+        say(f"All done in {time.perf_counter() - self.first:.0f} s.")
+
+    def _done(self) -> None:
+        if self.name:
+            say(f"      {self.name}: {time.perf_counter() - self.begun:.1f} s")
+
+
+def verdict_words(found: Reproduction) -> str:
+    """Every claim with its verdict and why, by experiment."""
+    lines = []
+    for result in found.results:
+        lines += [result.title, "=" * len(result.title)]
+        for claim in result.claims:
+            errata = f" [errata {', '.join(map(str, claim.errata))}]" if claim.errata else ""
+            lines += textwrap.wrap(
+                f"{claim.verdict.upper()}: {claim.statement} ({claim.where}){errata}", WIDTH
+            )
+            lines += textwrap.wrap(
+                claim.why, WIDTH, initial_indent="    ", subsequent_indent="    "
+            )
+        lines.append("")
+    said = ", ".join(f"{count} {verdict}" for verdict, count in found.counts().items())
+    return "\n".join([*lines, f"Claims: {said}."])
+
+
+def _command(names: tuple[str, ...], run: Run, output: Path) -> str:
+    words = ["penchant", "reproduce", "--seed", str(run.seed)]
+    if names != tuple(EXPERIMENTS):
+        words += [word for name in names for word in ("--only", name)]
+    if run.n_replicates is not None:
+        words += ["--replicates", str(run.n_replicates)]
+    if run.quick:
+        words.append("--quick")
+    return shlex.join([*words, "--output", str(output)])

@@ -1,0 +1,140 @@
+"""The page of a reproduction: every claim with its verdict, the figures, the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penchant._version import __version__
+from penchant.figures import inline_svg
+from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, page
+from penchant.report.study_figures import Drawn
+from penchant.softmax.tables import number
+from penchant.study.paper.claims import Claim
+from penchant.study.paper.reproduction import Reproduction, Result
+
+LONG = 30  # rows beyond which a table is in its file only
+
+
+def reproduction_page(found: Reproduction, figures: Sequence[Drawn], *, command: str) -> str:
+    """The reproduction as one HTML document.
+
+    Parameters
+    ----------
+    found
+        What the experiments gave.
+    figures
+        One per experiment, in the same order.
+    command
+        What reproduces it.
+    """
+    sections = [
+        Section("In short", _in_short(found)),
+        *(_section(result, drawn) for result, drawn in zip(found.results, figures, strict=True)),
+        Section("How to run this again", [Paragraph(command, code=True)]),
+    ]
+    return page(
+        "The paper, run again",
+        "Reverdy & Leonard, Parameter estimation in softmax decision-making models with linear "
+        f"objective functions. Penchant {__version__}, seed {found.run.seed}, "
+        f"{found.run.replicates} replicates{', a quick run' if found.run.quick else ''}.",
+        sections,
+    )
+
+
+def _in_short(found: Reproduction) -> list[Block]:
+    counts = found.counts()
+    said = ", ".join(f"{count} {_verb(verdict, count)}" for verdict, count in counts.items())
+    rows = [
+        (claim.statement, claim.where, claim.verdict, _errata(claim)) for _, claim in found.claims
+    ]
+    return [
+        Paragraph(
+            f"Of {len(rows)} claims of the paper {said} in this run. Every verdict is computed "
+            "from its numbers: a claim holds if all the conditions it amounts to are met, in part "
+            "if some are. Replicates without a finite estimate are counted and enter no average."
+        ),
+        DataTable(
+            "Claims of the paper",
+            ("claim", "place", "verdict", "errata"),
+            rows,
+            words=frozenset((0, 1, 2, 3)),
+        ),
+    ]
+
+
+def _verb(verdict: str, count: int) -> str:
+    if count == 1:
+        return verdict
+    return verdict.replace("holds", "hold").replace("does", "do")
+
+
+def _errata(claim: Claim) -> str:
+    return ", ".join(map(str, claim.errata))
+
+
+def _section(result: Result, drawn: Drawn) -> Section:
+    svg = inline_svg(drawn.figure, drawn.title, drawn.caption)
+    settings = "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in _flat(result))
+    blocks: list[Block] = [
+        Paragraph(f"{settings}."),
+        Drawing(drawn.name, drawn.title, drawn.caption, svg),
+        DataTable(
+            "What the paper says, and what the run shows",
+            ("claim", "verdict", "why", "conditions"),
+            [
+                (claim.statement, claim.verdict, claim.why, _conditions(claim))
+                for claim in result.claims
+            ],
+            words=frozenset((0, 1, 2, 3)),
+        ),
+    ]
+    return Section(result.title, [*blocks, *_tables(result)])
+
+
+def _flat(result: Result) -> list[tuple[str, object]]:
+    rows: list[tuple[str, object]] = []
+    for name, value in result.settings.items():
+        if isinstance(value, Mapping):
+            rows += [(f"{name} {key}", _words(inner)) for key, inner in value.items()]
+        else:
+            rows.append((name, value))
+    return rows
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key.replace('_', ' ')} {inner:g}" for key, inner in value.items())
+    return str(value)
+
+
+def _conditions(claim: Claim) -> str:
+    return "; ".join(f"{'yes' if met else 'no'}: {what}" for what, met in claim.parts.items())
+
+
+def _tables(result: Result) -> list[Block]:
+    made: list[Block] = []
+    for name, columns in result.tables().items():
+        n = len(next(iter(columns.values()), ()))
+        if n > LONG:
+            made.append(Paragraph(f"tables/{name}.csv holds {n} rows."))
+        elif n:
+            words = frozenset(i for i, c in enumerate(columns.values()) if isinstance(c[0], str))
+            made.append(
+                DataTable(
+                    f"{name}.csv",
+                    [column.replace("_", " ") for column in columns],
+                    [[_cell(v) for v in row] for row in zip(*columns.values(), strict=True)],
+                    folded=True,
+                    words=words | {0},
+                )
+            )
+    return made
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number(value, 4)
+    return "" if value is None else str(value)
