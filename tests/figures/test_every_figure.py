@@ -136,7 +136,8 @@ def test_a_figure_returns_its_axes_and_can_be_printed(name, data):
     canvas, axes = drawn(name, data)
     assert isinstance(axes, Axes)
     assert axes.figure is canvas
-    assert figures.inline_svg(canvas).endswith("</svg>")
+    with figures.style():
+        canvas.draw_without_rendering()
 
 
 @everyone
@@ -188,11 +189,18 @@ def test_drawing_changes_no_settings_and_no_data(name):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 @everyone
 def test_the_users_own_settings_do_not_change_a_figure(name):
     usual = figures.inline_svg(drawn(name)[0])
     with matplotlib.rc_context({"lines.linewidth": 7.0, "font.size": 20.0, "axes.grid": True}):
         assert figures.inline_svg(drawn(name)[0]) == usual
+
+
+def test_settings_of_the_user_do_not_show():
+    usual = figures.inline_svg(drawn("recovery")[0])
+    with matplotlib.rc_context({"lines.linewidth": 7.0, "font.family": "serif", "axes.grid": True}):
+        assert figures.inline_svg(drawn("recovery")[0]) == usual
 
 
 def test_a_figure_can_be_drawn_on_axes_made_elsewhere():
