@@ -18,6 +18,7 @@ from penchant._version import __version__
 from penchant.cli.check import check
 from penchant.cli.fit import fit
 from penchant.cli.simulate import simulate
+from penchant.cli.study import study
 from penchant.cli.words import on_command_line, say
 from penchant.errors import DataError, PenchantWarning
 
@@ -35,6 +36,7 @@ app = App(
 app.command(fit)
 app.command(check)
 app.command(simulate)
+app.command(study)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -36,11 +36,11 @@ def play_result(
     if prior is not None:
         refuse(model, "with --linearized", names={"prior"})
         refuse(show, "with --linearized", names={"intervals"})
-    ready = _ready(agent, data, history)
+    ready = ready_model(agent, data, history)
     places = ready.locations if isinstance(ready, UCL) else None
     play = load_episodes(file, data, history, places)
     say_episodes(play.episodes)
-    played = _for_play(ready, play, agent)
+    played = model_for_play(ready, play, agent)
     together = history.pool or play.columns.subject is None
     if prior is not None:
         return _linearized(play.episodes, played, prior, together, show)
@@ -72,7 +72,7 @@ def _nominal(agent: Agent, history: History) -> RewardPrior | None:
     return prior
 
 
-def _ready(agent: Agent, data: Data, history: History) -> UCL | QLearning | None:
+def ready_model(agent: Agent, data: Data, history: History) -> UCL | QLearning | None:
     """The model, before the data are read; None where they say how many options it has."""
     if agent.model == "ucl":
         if len(data.options) == 1:
@@ -93,7 +93,7 @@ def _ready(agent: Agent, data: Data, history: History) -> UCL | QLearning | None
     return q_learning(agent, n_options)
 
 
-def _for_play(ready: UCL | QLearning | None, play: Play, agent: Agent) -> UCL | QLearning:
+def model_for_play(ready: UCL | QLearning | None, play: Play, agent: Agent) -> UCL | QLearning:
     """The model for these data, and what is assumed of it."""
     if ready is None:
         n_options = play.n_options

@@ -15,7 +15,6 @@ from penchant.errors import DataError, PenchantWarning
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized
-from penchant.softmax.document import plain_label
 from penchant.softmax.likelihood import available_threads
 from penchant.study.forward import played_again
 from penchant.study.measures import Measurer, Measures
@@ -98,12 +97,17 @@ def _read(document: Any, part: Sequence[Any], name: str) -> dict[Any, SubjectFit
         fits = [SubjectFit.from_dict(kept) for kept in document["fits"]]
     except (KeyError, TypeError, ValueError, AttributeError):
         labels, fits = None, []
-    if labels != [plain_label(subject) for subject in part] or len(fits) != len(part):
+    if labels != [_label(subject) for subject in part] or len(fits) != len(part):
         raise DataError(
             f"{name} must hold the fits of its {len(part)} subjects; got something else. The file "
             "is damaged: remove it, and resume."
         )
     return dict(zip(part, fits, strict=True))
+
+
+def _label(subject: Any) -> Any:
+    """A subject's label as a file can hold it."""
+    return subject if isinstance(subject, (str, int)) else str(subject)
 
 
 class _Fitter:
@@ -133,7 +137,7 @@ class _Fitter:
         played = self._timed("forward simulation", self._each, self._simulated, places)
         fits = zip(kept, linear, played, strict=True)
         return {
-            "subjects": [plain_label(subject) for subject in subjects],
+            "subjects": [_label(subject) for subject in subjects],
             "fits": [SubjectFit(*fit).to_dict() for fit in fits],
         }
 

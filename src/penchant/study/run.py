@@ -84,8 +84,8 @@ def run_study(
     >>> learner = pn.QLearning(n_options=3)
     >>> place = pn.Landscape(np.array([0.2, 0.8, 0.5]), pn.GaussianNoise(0.04))
     >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
-    >>> rng = np.random.default_rng(5)
-    >>> agents = pn.simulate_many(place, learner, rule, n_decisions=60, n_agents=6, rng=rng)
+    >>> rng = np.random.default_rng(1)
+    >>> agents = pn.simulate_many(place, learner, rule, n_decisions=99, n_agents=6, rng=rng)
     >>> rows = [(e.subject, t, c, r) for e in agents
     ...         for t, c, r in zip(e.times, e.chosen, e.rewards)]
     >>> names = ("subject", "trial", "choice", "reward")
@@ -134,6 +134,7 @@ def carry_out(
     begin
         Called with the fingerprint of the study before the work starts; it may refuse.
     """
+    _check_threads(threads)
     timings: Timings = {}
     clock = _Clock(timings)
     locations = getattr(plan.model, "locations", None)
@@ -173,6 +174,11 @@ def carry_out(
     )
     clock.lap("groups and tests")
     return study
+
+
+def _check_threads(threads: int | None) -> None:
+    if threads is not None and threads < 1:
+        raise DataError(f"threads must be at least 1; got {threads}. Leave it out to use all.")
 
 
 class _Clock:

@@ -1,0 +1,32 @@
+"""`penchant study`."""
+
+from __future__ import annotations
+
+from penchant.cli.options import Agent
+from penchant.cli.study_options import Analysis, Kept, PlayTable
+
+
+def study(
+    file: str | None = None,
+    /,
+    *,
+    table: PlayTable = PlayTable(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    agent: Agent = Agent(),  # noqa: B008
+    analysis: Analysis = Analysis(),  # noqa: B008
+    kept: Kept = Kept(),  # noqa: B008
+) -> int:
+    """Analyse a table of play of many subjects, from the check to a report.
+
+    Regret and performance, exact and linearised fits of every subject, groups and tests between
+    them, agents that play again; one HTML report, tables and figures. Exit code 0: done; 1: nobody
+    has a valid estimate; 2: wrong usage or data; 130: interrupted, and --resume goes on.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.studying import run_study_command
+
+    return run_study_command(file, table, agent, analysis, kept)

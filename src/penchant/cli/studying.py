@@ -1,0 +1,284 @@
+"""What `study` does: read, carry out, keep, say where the report is."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from penchant.bandit.reward_prior import RewardPrior
+from penchant.choices.frames import open_frame
+from penchant.cli.agent import nominal
+from penchant.cli.episodes import (
+    Play,
+    check_base,
+    in_lines,
+    named_columns,
+    option_labels,
+    say_columns,
+    say_map,
+)
+from penchant.cli.landscape_file import LandscapeFile, read_landscapes
+from penchant.cli.model import prior
+from penchant.cli.options import Agent, Data, History
+from penchant.cli.playing import model_for_play, ready_model
+from penchant.cli.refusing import refuse
+from penchant.cli.study_options import Analysis, Kept, PlayTable
+from penchant.cli.words import say
+from penchant.errors import DataError
+from penchant.io.document import json_text, write_json
+from penchant.io.source import source
+from penchant.io.table import read_table
+from penchant.models.ucl import UCL
+from penchant.report.folder import StudyFolder
+from penchant.report.study_files import write_study
+from penchant.report.study_words import in_short
+from penchant.study import PAPER_NOMINALS, Plan, Study, StudyData, study_data
+from penchant.study.fitting import PART, USABLE
+from penchant.study.run import carry_out
+
+DONE, NO_ESTIMATE, INTERRUPTED = 0, 1, 130
+NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
+
+
+def run_study_command(
+    file: str | None, table: PlayTable, agent: Agent, analysis: Analysis, kept: Kept
+) -> int:
+    """Check everything that can be checked, then work; the exit code."""
+    if file is None:
+        raise DataError("FILE must be given; got none. penchant simulate makes one to try.")
+    if kept.output is None:
+        raise DataError("--output must name a folder for the results; got none. Try -o results.")
+    check_base(table.base)
+    agent = _with_model(agent)
+    data_options, history = _as_play(table, analysis)
+    ready = ready_model(agent, data_options, history)
+    nominals = _nominals(agent, analysis)
+    _check_counts(analysis)
+    weights = prior(analysis.prior)
+    with StudyFolder(kept.output, resume=kept.resume) as folder:
+        begun = time.perf_counter()
+        data, landscape, play = _read(file, table, data_options, history, ready)
+        model = model_for_play(ready, play, agent)
+        plan = Plan(
+            model,
+            nominals,
+            weights,
+            analysis.level,
+            analysis.intervals,
+            analysis.replicates,
+            analysis.bootstrap,
+            analysis.seed,
+        )
+        reading = time.perf_counter() - begun
+        say(f"Study: {len(data.subjects)} subjects, {len(data.episodes)} episodes.")
+        try:
+            found = carry_out(
+                data,
+                plan,
+                landscape=None if landscape is None else landscape.means,
+                joint=analysis.joint,
+                threads=analysis.threads,
+                keeper=folder,
+                begin=folder.begin,
+            )
+            found.timings["reading"] = reading
+            return _write(found, folder, file, table, agent, analysis, kept)
+        except KeyboardInterrupt:
+            _say_kept(folder, data)
+            return INTERRUPTED
+
+
+def _with_model(agent: Agent) -> Agent:
+    if agent.model is not None:
+        return agent
+    return Agent(**{**{f.name: getattr(agent, f.name) for f in fields(agent)}, "model": "ucl"})
+
+
+def _as_play(table: PlayTable, analysis: Analysis) -> tuple[Data, History]:
+    """The same options as `fit` has them."""
+    data = Data(
+        decision=[table.decision] if table.decision else [],
+        chosen=table.chosen,
+        subject=table.subject,
+        options=table.options,
+        delimiter=table.delimiter,
+        decimal=table.decimal,
+        encoding=table.encoding,
+    )
+    history = History(
+        reward=table.reward,
+        block=table.block,
+        is_choice=table.is_choice,
+        scored=table.scored,
+        base=table.base,
+        gaps=table.gaps,
+        clock=analysis.clock,
+    )
+    return data, history
+
+
+def _check_counts(analysis: Analysis) -> None:
+    for name in ("replicates", "bootstrap", "seed"):
+        if getattr(analysis, name) < 0:
+            raise DataError(
+                f"--{name} must be a whole number, 0 or more; got {getattr(analysis, name)}. "
+                "Correct it."
+            )
+    if analysis.threads is not None and analysis.threads < 1:
+        raise DataError(
+            f"--threads must be at least 1; got {analysis.threads}. Leave it out to use all."
+        )
+
+
+def _nominals(agent: Agent, analysis: Analysis) -> dict[Any, Any]:
+    """Nominal points by performance: given, or the paper's."""
+    given = {"low": analysis.nominal_low, "high": analysis.nominal_high}
+    if analysis.exact_only:
+        refuse(analysis, "with --exact-only", names={"nominal_low", "nominal_high"})
+        return {}
+    usual: Mapping[Any, Any] = PAPER_NOMINALS if agent.model == "ucl" else {}
+    points = {
+        name: usual.get(name) if words is None else _point(words, f"--nominal-{name}", agent)
+        for name, words in given.items()
+    }
+    return {name: point for name, point in points.items() if point is not None}
+
+
+def _point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, float]:
+    if agent.model == "ucl":
+        try:
+            return nominal(words)
+        except DataError as error:
+            raise DataError(str(error).replace("--linearized", option)) from None
+    try:
+        return {name.strip(): float(value) for name, value in _pairs(words)}
+    except ValueError:
+        raise DataError(
+            f"{option} must be NAME=VALUE,...; got {words!r}. Try {option} learning_rate=0.3."
+        ) from None
+
+
+def _pairs(words: str) -> list[tuple[str, str]]:
+    pairs = [tuple(part.split("=")) for part in words.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError(words)
+    return [(pair[0], pair[1]) for pair in pairs]
+
+
+def _read(
+    file: str, table: PlayTable, data: Data, history: History, ready: Any
+) -> tuple[StudyData, LandscapeFile | None, Play]:
+    origin = source(file)
+    rows = read_table(
+        origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
+    )
+    places = ready.locations if isinstance(ready, UCL) else None
+    if table.landscape is not None and table.expected is not None:
+        raise DataError(
+            "--expected must be left out with --landscape; got both. Either tells the mean rewards."
+        )
+    with in_lines(origin, data):
+        columns = named_columns(list(rows.column_names), data, history, places is not None)
+        say_columns(columns)
+        labels = option_labels(open_frame(rows), columns, data)
+    landscape = None
+    if table.landscape is not None:
+        landscape = read_landscapes(
+            table.landscape, list(rows.column_names), table.landscape_by, labels
+        )
+    by = table.landscape_by or (None if landscape is None else landscape.by)
+    with in_lines(origin, data):
+        found = study_data(
+            rows,
+            columns=columns.arguments() | {part: "none" for part in _absent(columns)},
+            conditions=table.condition,
+            landscape_by=by,
+            expected=table.expected,
+            base=table.base,
+            options=labels,
+            locations=places,
+            gaps=table.gaps,
+        )
+    for note in found.notes:
+        say(f"Note: {note}")
+    play = Play(list(found.episodes), rows, columns, origin, data, table.base, labels)
+    if places is not None:
+        say_map(play, places)
+    return found, landscape, play
+
+
+def _absent(columns: Any) -> list[str]:
+    """Parts that were left out, or not found: they stay so."""
+    return [part for part, name in columns.arguments().items() if name is None]
+
+
+def _write(
+    found: Study,
+    folder: StudyFolder,
+    file: str,
+    table: PlayTable,
+    agent: Agent,
+    analysis: Analysis,
+    kept: Kept,
+) -> int:
+    begun = time.perf_counter()
+    report = write_study(
+        found,
+        folder.path,
+        title=kept.title or f"A study of choices: {source(file).name}",
+        command=command_line(file, (table, agent, analysis, kept)),
+        overwrite=True,
+    )
+    found.timings["tables, figures, report"] = time.perf_counter() - begun
+    write_json(folder.path / "timings.json", {"seconds": found.timings}, overwrite=True)
+    said = in_short(found)
+    if kept.json:
+        print(json_text(_summary(found, str(report), said)), end="")
+    else:
+        print("\n".join([*said, f"Report: {report}"]))
+    usable = any(fit.exact.status in USABLE for fit in found.fits.values())
+    return DONE if usable else NO_ESTIMATE
+
+
+def _summary(found: Study, report: str, said: Sequence[str]) -> dict[str, Any]:
+    return {
+        "report": report,
+        "n_subjects": len(found.subjects),
+        "statuses": found.counts(),
+        "groups": [
+            {
+                "performance": group.performance,
+                "condition": group.condition,
+                "n_subjects": len(group.subjects),
+            }
+            for group in found.groups
+        ],
+        "findings": list(said),
+        "seconds": found.timings,
+    }
+
+
+def command_line(file: str, groups: Sequence[Any]) -> str:
+    """What one types for the same study; where it goes and how fast do not matter."""
+    words = ["penchant", "study", file]
+    for group in groups:
+        usual = type(group)()
+        for one in fields(group):
+            value = getattr(group, one.name)
+            if one.name in NOT_IN_COMMAND or value == getattr(usual, one.name):
+                continue
+            words.append("--" + one.name.replace("_", "-"))
+            if value is not True:
+                words.append(",".join(value) if isinstance(value, list) else str(value))
+    return f"{shlex.join(words)} --output FOLDER"
+
+
+def _say_kept(folder: StudyFolder, data: StudyData) -> None:
+    n_parts = -(-len(data.subjects) // PART)
+    say(
+        f"penchant: interrupted; {min(folder.n_kept, n_parts)} of {n_parts} parts are kept in "
+        f"{folder.path}. The same command with --resume goes on."
+    )

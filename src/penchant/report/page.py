@@ -1,0 +1,112 @@
+"""A page of a report: sections of paragraphs, tables and figures, in one file without a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+TEMPLATE = "page.html"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of text, or code to type where `code` says so."""
+
+    text: str
+    code: bool = False
+    kind: str = "paragraph"
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """A table whose first column names the rows.
+
+    Attributes
+    ----------
+    caption
+        What it shows.
+    header
+        Names of the columns.
+    rows
+        Cells, as they are to be read.
+    note
+        A sentence below.
+    folded
+        Whether it is shown only when asked for.
+    words
+        Columns that hold words rather than numbers, by place; the first always does.
+    """
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    folded: bool = False
+    words: frozenset[int] = frozenset((0,))
+    kind: str = "table"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: its name, its title, what it shows in a sentence or two, and an <svg> element."""
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+    kind: str = "drawing"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list of sentences."""
+
+    items: Sequence[str]
+    kind: str = "listing"
+
+
+Block = Paragraph | DataTable | Drawing | Listing
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page under a heading of its own."""
+
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)
+
+    @property
+    def anchor(self) -> str:
+        """What links to the section name it."""
+        kept = (letter if letter.isalnum() else "-" for letter in self.title.lower())
+        return "-".join(filter(None, "".join(kept).split("-")))
+
+
+def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
+    """An HTML document that needs nothing else: no script, no style sheet, no network.
+
+    Every text is escaped; only the drawings are taken as they are.
+
+    Parameters
+    ----------
+    title, subtitle
+        At the top.
+    sections
+        In order.
+
+    Examples
+    --------
+    >>> text = page("A <b>", "", [Section("Data & notes", [Paragraph("3 < 4")])])
+    >>> "<h1>A &lt;b&gt;</h1>" in text, '<h2 id="data-notes">' in text, "3 &lt; 4" in text
+    (True, True, True)
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    source = (files("penchant.report") / TEMPLATE).read_text(encoding="utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    content: dict[str, Any] = {"title": title, "subtitle": subtitle, "sections": sections}
+    return environment.from_string(source).render(**content)

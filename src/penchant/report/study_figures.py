@@ -1,0 +1,252 @@
+"""The figures of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penchant.figures import (
+    choice_map,
+    figure,
+    forest,
+    learning_curve,
+    parameter_scatter,
+    population,
+    regret_growth,
+)
+from penchant.population.growth_curves import ORDERS
+from penchant.study import Study
+from penchant.study.forward_table import both, stacked
+from penchant.study.groups import Group
+from penchant.study.working_scale import natural_again, positive
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROW = 2.1  # inches that a row of panels is high
+MOST_MAPS = 8
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure with its name as a file, its title and what it shows."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+def study_figures(study: Study) -> list[Drawn]:
+    """All figures that the study has data for, in the order of the report."""
+    made: list[Drawn] = [*_growth(study), *_maps(study), *_forests(study), *_scatter(study)]
+    return [*made, *_populations(study), *_forward(study)]
+
+
+def _panels(n: int, draw: Callable[[Any, int], None], columns: int = 2) -> Figure:
+    """Panels in rows of two, each drawn by its number."""
+    rows = -(-n // columns)
+    made = figure(columns=2, height=max(ROW * rows, 2.4))
+    axes = np.atleast_1d(made.subplots(rows, columns, squeeze=False)).ravel()
+    for i, one in enumerate(axes):
+        if i < n:
+            draw(one, i)
+        else:
+            one.remove()
+    return made
+
+
+def _title(axes: Any, text: str) -> None:
+    axes.set_title(text, loc="left", fontsize=8)
+
+
+def _growth(study: Study) -> Iterator[Drawn]:
+    typical = [(group, _typical(study, group)) for group in study.groups]
+
+    def draw(axes: Any, i: int) -> None:
+        group, subject = typical[i]
+        order = study.growth.of(subject)
+        regret = study.observed[subject].regret[: order.n_decisions]
+        times = np.arange(1, len(regret) + 1)
+        curves = {name: order.curve(name).at(times) for name in ORDERS}  # type: ignore[arg-type]
+        weights = {name: order.curve(name).weight for name in ORDERS}  # type: ignore[arg-type]
+        regret_growth(axes, regret, curves, weights=weights)
+        _title(axes, f"{group.label}: subject {subject}")
+
+    if typical:
+        yield Drawn(
+            "regret-growth",
+            "How regret grows",
+            "One subject of each group, with the middle final regret, and the three curves fitted "
+            "to it; in brackets their Akaike weights. High performance is a logarithmic curve.",
+            _panels(len(typical), draw),
+        )
+
+
+def _typical(study: Study, group: Group) -> Any:
+    """The subject with the middle final regret among those with curves."""
+    known = [s for s in group.subjects if study.growth.of(s).curves]
+    ranked = sorted(known, key=lambda s: (study.observed[s].regret[-1], str(s)))
+    return ranked[(len(ranked) - 1) // 2]
+
+
+def _maps(study: Study) -> Iterator[Drawn]:
+    places = getattr(study.plan.model, "locations", None)
+    if places is None or np.shape(places)[1] != 2 or len(study.groups) > MOST_MAPS:
+        return
+
+    def draw(axes: Any, i: int) -> None:
+        group = study.groups[i]
+        mine = [study.data.episodes[k] for s in group.subjects for k in study.data.of(s)]
+        chosen = np.concatenate([e.chosen[e.is_choice] for e in mine])
+        choice_map(axes, chosen[chosen >= 0], places)
+        _title(axes, group.label)
+
+    if study.groups:
+        yield Drawn(
+            "choices",
+            "Where people chose",
+            "How often each option was chosen by all subjects of a group, at its place.",
+            _panels(len(study.groups), draw),
+        )
+
+
+def _forests(study: Study) -> Iterator[Drawn]:
+    logs = positive(study.plan.model)
+    fits = [study.fits[subject].exact for subject in study.subjects]
+    names = fits[0].natural_names
+    height = min(1.2 + 0.085 * len(fits), 9.0)
+    made = figure(columns=2, height=max(height, 2.2))
+    panels = made.subplots(1, len(names), squeeze=False)[0]
+    for j, (axes, name) in enumerate(zip(panels, names, strict=True)):
+        mine = [fit.parameters[j] for fit in fits]
+        ends = np.array([(p.low, p.high) for p in mine])
+        values = np.array([p.estimate for p in mine])
+        log = bool(logs[j] and (values > 0).any())
+        if log:
+            values = np.where(values > 0, values, np.nan)
+            ends = np.where(ends > 0, ends, np.nan)
+        labels = [str(subject) for subject in study.subjects]
+        forest(axes, values, ends, labels=labels, name=_axis(name), logarithmic=log)
+    yield Drawn(
+        "subjects",
+        "Estimates of all subjects",
+        f"Exact estimates with {100 * study.plan.level:g} % intervals ({study.plan.intervals}), "
+        "sorted by estimate in every panel. Subjects without a finite estimate are marked at the "
+        "edge.",
+        made,
+    )
+
+
+def _scatter(study: Study) -> Iterator[Drawn]:
+    group_of = {s: group.label for group in study.groups for s in group.subjects}
+    # in the order of the groups, so that they have the same colours as elsewhere
+    people = [*group_of, *(s for s in study.subjects if s not in group_of)]
+    fits = [study.fits[subject].exact for subject in people]
+    names = fits[0].natural_names
+    if len(names) < 2:
+        return
+    logs = positive(study.plan.model)
+    first, second = 0, len(names) - 1 if len(names) < 3 else 2
+    made = figure(columns=2, height=3.2)
+    axes = made.subplots()
+    x, y = (_positive([f.parameters[j].estimate for f in fits], logs[j]) for j in (first, second))
+    parameter_scatter(
+        axes,
+        x,
+        y,
+        categories=[group_of.get(s, "not classified") for s in people],
+        names=(_axis(names[first]), _axis(names[second])),
+        logarithmic=(_any(x, logs[first]), _any(y, logs[second])),
+    )
+    yield Drawn(
+        "scatter",
+        f"{_axis(names[second]).capitalize()} against {_axis(names[first])}",
+        "Exact estimates of all subjects, by group.",
+        made,
+    )
+
+
+def _populations(study: Study) -> Iterator[Drawn]:
+    groups = study.groups
+    if not groups:
+        return
+    logs = positive(study.plan.model)
+    names = study.fits[study.subjects[0]].exact.natural_names
+    pooled = [
+        natural_again(study.exact[g.label]["random-effects"], study.plan.level) for g in groups
+    ]
+
+    def draw(axes: Any, j: int) -> None:
+        ends = np.array([(column[j].low, column[j].high) for column in pooled])
+        people = [
+            _positive([study.fits[s].exact.parameters[j].estimate for s in g.subjects], logs[j])
+            for g in groups
+        ]
+        values = np.array([column[j].estimate for column in pooled])
+        log = bool(logs[j]) and any(np.isfinite(one).any() for one in people)
+        labels = [f"{g.label}\n(n = {len(g.subjects)})" for g in groups]
+        population(
+            axes, labels, values, ends, subjects=people, name=_axis(names[j]), logarithmic=log
+        )
+
+    yield Drawn(
+        "groups",
+        "Groups",
+        "Exact estimates of the subjects (small), and of their group by random effects with "
+        f"{100 * study.plan.level:g} % interval (large). On logarithmic axes the group's estimate "
+        "is a geometric mean.",
+        _panels(len(names), draw),
+    )
+
+
+def _forward(study: Study) -> Iterator[Drawn]:
+    if not any(study.fits[s].simulated is not None for s in study.subjects):
+        return
+    places = getattr(study.plan.model, "locations", None)
+    step = "distance from the last choice" if places is not None else "share of other options"
+    kind = "reward received" if study.landscapes.source == "estimated" else "mean reward"
+    for measure, quantity, words in (
+        ("reward", kind, f"The {kind} of the option chosen"),
+        ("regret", "cumulative regret", "Cumulative regret"),
+        ("distance", step, f"The {step}"),
+    ):
+        yield Drawn(
+            f"forward-{measure}",
+            f"Forward simulation: {quantity}",
+            f"{words}, decision by decision: people, and agents that play the same tasks with each "
+            "subject's exact estimates. Bands: 95 % intervals of the mean over subjects.",
+            _panels(len(study.groups), _forward_panel(study, measure, quantity)),
+        )
+
+
+def _forward_panel(study: Study, measure: str, quantity: str) -> Callable[[Any, int], None]:
+    def draw(axes: Any, i: int) -> None:
+        group = study.groups[i]
+        people, agents = both(group, measure, study.observed, study.fits)
+        if not len(people):
+            alone = stacked([getattr(study.observed[s], measure) for s in group.subjects])
+            learning_curve(axes, alone, quantity=quantity)
+        else:
+            learning_curve(axes, people, agents, quantity=quantity, labels=("people", "agents"))
+        _title(axes, group.label)
+
+    return draw
+
+
+def _axis(name: str) -> str:
+    """A parameter's name for reading."""
+    return name.replace("_", " ")
+
+
+def _positive(values: Sequence[float], log: bool) -> Any:
+    """Estimates that a logarithmic axis can show; NaN for the others."""
+    array = np.array(values, dtype=float)
+    return np.where(array > 0, array, np.nan) if log else array
+
+
+def _any(values: Any, log: bool) -> bool:
+    return bool(log and np.isfinite(values).any())

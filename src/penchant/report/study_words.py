@@ -1,0 +1,195 @@
+"""What a study found and how, in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penchant._version import __version__
+from penchant.choices.notes import counted
+from penchant.errors import listing
+from penchant.softmax.tables import number, p_value
+from penchant.study import Study
+from penchant.study.plan import model_words, nominal_words
+from penchant.study.working_scale import LOG, positive
+
+SIGNIFICANT = 0.05
+
+
+def asked(study: Study) -> str:
+    """What the study asks."""
+    model = model_words(study.plan.model).split(",")[0]
+    who = counted(len(study.subjects), "subject")
+    compared = ", and whether conditions differ" if study.data.conditions else ""
+    return (
+        f"What did each of {who} want and believe, taken to choose by {model}; what sets those "
+        f"apart whose regret stops growing from the others{compared}; and do agents with these "
+        "estimates behave like the people they come from?"
+    )
+
+
+def in_short(study: Study) -> list[str]:
+    """The findings, each in one sentence."""
+    n = len(study.subjects)
+    decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
+    said = [
+        f"Data: {counted(n, 'subject')}, {counted(len(study.data.episodes), 'episode')}, "
+        f"{counted(decisions, 'decision')} scored."
+    ]
+    high = sum(1 for order in study.growth if order.category == "high")
+    low = sum(1 for order in study.growth if order.category == "low")
+    said.append(
+        f"Performance: {high} high (regret grows like a logarithm, or not at all), {low} low "
+        f"(linear or power law){_unclassified(n - high - low)}."
+    )
+    counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
+    said.append(f"Exact fits: {counts}.")
+    said += [_linearized(study)] if study.linearized else []
+    return [*said, *_differences(study), *_agreement(study)]
+
+
+def _unclassified(count: int) -> str:
+    return f", {count} with too few decisions to tell" if count else ""
+
+
+def _linearized(study: Study) -> str:
+    found = [fit.linearized for fit in study.fits.values() if fit.linearized is not None]
+    valid = sum(fit.valid for fit in found)
+    return (
+        f"Linearised fits, as in the paper: {valid} of {len(found)} lie within the range in which "
+        "the linearisation means something."
+    )
+
+
+def _differences(study: Study) -> list[str]:
+    if study.exact_tests is None:
+        return []
+    tests = study.exact_tests.differences
+    clear = [d for d in tests if d.adjusted_p_value < SIGNIFICANT]
+    done = sum(not np.isnan(d.p_value) for d in tests)
+    if not clear:
+        none = f"none of {done} differences has p < 0.05 after Holm's adjustment"
+        return [f"Tests between groups: {none}."]
+    named = [
+        f"{_plain(d.name)} of {d.first} against {d.second} (p {_p(d.adjusted_p_value)})"
+        for d in clear
+    ]
+    return [
+        f"Tests between groups: {len(clear)} of {done} differences have p < 0.05 after Holm's "
+        f"adjustment: {listing(named)}."
+    ]
+
+
+def _agreement(study: Study) -> list[str]:
+    """How the final regret of agents compares with that of the people they come from."""
+    pairs = [
+        (study.observed[s].regret[-1], fit.simulated.regret[-1])
+        for s, fit in study.fits.items()
+        if fit.simulated is not None and len(study.observed[s].regret)
+    ]
+    if not pairs:
+        return []
+    people, agents = np.mean(pairs, axis=0)
+    return [
+        f"Forward simulation: {counted(len(pairs), 'subject')} end with a regret of "
+        f"{number(float(people), 4)} on average, agents with their estimates with "
+        f"{number(float(agents), 4)}."
+    ]
+
+
+def methods(study: Study) -> list[str]:
+    """A methods paragraph for a paper, in its parts."""
+    plan = study.plan
+    logs = [
+        _axis(name) for name, log in zip(_names(study), positive(plan.model), strict=True) if log
+    ]
+    scale = f" ({' and '.join(logs)} as logarithms)" if logs else ""
+    how = (
+        "maximum likelihood"
+        if plan.parameter_prior is None
+        else f"maximum a posteriori with the prior {plan.parameter_prior!r} on the weights"
+    )
+    kind = (
+        "likelihood-ratio (profile) intervals" if plan.intervals == "profile" else "Wald intervals"
+    )
+    alike = "performance and condition" if study.data.conditions else "performance"
+    paragraphs = [
+        f"Choices were modelled by {model_words(plan.model)}. Beliefs started afresh in every "
+        "episode; parameters were shared by the episodes of a subject. For given shape parameters "
+        "the model is linear in its weights and the log-likelihood concave, so that parameters "
+        f"were estimated by {how} with a search over the shape parameters alone, global and "
+        f"without starting values, with {100 * plan.level:g} % {kind} (Penchant {__version__}).",
+        f"{study.landscapes.words} Where a subject played several episodes, losses were averaged "
+        "over them decision by decision. Curves a + b t, a t^b and a + b log t were fitted to "
+        "cumulative regret by least squares; performance is high where the logarithm fits best or "
+        "regret does not grow, and low otherwise. Linear against power law is close to arbitrary, "
+        f"and both are low.{_bootstrap(plan.n_bootstrap)}",
+        f"Groups are subjects of the same {alike}. "
+        f"Exact estimates were pooled{scale} by random effects (REML), and by other rules for "
+        "comparison; subjects without a finite estimate are listed and left out, never averaged. "
+        "Groups that differ in one respect were compared by Welch's test of each parameter and a "
+        "joint test with full covariances (Hotelling's with unequal covariances), two-sided, "
+        "adjusted by Holm's method over all comparisons.",
+    ]
+    if plan.nominals:
+        points = "; ".join(
+            f"{name} performance: {nominal_words(p)}" for name, p in plan.nominals.items()
+        )
+        paragraphs.append(
+            "The paper's estimator linearises the model about a nominal point per performance "
+            f"({points}), averages theta over the subjects of a group with the pooled covariance "
+            "sum C / n^2 (Table I), and maps the average back (Table II). Delta / nominal says how "
+            "far the estimate lies from the point it was linearised about: beyond 1 the deviation "
+            "is larger than the nominal value itself, and at 2 the linearised standard deviation "
+            "of an option reaches 0, so that the prior variance comes out as a third of the "
+            "nominal one whatever the data."
+        )
+    if plan.n_replicates:
+        paragraphs.append(
+            f"For every subject with an estimate, {plan.n_replicates} agents played the same "
+            "episodes with the same options shown and the same decisions missed, drawing their own "
+            f"choices and rewards ({_noise(study)}; seed {plan.seed})."
+        )
+    return paragraphs
+
+
+def _noise(study: Study) -> str:
+    if study.landscapes.binary:
+        return "0 or 1 with the option's mean as probability"
+    variance = getattr(study.plan.model, "noise_variance", study.landscapes.noise_variance)
+    return f"normal, with variance {number(float(variance), 4)}"
+
+
+def _bootstrap(n: int) -> str:
+    if not n:
+        return ""
+    return f" A wild bootstrap with {n} replicates says how sure the category of a subject is."
+
+
+def _names(study: Study) -> tuple[str, ...]:
+    return study.fits[study.subjects[0]].exact.natural_names
+
+
+def _axis(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _plain(name: str) -> str:
+    return _axis(name.removeprefix(LOG))
+
+
+def _p(value: float) -> str:
+    said = p_value(value)
+    return said if said.startswith("<") else f"= {said}"
+
+
+def shown(value: Any, digits: int = 4) -> str:
+    """A cell for reading."""
+    if value is None:
+        return "-"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (float, np.floating)):
+        return number(float(value), digits)
+    return str(value)
