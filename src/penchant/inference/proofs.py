@@ -13,6 +13,7 @@ from penchant.softmax.batch import Batch
 from penchant.softmax.diagnostics import Diagnostics
 from penchant.softmax.fit_each import batch_solution, settled
 from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.separation import certificates
 from penchant.softmax.solve import Solution
 
 
@@ -22,14 +23,17 @@ class Proofs:
 
     Attributes
     ----------
+    exists
+        The maximum exists, is reached, and all weights are told apart.
     good
-        The maximum exists, is reached, and all weights are told apart; where not, more must be
-        looked at than Newton's method.
+        Besides, nothing hangs on differences that are negligible; where not, more must be looked
+        at than Newton's method.
     """
 
     batch: Batch
     covariances: Matrix
     conditions: Vector
+    exists: BoolVector
     good: BoolVector
     n_options: int
     prior: ParameterPrior | None
@@ -40,9 +44,11 @@ class Proofs:
         batch, n_options = profiles.confirm(subject, psi, theta)
         covariances, conditions = batch.covariances()
         totals = profiles.n_decisions[subject].astype(np.float64)
-        good = settled(batch, covariances, conditions, totals, profiles.prior)
-        good &= (batch.theta[:, profiles.positive] > 0).all(axis=1)
-        return cls(batch, covariances, conditions, good, n_options, profiles.prior)
+        inside = np.all(batch.theta[:, profiles.positive] > 0, axis=1)
+        good = inside & settled(batch, covariances, conditions, totals, profiles.prior)
+        exists = inside & batch.converged & batch.surely_identified
+        exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
+        return cls(batch, covariances, conditions, exists, good, n_options, profiles.prior)
 
     def solution(self, k: int, peak: Peak) -> Solution:
         """What the estimator of choices would have said of the weights."""

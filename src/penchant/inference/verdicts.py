@@ -33,7 +33,7 @@ def are_lost(profiles: Profiles, grids: Sequence[Grid]) -> BoolVector:
     cells = [int(np.argmax(grid.values)) for grid in grids]
     psi = np.stack([grid.psi[i] for grid, i in zip(grids, cells, strict=True)])
     theta = np.stack([grid.theta[i] for grid, i in zip(grids, cells, strict=True)])
-    proven = Proofs.of(profiles, np.arange(len(grids)), psi, theta).good
+    proven = Proofs.of(profiles, np.arange(len(grids)), psi, theta).exists
     for k in np.flatnonzero(~proven):
         problem = Problem(profiles.model, profiles.groups[k])
         solution = _existing(problem, problem.choices(psi[k]))

@@ -26,14 +26,16 @@ import numpy as np
 from scipy import special
 from scipy.spatial import cKDTree
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit._kernels import learn
 from penchant.bandit.beliefs import Beliefs, Track, track_beliefs
 from penchant.bandit.episode import Episode
 from penchant.bandit.kernels import EXPONENTIAL, Kernel
 from penchant.bandit.locations import check_locations, distances, distances_to
 from penchant.errors import DataError
+from penchant.models._ucl_kernels import upper_limits
 from penchant.models.model import Natural, Shape
+from penchant.models.record import CompiledModel, Record
 
 Cooling = Literal["logarithmic", "constant"]
 Clock = Literal["choices", "events"]
@@ -45,7 +47,7 @@ OPTIONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class UCL:
+class UCL(CompiledModel):
     """Stochastic UCL (Upper Credible Limit) of a spatial bandit.
 
     Parameters
@@ -243,20 +245,46 @@ class UCL:
             self._tracks[episode] = track, distances_to(self.locations, track.options)
         return self._tracks[episode]
 
-    def explanatory(self, episode: Episode, *psi: float) -> Matrix:
-        """Variables of every event: (n_events, n_options, n_weights)."""
-        return self._variables(self.beliefs(episode, psi), episode)
-
-    def explanatory_and_slopes(self, episode: Episode, *psi: float) -> tuple[Matrix, Matrix]:
-        """The variables, and their derivatives in delta (and lambda) along a first axis."""
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Variables of every event (rows, n_options, n_weights); derivatives in delta, lambda."""
+        lengths = record.lengths(which)
         n_shape = 1 if self.length_scale is not None else 2
-        known = self.beliefs(episode, psi, n_shape)
-        slopes = [self._variables(known, episode, q) for q in range(1, n_shape + 1)]
-        return self._variables(known, episode), np.stack(slopes)
+        x = np.empty((int(lengths.sum()), self.n_options, 2 if self.bonus == "known" else 3))
+        dx = np.empty((n_shape if with_slopes else 0, *x.shape))
+        scales = psi[:, 1] if n_shape == 2 else np.full(len(psi), self.length_scale)
+        ends = np.cumsum(lengths)
+        for first, last in _runs(which, scales):
+            rows = slice(int(ends[first] - lengths[first]), int(ends[last]))
+            self._fill(
+                record.episodes[which[first]],
+                np.ascontiguousarray(psi[first : last + 1, 0]),
+                float(scales[first]),
+                x[rows],
+                dx[:, rows],
+            )
+        return x, dx if with_slopes else None
 
-    def _variables(self, known: Beliefs, episode: Episode, q: int = 0) -> Matrix:
-        """The variables (q = 0), or their derivative in shape parameter q, of all events."""
-        return self.variables_at(known, self.times(episode), q)
+    def _fill(self, episode: Episode, deltas: Vector, scale: float, x: Matrix, dx: Matrix) -> None:
+        """Variables of one episode at many delta."""
+        track, distance = self._track(episode)
+        columns = np.ascontiguousarray(self.kernel(distance, scale))
+        slopes = self.kernel.derivative(distance, scale) if len(dx) == 2 else columns
+        t = self.times(episode)
+        upper_limits(
+            columns,
+            np.ascontiguousarray(slopes),
+            track.options,
+            (track.events, track.active, track.rewards),
+            deltas,
+            self.credible_z(t),
+            self.inverse_temperature(t),
+            float(np.sqrt(self.noise_variance)) if self.bonus == "known" else 0.0,
+            len(dx),
+            x,
+            dx,
+        )
 
     def variables_at(self, known: Beliefs, t: Vector, q: int = 0) -> Matrix:
         """The same for beliefs at given times."""
@@ -283,6 +311,14 @@ class UCL:
             f"length scale {scale} ({self.kernel.name}), temperature {cooled}, clock: {first}"
             + (", bonus free" if self.bonus == "free" else "")
         )
+
+
+def _runs(which: IntVector, scales: Vector) -> list[tuple[int, int]]:
+    """First and last of the pairs that follow each other with one episode and length scale."""
+    new = (np.diff(which) != 0) | (np.diff(scales) != 0)
+    starts = np.concatenate([[0], np.flatnonzero(new) + 1]) if len(which) else np.empty(0, int)
+    ends = np.append(starts[1:], len(which)) - 1
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 @dataclass
