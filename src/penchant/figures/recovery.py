@@ -74,7 +74,7 @@ def recovery(
         axes.plot(true[drawn], estimated[drawn], marker, color=color, markersize=2.8, label=said)
     lost = mark_at_edge(axes, true, estimated, shown, VERMILLION)
     no_finite_estimate(axes, lost)
-    legend(axes, loc="lower right")
+    legend(axes, loc="lower right", bbox_to_anchor=(1.0, 0.04))  # marks at the edge stay free
     _say_how_well(axes, true, estimated, ~missed[with_interval], logarithmic)
     return axes
 
