@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penchant.choices import Choices
+from penchant.cli.checking_play import is_history, run_check_play
 from penchant.cli.loading import load_choices
 from penchant.cli.model import check_bounds, constraints, fit_options
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
@@ -80,8 +81,14 @@ def _say_doubts(result: Result, show: Show) -> None:
             say(on_command_line(doubt))
 
 
-def run_check(file: str | None, data: Data, terms: Terms, json: bool) -> int:
+def run_check(
+    file: str | None, data: Data, terms: Terms, json: bool, agent: Agent, history: History
+) -> int:
     """Validate, diagnose, print; the exit code."""
+    if is_history(file, data, terms, agent):
+        return run_check_play(file, data, agent, history, json)
+    refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
+    refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
     choices = load_choices(file, data, terms)
     estimates = [fit(choices)] if choices.subject is None else list(fit_each(choices))
     if json:
