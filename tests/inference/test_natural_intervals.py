@@ -199,3 +199,48 @@ def test_an_end_of_a_linear_range_is_given_in_the_natural_unit():
     assert high == 1.0
     (found,) = pn.fit(episode, Slowness()).interval(kind="profile")
     np.testing.assert_allclose(found, [10.0 / high, 10.0 / low], rtol=1e-6)
+
+
+def consistent_learner(n=40):
+    """Someone who always takes the better of two values learnt at rate 0.3."""
+    rng = np.random.default_rng(5)
+    values, chosen, rewards = np.array([0.0, 0.01]), [], []
+    for _ in range(n):
+        option = int(np.argmax(values))
+        reward = rng.normal(0.3, 0.5)
+        chosen.append(option)
+        rewards.append(reward)
+        values[option] += 0.3 * (reward - values[option])
+    return pn.Episode(chosen[1:], rewards[1:])
+
+
+def test_intervals_of_separated_choices_are_one_sided():
+    estimate = pn.fit(consistent_learner(), pn.QLearning(2))
+    assert estimate.status == "separated"
+    (low, high), (slow, fast) = estimate.interval(kind="profile")
+    assert low == 0.0
+    assert 0.0 < high < np.inf
+    assert 0.001 <= slow < fast <= 1.0
+    # at the upper end the profile has fallen by chi-square / 2 from its supremum
+    grid = np.linspace(0.001, 1.0, 4001)
+    best = -np.inf
+    for rate in grid:
+        v = pn.QLearning(2).explanatory(estimate.episodes[0], rate)[:, :, 0] / high
+        own = v[np.arange(len(v)), estimate.episodes[0].chosen]
+        best = max(best, float((own - special.logsumexp(v, axis=1)).sum()))
+    assert estimate.log_likelihood - best == pytest.approx(DROP, abs=1e-3)
+
+
+def test_intervals_of_many_subjects_are_those_of_each():
+    episodes = [
+        pn.Episode(e.chosen, e.rewards, subject=s)
+        for s, e in enumerate(
+            [played.q_episode(seed=1), played.q_episode(seed=2), consistent_learner()]
+        )
+    ]
+    model = pn.QLearning(4)
+    estimates = pn.fit_each(episodes, model, threads=1)
+    together = estimates.parameters_at(0.9, "profile")
+    for estimate, found in zip(estimates, together, strict=True):
+        alone = estimate.interval(0.9, "profile")
+        np.testing.assert_allclose([(p.low, p.high) for p in found], alone, rtol=1e-7)

@@ -43,6 +43,19 @@ class Peak:
     converged: bool
 
 
+@dataclass(frozen=True)
+class Near:
+    """Where to start a climb: weights (n, n_weights) and curvatures (n, n_shape, n_shape)."""
+
+    theta: Matrix
+    curvature: Matrix
+
+    @classmethod
+    def of(cls, peak: Peak) -> Near:
+        """A single one, at the peak of similar data."""
+        return cls(peak.point.theta[None], peak.curvature[None])
+
+
 @dataclass
 class Ascent:
     """Where the climbs of many subjects have come to, one row each."""
@@ -81,10 +94,11 @@ def climb_together(
     profiles: Profiles,
     subject: IntVector,
     psi: Matrix,
-    near: Peak | None = None,
+    near: Near | None = None,
     max_steps: int = 40,
     fixed: BoolVector | None = None,
     planes: Planes | None = None,
+    finish: bool = True,
 ) -> Ascent:
     """Climb from psi[k] on the profile of subject[k], for every k.
 
@@ -94,24 +108,25 @@ def climb_together(
     Parameters
     ----------
     near
-        A peak of similar data, to start from with its weights and curvature.
+        Weights and curvatures to start from, of similar data.
     fixed
         Shape parameters that stay where they are: (n, n_shape).
     planes
         Where the weights shall lie.
+    finish
+        Take the curvature at the end; if not, that of the steps is good enough.
     """
     low, high = profiles.bounds[:, 0], profiles.bounds[:, 1]
     n, q = psi.shape
     u = np.clip(profiles.to_search(psi), low, high)
-    start = None if near is None else np.repeat(near.point.theta[None], n, axis=0)
+    start = None if near is None else near.theta
     points = profiles.solve(subject, profiles.from_search(u), start, with_cross=True, planes=planes)
     held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
     everyone = np.arange(n)
     if near is None:
         curvature, drift = curvatures(profiles, u, points, everyone, planes)
     else:
-        curvature = np.repeat(near.curvature[None], n, axis=0)
-        drift = np.repeat(near.drift[None], n, axis=0)
+        curvature, drift = near.curvature.copy(), np.zeros((n, profiles.n_weights, q))
     climb = Ascent(points, u, curvature, drift, np.zeros(n, np.int64), *np.zeros((2, n), bool))
     fresh = np.full(n, near is None)
     step = newton_steps(climb, profiles.bounds, everyone, held)
@@ -160,7 +175,7 @@ def climb_together(
         over |= halvings[active] >= HALVINGS
         active = active[~over]
     old = np.flatnonzero(~fresh)
-    if len(old) and q:
+    if len(old) and q and finish:
         climb.curvature[old], climb.drift[old] = curvatures(
             profiles, climb.u, climb.points, old, planes
         )

@@ -15,8 +15,9 @@ from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference import predicting
 from penchant.inference.climbing import Peak
-from penchant.inference.natural_intervals import profile_natural_interval
+from penchant.inference.natural_intervals import profile_intervals
 from penchant.inference.problem import Problem
+from penchant.inference.profiles import Profiles
 from penchant.inference.search import Grid
 from penchant.models.model import Model, Natural, natural_parameters
 from penchant.softmax.diagnostics import Diagnostics, Status
@@ -125,7 +126,10 @@ class ModelEstimate:
 
     def parameters_at(self, level: float, kind: IntervalKind = "wald") -> tuple[Parameter, ...]:
         """Natural parameters with intervals at this level."""
-        low_high = self.interval(level, kind)
+        return self.parameters_within(self.interval(level, kind))
+
+    def parameters_within(self, low_high: Matrix) -> tuple[Parameter, ...]:
+        """Natural parameters with intervals that are known already: (n_natural, 2)."""
         found = []
         for natural, (low, high) in zip(self.natural, low_high, strict=True):
             slope = natural.gradient(self.weights, self.psi)
@@ -146,22 +150,16 @@ class ModelEstimate:
         """Interval of each natural parameter: (n_natural, 2).
 
         "wald": on the logarithm for positive parameters, Fieller's for ratios. "profile": inverts
-        the likelihood-ratio test; right where the likelihood is skewed, infinite where it is flat.
+        the likelihood-ratio test; right where the likelihood is skewed, infinite where it is flat,
+        and one-sided where choices are separated.
         """
         check_level(level)
         if kind == "wald":
             return np.array([self._wald(natural, level) for natural in self.natural])
         if kind != "profile":
             raise DataError(f"kind must be 'wald' or 'profile'; got {kind!r}. Choose one.")
-        problem = self._problem()
-        if self.status in ("separated", "not identified"):
-            return np.array([(np.nan, np.nan)] * len(self.natural))
-        return np.array(
-            [
-                profile_natural_interval(problem, self.profile, self.peak, n, level)
-                for n in self.natural
-            ]
-        )
+        found: Matrix = joint_profile_intervals([self], level)[0]
+        return found
 
     def _wald(self, natural: Natural, level: float) -> tuple[float, float]:
         value = natural.value(self.weights, self.psi)
@@ -193,6 +191,13 @@ class ModelEstimate:
             ends = natural.scale * np.array([shape.low, shape.high]) ** natural.power
             low, high = max(low, float(ends.min())), min(high, float(ends.max()))
         return low, high
+
+    @property
+    def rising(self) -> Vector:
+        """Sign of the direction in which each weight has no finite maximum, 0 where it has."""
+        found = self.diagnostics.separation
+        direction = {} if found is None else found.direction
+        return np.array([np.sign(direction.get(name, 0.0)) for name in self.model.weights])
 
     def _problem(self) -> Problem:
         if self.episodes is None:
@@ -324,3 +329,22 @@ class ModelEstimate:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "episodes": None}
+
+
+def joint_profile_intervals(estimates: Sequence[ModelEstimate], level: float) -> Matrix:
+    """Profile intervals (n_estimates, n_natural, 2) of estimates of one model, found together."""
+    first = estimates[0]
+    known = [k for k, e in enumerate(estimates) if e.status != "not identified"]
+    ends = np.full((len(estimates), len(first.natural), 2), np.nan)
+    if known:
+        mine = [estimates[k] for k in known]
+        groups = tuple(e._problem().episodes for e in mine)
+        ends[known] = profile_intervals(
+            Profiles(first.model, groups, first.prior),
+            [e.profile for e in mine],
+            [e.peak for e in mine],
+            first.natural,
+            level,
+            np.stack([e.rising for e in mine]),
+        )
+    return ends

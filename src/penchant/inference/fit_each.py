@@ -12,7 +12,7 @@ from penchant._progress import progress
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.estimate import IntervalKind, ModelEstimate
+from penchant.inference.estimate import IntervalKind, ModelEstimate, joint_profile_intervals
 from penchant.inference.fit import fit_profiles
 from penchant.inference.predicting import as_episodes
 from penchant.inference.problem import Problem
@@ -21,8 +21,10 @@ from penchant.inference.verdicts import nothing_known
 from penchant.models.model import Model
 from penchant.softmax import fit_each as fit_each_choices
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.intervals import check_level
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.transformations import Parameter
 
 AT_ONCE = 64  # subjects whose profiles are searched together
 
@@ -70,6 +72,16 @@ class ModelEstimates(Sequence[ModelEstimate]):
         """How many subjects have each status."""
         return {status: self.status.count(status) for status in sorted(set(self.status))}
 
+    def parameters_at(
+        self, level: float = 0.95, kind: IntervalKind = "wald"
+    ) -> list[tuple[Parameter, ...]]:
+        """Natural parameters of each subject, with intervals at this level."""
+        if kind != "profile":
+            return [e.parameters_at(level, kind) for e in self.estimates]
+        check_level(level)
+        ends = joint_profile_intervals(self.estimates, level)
+        return [e.parameters_within(mine) for e, mine in zip(self.estimates, ends, strict=True)]
+
     def to_frame(
         self,
         level: float = 0.95,
@@ -83,7 +95,7 @@ class ModelEstimates(Sequence[ModelEstimate]):
             "n_decisions": [e.n_decisions for e in self.estimates],
             "log_likelihood": [e.log_likelihood for e in self.estimates],
         }
-        found = [e.parameters_at(level, kind) for e in self.estimates]
+        found = self.parameters_at(level, kind)
         for j, natural in enumerate(self.estimates[0].natural):
             columns[natural.name] = [p[j].estimate for p in found]
             columns[f"{natural.name}_standard_error"] = [p[j].standard_error for p in found]

@@ -1,146 +1,336 @@
-"""Profile-likelihood intervals in natural units."""
+"""Profile-likelihood intervals in natural units, of many subjects and parameters together.
+
+The ends of an interval are where the objective, everything else maximised, has fallen by half the
+chi-square quantile. Each end is a task of its own: a position moves outwards until the profile has
+fallen through, then closes in on the root. All tasks take their steps together, so that every step
+is one call of the compiled profiles.
+
+Positions are psi in search units for a shape parameter, the logarithm for a reciprocal, the value
+itself for weights and ratios, the weight for a share.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
-from penchant._typing import Vector
-from penchant.inference.climbing import Peak
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.climbing import Near, Peak, climb_together
 from penchant.inference.planes import Planes
-from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, climb
+from penchant.inference.profiles import Profiles
+from penchant.inference.search import Grid
 from penchant.models.model import Natural
-from penchant.softmax.hypotheses import Hypothesis
-from penchant.softmax.intervals import falling_through
 
-SOME_POINTS = 8  # of the grid, looked at for other peaks
-FURTHEST = 40  # doublings of the step before a bound is called infinite
+CLOSE = 1e-9  # of the root of the deviance
+MOST_STEPS = 80
+FURTHEST = 25.0  # logarithms searched from a reciprocal
+MANY_UNITS = 1e5  # standard errors searched from a weight
 
 
-def profile_natural_interval(
-    problem: Problem, grid: Grid, peak: Peak, natural: Natural, level: float
-) -> tuple[float, float]:
-    """Values at which everything else maximised loses chi-square(level)/2; infinite if nowhere."""
+def profile_intervals(
+    profiles: Profiles,
+    grids: Sequence[Grid],
+    peaks: Sequence[Peak],
+    naturals: Sequence[Natural],
+    level: float,
+    rising: Matrix | None = None,
+) -> Matrix:
+    """Intervals (n_subjects, n_natural, 2); infinite where the profile never falls so far.
+
+    `rising` (n_subjects, n_weights) is not 0 for weights that have no finite maximum: the sign of
+    the direction in which the objective goes on rising.
+    """
     drop = float(stats.chi2.isf(1 - level, 1)) / 2
-    if natural.kind == "shape":
-        return _shape_interval(problem, peak, natural, drop)
-    if natural.kind == "share":
-        weight = Natural(natural.name, "weight", natural.index)
-        low, high = _weight_interval(problem, grid, peak, weight, drop)
-        return natural.share_of(high), natural.share_of(low)
-    return _weight_interval(problem, grid, peak, natural, drop)
+    ends = np.empty((len(peaks), len(naturals), 2))
+    for a, natural in enumerate(naturals):
+        line = _Line(profiles, natural)
+        centre = np.array([line.position(peak) for peak in peaks])
+        sought = np.isfinite(centre)
+        ends[~sought, a] = line.everything
+        for side, sign in enumerate((-1.0, 1.0)):
+            whose = np.flatnonzero(sought)
+            endless = line.rises(rising, whose, sign)
+            ends[whose[endless], a, side] = sign * np.inf
+            whose = whose[~endless]
+            if len(whose):
+                tasks = _Tasks.of(line, grids, peaks, whose, centre[whose], sign, drop)
+                ends[whose, a, side] = tasks.run()
+        ends[:, a] = np.sort(line.values(ends[:, a]), axis=1)
+    return ends
 
 
-def _crossing(
-    height: Callable[[float], float], start: float, step: float, furthest: float
-) -> float | None:
-    """Where a height that is positive at start falls through 0; None if not before `furthest`."""
-    inside = start
-    for _ in range(FURTHEST):
-        outside = inside + step
-        outside = min(outside, furthest) if step > 0 else max(outside, furthest)
-        if height(outside) <= 0:
-            return falling_through(height, inside, outside, 1e-9 * abs(step))
-        if outside == furthest:
-            return None
-        inside, step = outside, 2 * step
-    return None
+@dataclass(frozen=True)
+class _Line:
+    """One natural parameter, and the positions along it."""
+
+    profiles: Profiles
+    natural: Natural
+
+    @property
+    def is_shape(self) -> bool:
+        return self.natural.kind == "shape"
+
+    @property
+    def everything(self) -> tuple[float, float]:
+        """Positions from end to end."""
+        return (-np.inf, np.inf)
+
+    def position(self, peak: Peak) -> float:
+        """Where the estimate is; NaN where there is none."""
+        if self.is_shape:
+            return float(peak.u[self.natural.index])
+        if self.natural.kind == "share":  # of a weight, which is what is moved
+            return float(peak.point.theta[self.natural.index])
+        value = self.natural.value(peak.point.theta, peak.point.psi)
+        if self.natural.kind == "reciprocal":
+            return float(np.log(value)) if 0 < value < np.inf else np.nan
+        return value if np.isfinite(value) else np.nan
+
+    def values(self, positions: Matrix) -> Matrix:
+        """Natural parameters at positions; infinite positions are beyond what was looked at."""
+        natural = self.natural
+        if natural.kind == "reciprocal":
+            return np.exp(positions)
+        if natural.kind == "share":
+            return np.asarray(natural.scale * special.expit(-positions))
+        if not self.is_shape:
+            return positions
+        shape = self.profiles.shape[natural.index]
+        own = np.asarray(shape.from_search(positions))
+        # A logarithmic range is where to look; a linear one, such as 0 to 1, is all there is.
+        if shape.scale == "log":
+            own = np.where(positions == -np.inf, 0.0, np.where(positions == np.inf, np.inf, own))
+        with np.errstate(divide="ignore"):
+            return np.asarray(natural.scale * own**natural.power)
+
+    def rises(self, rising: Matrix | None, whose: IntVector, sign: float) -> BoolVector:
+        """Whether the objective goes on rising towards this end."""
+        if rising is None or self.natural.kind in ("shape", "ratio"):
+            return np.zeros(len(whose), dtype=bool)
+        upwards = rising[whose, self.natural.index]
+        towards = -sign if self.natural.kind == "reciprocal" else sign
+        return np.asarray(upwards * towards > 0)
+
+    def planes(self, positions: Vector) -> Planes:
+        """Where the weights lie if the parameter has this position."""
+        values = np.exp(positions) if self.natural.kind == "reciprocal" else positions
+        return Planes.of(self.natural, values, self.profiles.n_weights)
+
+    def unit(self, peak: Peak) -> float:
+        """About a standard error."""
+        q, d = self.natural.index, self.profiles.n_weights
+        if self.is_shape:
+            curvature = max(float(peak.curvature[q, q]), 1e-4)
+            return 1.0 / float(np.sqrt(curvature))
+        moved = self.natural
+        if moved.kind == "share":
+            moved = Natural(moved.name, "weight", moved.index)
+        slope = moved.gradient(peak.point.theta, peak.point.psi)[:d]
+        inverse = np.linalg.pinv(peak.point.information, hermitian=True)
+        centre = moved.value(peak.point.theta, peak.point.psi)
+        error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)))
+        if self.natural.kind == "reciprocal":
+            return min(max(error / abs(centre), 1e-3), 2.0)
+        return max(error, 1e-6 * abs(centre), 1e-9)
+
+    def limits(self, centre: Vector, unit: Vector, sign: float) -> Vector:
+        """Positions beyond which nothing is looked for."""
+        if self.is_shape:
+            end = self.profiles.bounds[self.natural.index, int(sign > 0)]
+            return np.full(len(centre), float(end))
+        reach = FURTHEST if self.natural.kind == "reciprocal" else MANY_UNITS * unit
+        return np.asarray(centre + sign * reach)
 
 
-def _shape_interval(
-    problem: Problem, peak: Peak, natural: Natural, drop: float
-) -> tuple[float, float]:
-    """Interval of a shape parameter, the others maximised, mapped to the natural unit."""
-    q = natural.index
-    fixed = np.arange(problem.n_shape) == q
-    target = peak.point.value - drop
-    near = [peak.u.copy()]
+@dataclass
+class _Tasks:
+    """Searches for the same end of one natural parameter's interval, one per subject.
 
-    def height(value: float) -> float:
-        u = near[0].copy()
-        u[q] = value
-        found = climb(problem, problem.from_search(u), fixed=fixed)
-        near[0] = found.u
-        return found.point.value - target
+    Attributes
+    ----------
+    inside, outside
+        Positions where the profile is above its target, and where it is not (NaN: not yet found).
+    short_in, short_out
+        How far the root of the deviance is below, or above, that of the target: nearly linear in
+        the position.
+    psi, theta
+        Where the last climb of each task ended.
+    """
 
-    error = 1.0 / np.sqrt(max(float(peak.curvature[q, q]), 1e-4))
-    low, high = problem.bounds[q]
-    ends = []
-    for step, furthest in ((-error, low), (error, high)):
-        near[0] = peak.u.copy()
-        found = _crossing(height, float(peak.u[q]), step, float(furthest))
-        ends.append(found)
-    shape = problem.model.shape[q]
-    # A logarithmic range is where to look; a linear one, such as 0 to 1, is all there is.
-    beyond = (0.0, np.inf) if shape.scale == "log" else (shape.low, shape.high)
-    own = [
-        limit if end is None else float(shape.from_search(end))
-        for end, limit in zip(ends, beyond, strict=True)
-    ]
-    with np.errstate(divide="ignore"):
-        values = natural.scale * np.array(own) ** natural.power
-    return float(values.min()), float(values.max())
+    line: _Line
+    grids: Sequence[Grid]
+    peaks: Sequence[Peak]
+    whose: IntVector
+    sign: float
+    drop: float
+    inside: Vector
+    outside: Vector
+    short_in: Vector
+    short_out: Vector
+    limit: Vector
+    step: Vector
+    psi: Matrix
+    theta: Matrix
 
+    @classmethod
+    def of(
+        cls,
+        line: _Line,
+        grids: Sequence[Grid],
+        peaks: Sequence[Peak],
+        whose: IntVector,
+        centre: Vector,
+        sign: float,
+        drop: float,
+    ) -> _Tasks:
+        """Begin at the estimates."""
+        mine = [peaks[k] for k in whose]
+        unit = np.array([line.unit(peak) for peak in mine])
+        tasks = cls(
+            line=line,
+            grids=[grids[k] for k in whose],
+            peaks=mine,
+            whose=whose,
+            sign=sign,
+            drop=drop,
+            inside=centre.copy(),
+            outside=np.full(len(whose), np.nan),
+            short_in=np.full(len(whose), -np.sqrt(2 * drop)),
+            short_out=np.full(len(whose), np.nan),
+            limit=line.limits(centre, unit, sign),
+            step=unit * np.sqrt(2 * drop),
+            psi=np.array([peak.point.psi for peak in mine]).reshape(len(whose), -1),
+            theta=np.array([peak.point.theta for peak in mine]).reshape(len(whose), -1),
+        )
+        if line.is_shape:
+            tasks._begin_at_the_outermost_cell()
+        return tasks
 
-def _hypothesis(problem: Problem, natural: Natural, value: float) -> Hypothesis:
-    """The linear restriction on the weights that says natural parameter = value."""
-    row = np.zeros((1, len(problem.model.weights)))
-    row[0, natural.index] = 1.0
-    if natural.kind == "ratio":
-        row[0, natural.other] = -value
-        return Hypothesis(row, np.zeros(1))
-    return Hypothesis(row, np.array([1.0 / value if natural.kind == "reciprocal" else value]))
+    def _begin_at_the_outermost_cell(self) -> None:
+        """The grid shows how far out the profile of a shape parameter is still above its target."""
+        q = self.line.natural.index
+        u = self.line.profiles.to_search(self.grids[0].psi) if self.grids else np.empty((0, 1))
+        for k, (grid, peak) in enumerate(zip(self.grids, self.peaks, strict=True)):
+            above = grid.values > peak.point.value - self.drop
+            above &= self.sign * (u[:, q] - self.inside[k]) > 0
+            if above.any():
+                cells = np.flatnonzero(above)
+                cell = cells[np.argmax(self.sign * u[cells, q])]
+                self.inside[k] = u[cell, q]
+                self.short_in[k] = self._short(grid.values[cell : cell + 1], [k])[0]
+                self.psi[k], self.theta[k] = grid.psi[cell], grid.theta[cell]
 
+    def run(self) -> Vector:
+        """Positions of the ends; infinite where the profile never falls so far."""
+        found = np.full(len(self.whose), np.nan)
+        active = np.flatnonzero(np.isnan(found))
+        kept = np.zeros(len(self.whose), dtype=np.int64)
+        for _ in range(MOST_STEPS):
+            beyond = active[self.sign * (self.inside[active] - self.limit[active]) >= 0]
+            found[beyond] = self.sign * np.inf
+            active = np.setdiff1d(active, beyond)
+            if not len(active):
+                break
+            position = self._next(active)
+            short = self._measure(active, position)
+            arrived = np.abs(short) < CLOSE
+            arrived |= np.abs(position - self.inside[active]) < 1e-10 * (1 + np.abs(position))
+            inwards = short < 0
+            self._move(active, position, short, inwards, kept)
+            found[active[arrived]] = position[arrived]
+            active = active[~arrived]
+        found[active] = self.inside[active]
+        return self._checked(found)
 
-def _weight_interval(
-    problem: Problem, grid: Grid, peak: Peak, natural: Natural, drop: float
-) -> tuple[float, float]:
-    """Interval of a weight, its reciprocal (searched on its logarithm) or a ratio."""
-    centre = natural.value(peak.point.theta, peak.point.psi)
-    logarithmic = natural.kind == "reciprocal"
-    if logarithmic and not (np.isfinite(centre) and centre > 0):
-        return 0.0, np.inf
-    if not np.isfinite(centre):
-        return -np.inf, np.inf
-    target = peak.point.value - drop
-    near = [peak.point.psi]
-    some = grid.psi[:: max(1, len(grid.psi) // SOME_POINTS)]
+    def _next(self, active: IntVector) -> Vector:
+        """Further out while nothing is outside; then where a line through both ends crosses."""
+        inside, outside = self.inside[active], self.outside[active]
+        limit = self.limit[active]
+        further = inside + self.sign * self.step[active]
+        further = np.minimum(further, limit) if self.sign > 0 else np.maximum(further, limit)
+        width = self.short_out[active] - self.short_in[active]
+        share = np.clip(-self.short_in[active] / width, 0.01, 0.99)
+        return np.where(np.isnan(outside), further, inside + share * (outside - inside))
 
-    def height(position: float) -> float:
-        value = float(np.exp(position)) if logarithmic else position
-        asked = _hypothesis(problem, natural, value)
-        planes = Planes.of(natural, np.array([value]), len(problem.model.weights))
-        # Further out another peak of the profile may be higher than that followed so far.
-        heights = [problem.inner(problem.choices(psi), asked).value for psi in some]
-        starts = (near[0], some[int(np.argmax(heights))])
-        found = [climb(problem, psi, planes=planes) for psi in starts]
-        best = max(found, key=lambda one: one.point.value)
-        near[0] = best.point.psi
-        return best.point.value - target
+    def _move(
+        self,
+        active: IntVector,
+        position: Vector,
+        short: Vector,
+        inwards: BoolVector,
+        kept: IntVector,
+    ) -> None:
+        """Replace an end; that of the other side counts half if it stays twice in a row."""
+        deeper, farther = active[inwards], active[~inwards]
+        self.inside[deeper], self.short_in[deeper] = position[inwards], short[inwards]
+        again = deeper[(kept[deeper] == 1) & ~np.isnan(self.outside[deeper])]
+        self.short_out[again] /= 2
+        kept[deeper] = 1
+        self.step[deeper] *= 1.6
+        self.outside[farther], self.short_out[farther] = position[~inwards], short[~inwards]
+        again = farther[kept[farther] == -1]
+        self.short_in[again] /= 2
+        kept[farther] = -1
 
-    start = float(np.log(centre)) if logarithmic else centre
-    unit = _unit(peak, natural, centre, logarithmic)
-    ends = []
-    for step in (-unit, unit):
-        near[0] = peak.point.psi
-        furthest = start + np.sign(step) * (25.0 if logarithmic else 1e4 * unit)
-        ends.append(_crossing(height, start, step, furthest))
-    if logarithmic:
-        low, high = (None if end is None else float(np.exp(end)) for end in ends)
-        return (0.0 if low is None else low, np.inf if high is None else high)
-    return (
-        -np.inf if ends[0] is None else ends[0],
-        np.inf if ends[1] is None else ends[1],
-    )
+    def _measure(self, active: IntVector, position: Vector) -> Vector:
+        """Climb with the parameter held at its position; how far the deviance's root is off."""
+        line, profiles = self.line, self.line.profiles
+        psi, fixed, planes = self.psi[active].copy(), None, None
+        if line.is_shape:
+            q = line.natural.index
+            u = profiles.to_search(psi)
+            u[:, q] = position
+            psi = profiles.from_search(u)
+            fixed = np.tile(np.arange(profiles.n_shape) == q, (len(active), 1))
+        else:
+            planes = line.planes(position)
+        curvature = np.array([self.peaks[k].curvature for k in active])
+        near = Near(self.theta[active], curvature.reshape(len(active), *(2 * [profiles.n_shape])))
+        climbed = climb_together(
+            profiles, self.whose[active], psi, near, fixed=fixed, planes=planes, finish=False
+        )
+        self.psi[active], self.theta[active] = climbed.points.psi, climbed.points.theta
+        return self._short(climbed.points.value, active)
 
+    def _short(self, value: Vector, which: Sequence[int] | IntVector) -> Vector:
+        """Root of the deviance less that of the target."""
+        highest = np.array([self.peaks[k].point.value for k in which])
+        deviance = np.maximum(2 * (highest - value), 0.0)
+        return np.asarray(np.sqrt(deviance) - np.sqrt(2 * self.drop))
 
-def _unit(peak: Peak, natural: Natural, centre: float, logarithmic: bool) -> float:
-    """A first step: about a standard error at fixed psi."""
-    slope: Vector = natural.gradient(peak.point.theta, peak.point.psi)[: len(peak.point.theta)]
-    inverse = np.linalg.pinv(peak.point.information, hermitian=True)
-    error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)))
-    error = error / abs(centre) if logarithmic else error
-    return min(max(error, 1e-3), 2.0) if logarithmic else max(error, 1e-6 * abs(centre), 1e-9)
+    def _checked(self, found: Vector) -> Vector:
+        """Look at other cells of the grid: one may still be above the target further out.
+
+        Only cells whose own profile is above the target can be.
+        """
+        if self.line.is_shape or not self.line.profiles.n_shape:
+            return found
+        for k in np.flatnonzero(np.isfinite(found)).tolist():
+            grid, peak = self.grids[k], self.peaks[k]
+            cells = np.flatnonzero(grid.values > peak.point.value - self.drop)
+            if not len(cells):
+                continue
+            whose = np.full(len(cells), self.whose[k])
+            planes = self.line.planes(np.full(len(cells), found[k]))
+            points = self.line.profiles.solve(
+                whose, grid.psi[cells], with_slopes=False, planes=planes
+            )
+            best = int(np.argmax(points.value))
+            if points.value[best] > peak.point.value - self.drop + 1e-7:
+                again = _Tasks.of(
+                    self.line,
+                    [grid],
+                    [peak],
+                    np.zeros(1, dtype=np.int64),
+                    found[k : k + 1],
+                    self.sign,
+                    self.drop,
+                )
+                again.whose = self.whose[k : k + 1]
+                again.short_in[:] = again._short(points.value[best : best + 1], [0])
+                again.psi[0], again.theta[0] = grid.psi[cells[best]], points.theta[best]
+                found[k] = again.run()[0]
+        return found

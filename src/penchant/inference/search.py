@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.climbing import Peak, climb_together
+from penchant.inference.climbing import Near, Peak, climb_together
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
@@ -85,7 +85,10 @@ def climb(
     """Climb on one profile: see `climb_together`."""
     whose = np.zeros(1, dtype=np.int64)
     held = None if fixed is None else fixed[None]
-    return climb_together(problem.profiles, whose, psi[None], near, max_steps, held, planes).peak(0)
+    start = None if near is None else Near.of(near)
+    return climb_together(problem.profiles, whose, psi[None], start, max_steps, held, planes).peak(
+        0
+    )
 
 
 def best_peaks(
