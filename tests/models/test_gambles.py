@@ -7,33 +7,37 @@ from hypothesis import strategies as st
 
 import offered
 import penchant as pn
-from penchant.models.probability_weighting import prelec, tversky_kahneman
+from penchant.models._static_kernels import prelec_weight, tversky_kahneman_weight
+from penchant.models.probability_weighting import WEIGHTINGS, prelec, tversky_kahneman
 
 LITERAL = {prelec: offered.prelec, tversky_kahneman: offered.tversky_kahneman}
+COMPILED = {prelec: prelec_weight, tversky_kahneman: tversky_kahneman_weight}
 EACH = pytest.mark.parametrize("weighting", list(LITERAL))
 
 
 @EACH
 @given(p=st.floats(1e-6, 1 - 1e-6), gamma=st.floats(0.3, 3.0))
 def test_weights_are_those_of_the_textbook(weighting, p, gamma):
-    weight, slope = weighting(np.array([p]), gamma)
-    assert weight[0] == pytest.approx(LITERAL[weighting](p, gamma), rel=1e-12, abs=1e-300)
+    expected = pytest.approx(LITERAL[weighting](p, gamma), rel=1e-12, abs=1e-300)
+    assert weighting(np.array([p]), gamma)[0] == expected
+    weight, slope = COMPILED[weighting](p, gamma)
+    assert weight == expected
     h = 1e-5
     rise = LITERAL[weighting](p, gamma + h) - LITERAL[weighting](p, gamma - h)
-    assert slope[0] == pytest.approx(rise / (2 * h), rel=1e-5, abs=1e-8)
+    assert slope == pytest.approx(rise / (2 * h), rel=1e-5, abs=1e-8)
 
 
 @EACH
 def test_nothing_and_certainty_stay_what_they_are(weighting):
-    weight, slope = weighting(np.array([0.0, 1.0]), 0.6)
-    assert weight.tolist() == [0.0, 1.0]
-    assert slope.tolist() == [0.0, 0.0]
+    assert weighting(np.array([0.0, 1.0]), 0.6).tolist() == [0.0, 1.0]
+    assert [COMPILED[weighting](p, 0.6) for p in (0.0, 1.0)] == [(0.0, 0.0), (1.0, 0.0)]
 
 
 @EACH
 def test_a_sensitivity_of_one_changes_nothing(weighting):
     p = np.linspace(0, 1, 13)
-    np.testing.assert_allclose(weighting(p, 1.0)[0], p, rtol=1e-14)
+    np.testing.assert_allclose(weighting(p, 1.0), p, rtol=1e-14)
+    assert list(WEIGHTINGS.values()) == list(COMPILED)
 
 
 def test_a_curvature_of_one_is_the_expected_outcome():

@@ -177,3 +177,9 @@ def test_offers_without_an_attribute_are_refused():
         pn.HyperbolicDiscounting().explanatory(trials, 0.1)
     with pytest.raises(pn.DataError, match="must be given Trials; got Episode"):
         pn.HyperbolicDiscounting().explanatory(pn.Episode([0], [1.0]), 0.1)
+
+
+def test_trials_with_other_options_are_not_described_together():
+    two, three = (pn.Trials([0], offered.delayed(n=1, n_options=m)) for m in (2, 3))
+    with pytest.raises(pn.DataError, match=r"options and outcomes in all Trials; got \(2,\)"):
+        pn.fit_each([two, three], pn.HyperbolicDiscounting())

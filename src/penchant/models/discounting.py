@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.models import _static_kernels as _kernels
 from penchant.models.indifference import Option, consistent_range, rates_worth_a_look
 from penchant.models.model import Natural, Shape
 from penchant.models.static import Offers, StaticModel
@@ -94,14 +95,11 @@ class HyperbolicDiscounting(_OneRate):
 
     rates: tuple[float, float] = RATES
 
-    def variables(
-        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
-    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+    def fill(
+        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+    ) -> None:
         """V, and dV/dk = -A D / (1 + k D)^2."""
-        amount, delay = offers["amount"], offers["delay"]
-        factor = 1.0 / (1.0 + psi[0] * delay)
-        value = amount * factor
-        return [value], [[-value * delay * factor]] if with_slopes else []
+        _kernels.hyperbolic(offers["amount"], offers["delay"], *pairs, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """A / (1 + k D)."""
@@ -132,12 +130,11 @@ class ExponentialDiscounting(_OneRate):
 
     rates: tuple[float, float] = RATES
 
-    def variables(
-        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
-    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+    def fill(
+        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+    ) -> None:
         """V, and dV/dk = -D V."""
-        value = offers["amount"] * np.exp(-psi[0] * offers["delay"])
-        return [value], [[-offers["delay"] * value]] if with_slopes else []
+        _kernels.exponential(offers["amount"], offers["delay"], *pairs, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """A delta^D with the discount factor delta = exp(-k)."""
@@ -179,15 +176,11 @@ class QuasiHyperbolicDiscounting(StaticModel):
         """The discount rate, on a logarithmic scale."""
         return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
 
-    def variables(
-        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
-    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+    def fill(
+        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+    ) -> None:
         """A where D = 0, and A exp(-k D) where D > 0."""
-        amount, delay = offers["amount"], offers["delay"]
-        now = delay == 0
-        later = np.where(now, 0.0, amount * np.exp(-psi[0] * delay))
-        present = np.where(now, amount, 0.0)
-        return [present, later], [[np.zeros_like(later), -delay * later]] if with_slopes else []
+        _kernels.exponential(offers["amount"], offers["delay"], *pairs, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """A now, b A delta^D later."""
@@ -226,25 +219,15 @@ class ConstantSensitivityDiscounting(StaticModel):
     def shape(self) -> tuple[Shape, ...]:
         """Impatience and sensitivity to time, both on a logarithmic scale."""
         return (
-            Shape("discount_rate", *self.rates, scale="log", n_grid=41),
-            Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=17),
+            Shape("discount_rate", *self.rates, scale="log", n_grid=35),
+            Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=13),
         )
 
-    def variables(
-        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
-    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+    def fill(
+        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+    ) -> None:
         """V = A e^-z with z = (a D)^s; dV/da = -V z s / a; dV/ds = -V z log(a D)."""
-        amount, delay = offers["amount"], offers["delay"]
-        rate, sensitivity = psi
-        now = delay == 0
-        log_delay = np.log(rate * np.where(now, 1.0 / rate, delay))
-        log_z = np.where(now, -np.inf, sensitivity * log_delay)
-        z = np.exp(log_z)
-        value = amount * np.exp(-z)
-        if not with_slopes:
-            return [value], []
-        steep = -amount * np.exp(log_z - z)  # -V z, without 0 times infinity
-        return [value], [[steep * sensitivity / rate], [steep * log_delay]]
+        _kernels.constant_sensitivity(offers["amount"], offers["delay"], *pairs, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """A exp(-(a D)^s)."""

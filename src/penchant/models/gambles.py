@@ -14,14 +14,15 @@ from typing import Literal
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
+from penchant.models import _static_kernels as _kernels
 from penchant.models.model import Natural, Shape
-from penchant.models.probability_weighting import WEIGHTINGS, Weighting
+from penchant.models.probability_weighting import WEIGHTINGS
 from penchant.models.static import Offers, StaticModel
 
-CURVATURE = Shape("curvature", 0.05, 5.0, scale="log", n_grid=33)
-SENSITIVITY = Shape("probability_sensitivity", 0.3, 3.0, scale="log", n_grid=13)
+CURVATURE = Shape("curvature", 0.05, 5.0, scale="log", n_grid=25)
+SENSITIVITY = Shape("probability_sensitivity", 0.3, 3.0, scale="log", n_grid=11)
 TEMPERATURE = Natural("temperature", "reciprocal", 0)
 
 
@@ -46,15 +47,11 @@ class ExpectedUtility(StaticModel):
     shape = (CURVATURE,)
     natural = (TEMPERATURE, Natural("curvature", "shape", 0))
 
-    def variables(
-        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
-    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+    def fill(
+        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+    ) -> None:
         """Sum of p u(x), and of its derivative p u(x) log |x|."""
-        outcome, p = offers["outcome"], offers["probability"]
-        utility, slope = _power(np.abs(outcome), psi[0])
-        signed = np.sign(outcome) * p
-        value = _total(signed * utility)
-        return [value], [[_total(signed * slope)]] if with_slopes else []
+        _kernels.gambles(*_both(offers), *pairs, 0, True, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of p u(x)."""
@@ -125,44 +122,24 @@ class ProspectValue(StaticModel):
         named = (Natural(s.name, "shape", a) for a, s in enumerate(self.shape))
         return (TEMPERATURE, *aversion, *named)
 
-    def variables(
-        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
-    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+    def fill(
+        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+    ) -> None:
         """Weighted utility of the gains, and minus that of the losses."""
-        utility, bend = _power(np.abs(offers["outcome"]), psi[0])
-        weight, tilt = self._weighted(offers["probability"], psi[1:])
-        parts = self._parts(offers["outcome"])
-        columns = [_total(part * weight * utility) for part in parts]
-        if not with_slopes:
-            return columns, []
-        slopes = [[_total(part * weight * bend) for part in parts]]
-        if tilt is not None:
-            slopes.append([_total(part * tilt * utility) for part in parts])
-        return columns, slopes
-
-    def _weighted(self, p: Matrix, gamma: tuple[Vector, ...]) -> tuple[Matrix, Matrix | None]:
-        return self._function()(p, gamma[0]) if gamma else (p, None)
-
-    def _function(self) -> Weighting:
-        return WEIGHTINGS[self.weighting]
-
-    def _parts(self, outcome: Matrix) -> list[Matrix]:
-        """Which outcomes are gains, and minus which are losses."""
-        gains = (outcome > 0).astype(np.float64)
-        if self.losses:
-            return [gains, -(outcome < 0).astype(np.float64)]
-        if (outcome < 0).any():
+        outcome = offers["outcome"]
+        if not self.losses and (outcome < 0).any():
             raise DataError(
                 f"offers['outcome'] must not be negative with losses=False; got {outcome.min():g}. "
                 "Leave losses=True to estimate loss aversion."
             )
-        return [gains]
+        number = ("none", *WEIGHTINGS).index(self.weighting)
+        _kernels.gambles(*_both(offers), *pairs, number, False, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of w(p) u(x), with u(x) = x^rho or -lambda |x|^rho."""
         outcome, p, rho = offers["outcome"], offers["probability"], parameters["curvature"]
         if self.weighting != "none":
-            p = self._function()(p, np.array(parameters["probability_sensitivity"]))[0]
+            p = WEIGHTINGS[self.weighting](p, parameters["probability_sensitivity"])
         gain = np.maximum(outcome, 0.0) ** rho
         loss = parameters.get("loss_aversion", 1.0) * np.maximum(-outcome, 0.0) ** rho
         return _total(p * (gain - loss))
@@ -186,15 +163,17 @@ class MeanVariance(StaticModel):
     shape: tuple[Shape, ...] = ()
     natural = (TEMPERATURE, Natural("risk_attitude", "ratio", 1, 0))
 
-    def variables(
-        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
-    ) -> tuple[list[Matrix], list[list[Matrix]]]:
+    def fill(
+        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+    ) -> None:
         """Mean m = sum p x, and variance sum p (x - m)^2, with nothing for the rest of p."""
-        outcome, p = _with_outcomes(offers["outcome"]), _with_outcomes(offers["probability"])
+        outcome, p = _both(offers)
         mean = (p * outcome).sum(axis=2)
         spread = (p * (outcome - mean[:, :, None]) ** 2).sum(axis=2)
         rest = np.maximum(1.0 - p.sum(axis=2), 0.0)
-        return [mean, spread + rest * mean**2], []
+        starts, which, _ = pairs
+        rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
+        x[:] = np.stack([mean, spread + rest * mean**2], axis=-1)[rows]
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """Mean plus phi times (mean of squares less squared mean)."""
@@ -206,18 +185,12 @@ class MeanVariance(StaticModel):
         return "mean and variance of the outcome"
 
 
-def _power(size: Matrix, rho: Vector) -> tuple[Matrix, Matrix]:
-    """x^rho for x >= 0, and its derivative x^rho log x in rho; 0 at 0."""
-    some = size > 0
-    log_size = np.log(np.where(some, size, 1.0))
-    power = np.where(some, np.exp(rho * log_size), 0.0)
-    return power, power * log_size
-
-
 def _total(parts: Matrix) -> Matrix:
     """Sum over outcomes, where there are several."""
     return np.asarray(parts.sum(axis=2) if parts.ndim == 3 else parts)
 
 
-def _with_outcomes(array: Matrix) -> Matrix:
-    return array if array.ndim == 3 else array[:, :, None]
+def _both(offers: Offers) -> tuple[Matrix, Matrix]:
+    """Outcomes and probabilities, with an axis for the outcomes of an option."""
+    outcome, p = offers["outcome"], offers["probability"]
+    return (outcome, p) if outcome.ndim == 3 else (outcome[:, :, None], p[:, :, None])

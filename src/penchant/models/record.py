@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -52,19 +53,17 @@ class Record:
 
     @cached_property
     def offers(self) -> dict[str, Matrix]:
-        """What was offered at all events, by attribute, where the episodes are `Trials`."""
-        names = self.episodes[0].offers
-        return {
-            name: np.concatenate([trials.offers[name] for trials in self.episodes])
-            for name in names
-        }
-
-    def rows(self, which: IntVector) -> IntVector:
-        """Events of some episodes, one episode after another."""
-        lengths = self.lengths(which)
-        ends = np.cumsum(lengths)
-        begins = np.repeat(self.starts[which] - (ends - lengths), lengths)
-        return begins + np.arange(ends[-1] if len(ends) else 0)
+        """What was offered at all events, by the attributes that all `Trials` have."""
+        every = [getattr(trials, "offers", {}) for trials in self.episodes]
+        shared = [name for name in every[0] if all(name in offers for offers in every)]
+        for name in shared:
+            shapes = sorted({offers[name].shape[1:] for offers in every})
+            if len(shapes) > 1:
+                raise DataError(
+                    f"offers[{name!r}] must have as many options and outcomes in all Trials; got "
+                    f"{' and '.join(map(str, shapes))}. Fit those that differ apart."
+                )
+        return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
     @cached_property
     def is_choice(self) -> BoolVector:

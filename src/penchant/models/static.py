@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError, nearest
 from penchant.models.record import CompiledModel, Record
 
@@ -15,7 +15,7 @@ Offers = Mapping[str, Matrix]
 
 
 class StaticModel(CompiledModel):
-    """Base of models of `Trials`: they define `variables` and `values`.
+    """Base of models of `Trials`: they define `fill` and `values`.
 
     Attributes
     ----------
@@ -24,22 +24,22 @@ class StaticModel(CompiledModel):
     """
 
     attributes: ClassVar[tuple[str, ...]]
+    weights: Any
+    shape: Any
 
-    def variables(
-        self, offers: Offers, psi: tuple[Vector, ...], with_slopes: bool
-    ) -> tuple[list[Matrix], list[list[Matrix]]]:
-        """Columns of the weights, and, if asked for, their derivatives in each shape parameter.
+    def fill(
+        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+    ) -> None:
+        """Fill the variables, and the slopes if they have rows.
 
         Parameters
         ----------
         offers
-            Attributes of the options: (rows, n_options), or with outcomes along a third axis.
-        psi
-            Shape parameters of every row, shaped to fit beside the offers.
-
-        Returns
-        -------
-        For every weight (rows, n_options); for every shape parameter the same.
+            Attributes of all decisions.
+        pairs
+            Where the decisions of each trials start, which trials, and at which psi.
+        x, slopes
+            (rows, n_options, n_weights), and the same for every shape parameter.
         """
         raise NotImplementedError
 
@@ -51,22 +51,15 @@ class StaticModel(CompiledModel):
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """Variables of trials which[k] at psi[k], one after another; see `CompiledModel`."""
-        rows, lengths = record.rows(which), record.lengths(which)
-        offers = {name: record.offers[name][rows] for name in self._known(record)}
-        n_axes = next(iter(offers.values())).ndim
-        at = [np.repeat(column, lengths).reshape(-1, *[1] * (n_axes - 1)) for column in psi.T]
-        columns, slopes = self.variables(offers, tuple(at), with_slopes)
-        if not with_slopes:
-            return np.stack(columns, axis=-1), None
-        shape = (len(slopes), *columns[0].shape, len(columns))
-        stacked = [np.stack(slope, axis=-1) for slope in slopes]
-        return np.stack(columns, axis=-1), np.array(stacked).reshape(shape)
-
-    def _known(self, record: Record) -> tuple[str, ...]:
-        """The attributes, where all trials have them."""
-        for trials in record.episodes:
-            check_attributes(trials, self.attributes, type(self).__name__)
-        return self.attributes
+        offers = record.offers
+        if not set(self.attributes) <= set(offers):
+            for trials in record.episodes:
+                check_attributes(trials, self.attributes, type(self).__name__)
+        n_rows = int(record.lengths(which).sum())
+        x = np.empty((n_rows, offers[self.attributes[0]].shape[1], len(self.weights)))
+        slopes = np.empty((psi.shape[1], n_rows if with_slopes else 0, *x.shape[1:]))
+        self.fill(offers, (record.starts, which, np.ascontiguousarray(psi)), x, slopes)
+        return x, slopes if with_slopes else None
 
 
 def check_attributes(trials: Any, wanted: tuple[str, ...], whose: str) -> None:
