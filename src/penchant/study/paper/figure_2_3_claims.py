@@ -189,6 +189,11 @@ def _always_exists(found: Convergence, where: str) -> Claim:
         str(n): int(found.missing[found.at(n)]) for n in (1, 2, 3, 5, 8, 10, 20) if n <= found.n[-1]
     }
     counts = ", ".join(f"{count} at n = {n}" for n, count in shown.items())
+    why = (
+        f"Of {found.n_replicates} replicates these have no finite estimate, because some direction "
+        f"of theta predicts every choice: {counts}; the last at n = {last}. Convexity is not "
+        "enough. They are counted here and enter no mean."
+    )
     return Claim(
         where,
         "The problem is convex, so the algorithm will converge.",
@@ -196,9 +201,7 @@ def _always_exists(found: Convergence, where: str) -> Claim:
             "an estimate exists for every n": not len(lost),
             "an estimate exists at the end": bool(found.missing[-1] == 0),
         },
-        f"Of {found.n_replicates} replicates these have no finite estimate, because some direction "
-        f"of theta predicts every choice: {counts}; the last at n = {last}. Convexity is not "
-        "enough. They are counted here and enter no mean.",
+        why if len(lost) else "Every replicate has a finite estimate at every n.",
         {"missing": shown, "last_n_with_missing": last},
         (7,),
     )

@@ -70,16 +70,18 @@ def _printed_truth(setting: UCLSetting) -> Claim:
 def _converges(found: Convergence) -> Claim:
     relative = found.mean[-1] / found.truth
     first, last = found.coverage[found.at(EARLY)], found.coverage[-1]
+    parts = {f"theta{a + 1}": bool(abs(r - 1) < CLOSE) for a, r in enumerate(relative)}
+    rest = " What linearisation leaves out does not vanish with data."
     return Claim(
         "Section VI.D",
         "The estimator converges to the true value of theta within the horizon T = 100.",
-        {f"theta{a + 1}": bool(abs(r - 1) < CLOSE) for a, r in enumerate(relative)},
+        parts,
         f"At T = {found.n[-1]} the means are "
         + ", ".join(f"{r:.0%}" for r in relative)
         + " of the true values, with 95 % intervals that hold the truth in "
         + ", ".join(f"{c:.0%}" for c in last)
-        + f" of replicates ({', '.join(f'{c:.0%}' for c in first)} at t = {EARLY}). What "
-        "linearisation leaves out does not vanish with data.",
+        + f" of replicates ({', '.join(f'{c:.0%}' for c in first)} at t = {EARLY})."
+        + ("" if all(parts.values()) else rest),
         {
             "mean_over_truth": relative.tolist(),
             "coverage": last.tolist(),
@@ -172,6 +174,11 @@ def _has_estimates(found: Convergence, exact: ExactEstimates, distinct: IntVecto
     lost, early = int(found.missing[-1]), int(found.missing[found.at(EARLY)])
     separated = exact.statuses.get("separated", 0)
     supremum = -float(special.gammaln(horizon + 1))
+    reason = (
+        " The choices are separated: an agent who never repeats itself lets the likelihood rise "
+        f"for ever towards that of drawing without replacement, -log({horizon}!) = "
+        f"{supremum:.1f}. Widths and biases as printed are places where an optimiser stopped."
+    )
     return Claim(
         "Section VI.D, Figure 6",
         "The estimate exists, with a confidence interval much wider than the parameter and a "
@@ -180,12 +187,10 @@ def _has_estimates(found: Convergence, exact: ExactEstimates, distinct: IntVecto
             "most replicates have a linearised estimate": lost < n / 2,
             "most replicates have an exact estimate": separated < n / 2,
         },
-        f"Separated: {early} of {n} replicates have no finite linearised estimate at t = {EARLY}, "
-        f"{lost} of {n} at T = {horizon}, and {separated} of {n} no finite exact one. The agent "
-        f"never repeats itself ({int((distinct == horizon).sum())} of {n} tried all {horizon} "
-        "options), so the likelihood rises for ever towards that of drawing without replacement, "
-        f"-log({horizon}!) = {supremum:.1f}. Widths and biases as printed are places where an "
-        "optimiser stopped.",
+        f"{early} of {n} replicates have no finite linearised estimate at t = {EARLY}, {lost} of "
+        f"{n} at T = {horizon}, and {separated} of {n} no finite exact one; "
+        f"{int((distinct == horizon).sum())} of {n} agents tried all {horizon} options."
+        + (reason if lost >= n / 2 else ""),
         {
             "missing": lost,
             f"missing_at_{EARLY}": early,

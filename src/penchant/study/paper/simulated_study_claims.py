@@ -149,7 +149,8 @@ def _matched(study: Study) -> Claim:
         + (_tests(linear) or "none possible")
         + ". Of the exact estimates: "
         + (_tests(exact) or "none possible")
-        + ".",
+        + "; adjusted for the number of tests, at least "
+        + f"{min((d.adjusted_p_value for d in exact), default=float('nan')):.2g}.",
         {
             "linearised_p_values": {d.name: d.p_value for d in linear},
             "exact_p_values": {d.name: d.p_value for d in exact},

@@ -80,16 +80,17 @@ def _prior_variance(mapped: tuple[MappedBack, ...], shown: Artefact) -> Claim:
     spread = float(medians.max() / medians.min() - 1.0)
     third = NOMINALS["high"].variance / 3.0
     printed = [found for found in mapped if found.category.performance == "high"]
-    told = ", ".join(f"{m:.3g}" for m in medians)
+    told, alike = ", ".join(f"{m:.3g}" for m in medians), spread <= APART
     return Claim(
         "Section VII.B, Table II",
         "High-performing subjects have a much larger prior variance sigma0^2 (3.3e5 against 5), "
         "so they are more uncertain and explore more.",
-        {"the estimate tells true variances apart": spread > APART},
+        {"the estimate tells true variances apart": not alike},
         "Linearised about 1e6, agents with true sigma0^2 = "
         + ", ".join(f"{v:g}" for v in shown.true_variances[sure])
-        + f" all come back as {told} (medians): one third of the nominal value, {third:.3g}, "
-        "whatever they believed. Their deviations are "
+        + f" come back as {told} (medians)"
+        + (f": one third of the nominal value, {third:.3g}, whatever they believed" * alike)
+        + ". Their deviations are "
         + ", ".join(f"{r:.4g}" for r in ratios)
         + " nominal values; Table I has "
         + " and ".join(f"{found.ratio:.4g}" for found in printed)

@@ -1,0 +1,25 @@
+"""The landscapes are as the paper describes them."""
+
+import numpy as np
+import pytest
+
+from penchant.bandit import GaussianNoise, Landscape
+from penchant.study.paper.experiment import _described, experiment, maxima
+
+
+def test_the_reconstruction_fits_the_description():
+    assert [claim.verdict for claim in experiment().claims] == ["holds", "holds"]
+
+
+def test_another_landscape_does_not():
+    level = Landscape(np.arange(100.0), GaussianNoise(10.0))
+    assert _described("A", level).verdict == "holds in part"  # concave along x at least
+    assert _described("B", level).verdict == "holds in part"
+
+
+@pytest.mark.parametrize(
+    ("profile", "places"),
+    [([1.0, 2.0, 1.0], [2]), ([3.0, 1.0, 2.0], [1, 3]), ([1.0, 1.0, 1.0], []), ([5.0], [1])],
+)
+def test_maxima_are_counted_from_1(profile, places):
+    assert maxima(np.array(profile)) == places
