@@ -1,8 +1,10 @@
 """Make the tables of `penchant.datasets` anew: `python tests/datasets/make.py`.
 
 `travel_mode.csv` is taken from statsmodels, with words for numbers. `menu.csv` is a simulation:
-twenty subjects choose forty times among three options, by a softmax over price and quality. Only
-uniform numbers of PCG64 are used, whose stream does not change between versions of NumPy.
+twenty subjects choose forty times among three options, by a softmax over price and quality.
+`delays.csv` is a simulation too: twenty subjects choose sixty times between less money sooner and
+more later, by hyperbolic discounting. Only uniform numbers of PCG64 are used, whose stream does not
+change between versions of NumPy.
 """
 
 from pathlib import Path
@@ -76,7 +78,58 @@ def _subject(number, rng):
     return price.ravel(), quality.ravel(), chosen.ravel()
 
 
-TABLES = {"travel_mode": travel_mode, "menu": menu}
+N_QUESTIONS = 60
+WAITS = (2, 7, 14, 30, 60, 120, 240)  # days
+NEVER_CONTRADICTS = (4, 12)  # takes what is worth more, always: separated
+ALWAYS_LATER, ALWAYS_SOONER = 9, 15
+SLOW = 18  # runs out of time now and then
+FAINT = 20  # hardly minds: close to guessing
+
+
+def delays():
+    rng = np.random.Generator(np.random.PCG64(SEED + 1))
+    people = [_patience(number, rng) for number in range(1, N_SUBJECTS + 1)]
+    columns = {name: np.concatenate([p[name] for p in people]) for name in people[0]}
+    names = [f"s{number:02d}" for number in range(1, N_SUBJECTS + 1)]
+    chosen = pa.array(columns.pop("chosen"), mask=columns.pop("missed"))
+    return pa.table(
+        {
+            "subject": np.repeat(names, N_QUESTIONS).tolist(),
+            "decision": np.tile(np.arange(1, N_QUESTIONS + 1), N_SUBJECTS),
+            **columns,
+            "chosen": chosen,
+        }
+    )
+
+
+def _patience(number, rng):
+    rate = 0.002 * 60 ** rng.random()  # per day, 0.002 to 0.12
+    temperature = 1.5 + 3.5 * rng.random()
+    later = np.floor(30 + 60 * rng.random(N_QUESTIONS))
+    sooner = np.floor(later * (0.15 + 0.8 * rng.random(N_QUESTIONS)))
+    wait = np.array(WAITS)[(len(WAITS) * rng.random(N_QUESTIONS)).astype(int)]
+    lead = np.where(rng.random(N_QUESTIONS) < 0.2, 7, 0)  # some of the sooner are not now
+    uniform = rng.random(N_QUESTIONS)
+    slow = rng.random(N_QUESTIONS) < 0.1
+    if number == FAINT:
+        temperature = 60.0
+    if number in NEVER_CONTRADICTS:
+        temperature = 0.0
+    gain = later / (1 + rate * (lead + wait)) - sooner / (1 + rate * lead)
+    chosen = (gain + temperature * np.log(uniform / (1 - uniform)) > 0).astype(np.int64)
+    if number in (ALWAYS_LATER, ALWAYS_SOONER):
+        chosen[:] = number == ALWAYS_LATER
+    return {
+        "amount_sooner": sooner.astype(np.int64),
+        "delay_sooner": lead,
+        "amount_later": later.astype(np.int64),
+        "delay_later": lead + wait,
+        "chosen": chosen,
+        "missed": slow & (number == SLOW),
+    }
+
+
+TABLES = {"travel_mode": travel_mode, "menu": menu, "delays": delays}
 
 if __name__ == "__main__":
     folder = Path(__file__).parents[2] / "src" / "penchant" / "datasets"

@@ -32,7 +32,7 @@ def choices(name):
 
 
 def test_the_names_are_sorted():
-    assert names() == tuple(sorted(names())) == ("menu", "travel-mode")
+    assert names() == tuple(sorted(names())) == ("delays", "menu", "travel-mode")
 
 
 @pytest.mark.parametrize("name", ["menu", "travel-mode"])
@@ -43,7 +43,7 @@ def test_every_role_is_a_column(name):
     assert roles <= set(load(name).column_names)
 
 
-@pytest.mark.parametrize("name", ["menu", "travel-mode"])
+@pytest.mark.parametrize("name", ["delays", "menu", "travel-mode"])
 def test_description_source_and_licence_are_given(name):
     known = dataset(name)
     assert known.name == name
@@ -62,7 +62,9 @@ def test_an_underscore_names_the_same_data():
 
 
 def test_unknown_data_are_refused_with_the_nearest_name():
-    with pytest.raises(DataError, match=r"one of menu, travel-mode; got 'travel'. Did you mean"):
+    with pytest.raises(
+        DataError, match=r"menu, travel-mode; got 'travel'. Did you mean"
+    ):
         load("travel")
     with pytest.raises(DataError, match=r"got 3. Choose one of them"):
         dataset(3)
@@ -88,6 +90,41 @@ def test_the_travel_data_are_what_the_script_makes():
 
 def test_the_menus_are_what_the_script_makes():
     assert load("menu").equals(made("menu"))
+
+
+def test_the_delays_are_what_the_script_makes():
+    assert load("delays").equals(made("delays"))
+
+
+def test_the_delays_are_trials_by_their_roles_and_by_their_names():
+    known, table = dataset("delays"), load("delays")
+    offers = {attribute: list(columns) for attribute, columns in known.offers}
+    assert {known.decision, known.chosen, known.subject} <= set(table.column_names)
+    named = pn.trials_from_frame(
+        table, subject=known.subject, chosen=known.chosen, offers=offers, block="none"
+    )
+    found = pn.trials_from_frame(table)
+    assert [repr(trials) for trials in named] == [repr(trials) for trials in found]
+    assert len(found) == 20
+    assert {trials.n_events for trials in found} == {60}
+    assert [t.subject for t in found if t.n_decisions < 60] == ["s18"]
+
+
+def test_the_delays_show_every_status_of_a_subject():
+    people = pn.trials_from_frame(load("delays"))
+    model = pn.HyperbolicDiscounting()
+    estimates = pn.fit_each(people, model)
+    special = {e.subject: e.status for e in estimates if e.status != "converged"}
+    assert special == {
+        "s04": "separated",
+        "s09": "separated",
+        "s12": "separated",
+        "s15": "at a bound",
+        "s17": "separated",
+        "s20": "weakly identified",
+    }
+    consistent = [p.subject for p in people if model.consistent_rates(p) is not None]
+    assert consistent == ["s04", "s09", "s12", "s17"]
 
 
 def test_the_travel_data_are_choices():

@@ -66,6 +66,11 @@ def with_lines(message: str, origin: Source, data: Data) -> str:
 
 def _example(name: str, data: Data, terms: Terms) -> Choices:
     known = datasets.dataset(name)
+    if known.offers:
+        raise DataError(
+            f"--example must be a table of options; got {known.name}, whose rows are decisions "
+            "between offers. Try --example travel-mode."
+        )
     say(f"Data: {known.name}. {known.description}")
     own = not data.explanatory and terms == Terms()
     attributes = [attribute for attribute, _ in known.interactions] if own else []

@@ -13,6 +13,8 @@ from penchant.errors import DataError, nearest
 class Dataset:
     """Example data and the roles of their columns, as `Choices.from_frame` takes them.
 
+    Where `offers` is given, a row is a whole decision, as `trials_from_frame` takes it.
+
     Attributes
     ----------
     name
@@ -25,6 +27,8 @@ class Dataset:
         Option without a constant of its own, where the model has constants of options.
     interactions
         Attributes with the options that they act on: (attribute, options).
+    offers
+        For each attribute the columns of the options: (attribute, columns).
     """
 
     name: str
@@ -38,7 +42,30 @@ class Dataset:
     subject: str | None = None
     reference: str | None = None
     interactions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    offers: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
+
+_DELAYS = Dataset(
+    name="delays",
+    description=(
+        "A simulation: 20 subjects choose 60 times between less money sooner and more later; "
+        "amounts are dollars, delays days; chosen is 1 for later, empty where time ran out. Four "
+        "subjects (s04, s12, s17, and s09, who always waits) never contradict themselves, so that "
+        "no temperature is most likely; s15 never waits, which no finite rate explains best; s18 "
+        "runs out of time now and then; s20 hardly minds."
+    ),
+    source="Simulated for this library.",
+    licence="BSD-3-Clause",
+    decision="decision",
+    option="",
+    chosen="chosen",
+    explanatory=(),
+    subject="subject",
+    offers=(
+        ("amount", ("amount_sooner", "amount_later")),
+        ("delay", ("delay_sooner", "delay_later")),
+    ),
+)
 
 _TRAVEL_MODE = Dataset(
     name="travel-mode",
@@ -78,7 +105,7 @@ _MENU = Dataset(
     subject="subject",
 )
 
-_DATASETS = {known.name: known for known in (_MENU, _TRAVEL_MODE)}
+_DATASETS = {known.name: known for known in (_DELAYS, _MENU, _TRAVEL_MODE)}
 
 
 def names() -> tuple[str, ...]:
@@ -87,7 +114,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('menu', 'travel-mode')
+    ('delays', 'menu', 'travel-mode')
     """
     return tuple(_DATASETS)
 
@@ -111,7 +138,7 @@ def dataset(name: str) -> Dataset:
 
 
 def load(name: str) -> pa.Table:
-    """Return example data as an Arrow table in long format: one row per option of a decision.
+    """Return example data as an Arrow table: one row per option of a decision, or per decision.
 
     Examples
     --------
