@@ -339,7 +339,7 @@ def test_examples_may_be_given_another_model(penchant):
 
 def test_an_unknown_example_is_refused_with_those_there_are(refused):
     message = refused("fit", "--example", "tavel-mode")
-    assert "--example must be one of menu, travel-mode" in message
+    assert "--example must be one of delays, menu, travel-mode" in message
     assert "Did you mean 'travel-mode'?" in message
 
 
