@@ -18,7 +18,6 @@ from penchant.cli.episodes import (
     named_columns,
     option_labels,
     say_columns,
-    say_map,
 )
 from penchant.cli.landscape_file import LandscapeFile, read_landscapes
 from penchant.cli.model import prior
@@ -205,8 +204,6 @@ def _read(
     for note in found.notes:
         say(f"Note: {note}")
     play = Play(list(found.episodes), rows, columns, origin, data, table.base, labels)
-    if places is not None:
-        say_map(play, places)
     return found, landscape, play
 
 

@@ -162,7 +162,7 @@ def _subjects(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
 
 def _failures(study: Study) -> list[Block]:
     table = study.columns("failures")
-    if not table:
+    if not table["subject"]:
         return [Paragraph("None: every fit has converged.")]
     kinds: dict[tuple[str, str], list[int]] = {}
     for i, kind in enumerate(zip(table["estimator"], table["status"], strict=True)):

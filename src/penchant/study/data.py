@@ -145,12 +145,8 @@ def study_data(
             f"{', '.join(table.columns)}. Name the column that says who played."
         )
     by = tuple(conditions if landscape_by is None else landscape_by)
-    extra = {
-        "condition": conditions,
-        "landscape_by": by,
-        "expected": [expected] if expected else [],
-    }
-    check_columns(table, extra)
+    extra = {"condition": conditions, "landscape_by": landscape_by or ()}
+    check_columns(table, extra | {"expected": [expected] if expected else ()})
     episodes = episodes_from_frame(
         frame,
         **found.arguments(),

@@ -228,7 +228,7 @@ def _failures(study: Study) -> Columns:
             if found is not None and found.status != "converged":
                 rows.append((subject, estimator, found.status, found.message))
     names = ("subject", "estimator", "status", "message")
-    return _by_rows(dict(zip(names, row, strict=True)) for row in rows)
+    return {name: [row[j] for row in rows] for j, name in enumerate(names)}
 
 
 def _forward(study: Study) -> Columns:
