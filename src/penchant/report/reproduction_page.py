@@ -46,17 +46,18 @@ def _in_short(found: Reproduction) -> list[Block]:
     counts = found.counts()
     said = ", ".join(f"{count} {_verb(verdict, count)}" for verdict, count in counts.items())
     rows = [
-        (claim.statement, claim.where, claim.verdict, _errata(claim)) for _, claim in found.claims
+        (claim.verdict, claim.statement, claim.where, _errata(claim)) for _, claim in found.claims
     ]
     return [
         Paragraph(
             f"Of {len(rows)} claims of the paper {said} in this run. Every verdict is computed "
             "from its numbers: a claim holds if all the conditions it amounts to are met, in part "
-            "if some are. Replicates without a finite estimate are counted and enter no average."
+            "if some are (results.json lists them). Replicates without a finite estimate are "
+            "counted and enter no average."
         ),
         DataTable(
             "Claims of the paper",
-            ("claim", "place", "verdict", "errata"),
+            ("verdict", "claim", "place", "errata"),
             rows,
             words=frozenset((0, 1, 2, 3)),
         ),
@@ -81,35 +82,33 @@ def _section(result: Result, drawn: Drawn) -> Section:
         Drawing(drawn.name, drawn.title, drawn.caption, svg),
         DataTable(
             "What the paper says, and what the run shows",
-            ("claim", "verdict", "why", "conditions"),
+            ("verdict", "the paper says", "the run shows"),
             [
-                (claim.statement, claim.verdict, claim.why, _conditions(claim))
+                (claim.verdict, f"{claim.statement} ({claim.where})", claim.why)
                 for claim in result.claims
             ],
-            words=frozenset((0, 1, 2, 3)),
+            words=frozenset((0, 1, 2)),
         ),
     ]
     return Section(result.title, [*blocks, *_tables(result)])
 
 
-def _flat(result: Result) -> list[tuple[str, object]]:
-    rows: list[tuple[str, object]] = []
+def _flat(result: Result) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
     for name, value in result.settings.items():
         if isinstance(value, Mapping):
             rows += [(f"{name} {key}", _words(inner)) for key, inner in value.items()]
         else:
-            rows.append((name, value))
+            rows.append((name, _words(value)))
     return rows
 
 
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key.replace('_', ' ')} {inner:g}" for key, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(f"{inner:g}" for inner in value)
     return str(value)
-
-
-def _conditions(claim: Claim) -> str:
-    return "; ".join(f"{'yes' if met else 'no'}: {what}" for what, met in claim.parts.items())
 
 
 def _tables(result: Result) -> list[Block]:
