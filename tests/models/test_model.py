@@ -5,7 +5,14 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.models.model import Model, Natural, Shape, natural_parameters, positive_weights
+from penchant.models.model import (
+    Model,
+    Natural,
+    Shape,
+    model_words,
+    natural_parameters,
+    positive_weights,
+)
 
 
 def test_a_grid_goes_from_low_to_high_in_equal_steps_of_the_scale():
@@ -112,3 +119,11 @@ def test_built_in_models_are_models_with_a_positive_weight():
         assert isinstance(model, Model)
         assert positive_weights(model) == (0,)
         assert natural_parameters(model) == tuple(model.natural)
+
+
+def test_a_model_without_words_is_called_by_its_class():
+    assert model_words(played.Learner()) == "Learner"
+    assert model_words(pn.ExponentialDiscounting()) == "exponential discounting, A exp(-k D)"
+    estimate = pn.fit(played.q_episode(), played.Learner())
+    assert "Model: Learner." in estimate.summary()
+    assert estimate.to_dict()["model"] == "Learner"

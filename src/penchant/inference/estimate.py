@@ -19,7 +19,7 @@ from penchant.inference.natural_intervals import profile_intervals
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.inference.search import Grid
-from penchant.models.model import Model, Natural, natural_parameters
+from penchant.models.model import Model, Natural, model_words, natural_parameters
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.document import diagnostics_dict, plain, plain_label
 from penchant.softmax.intervals import check_level
@@ -255,7 +255,7 @@ class ModelEstimate:
         )
         header = ("", "estimate", "std. error", f"{100 * level:g} % low", "high")
         said = () if self.status == "converged" else (self.message,)
-        notes = (*said, f"Model: {self.model}.", *self.notes)
+        notes = (*said, f"Model: {model_words(self.model)}.", *self.notes)
         return Table(f"Exact {how}{whose}", facts, header, rows, notes)
 
     def summary(self, level: float = 0.95, kind: IntervalKind = "wald") -> str:
@@ -305,7 +305,7 @@ class ModelEstimate:
             "subject": plain_label(self.subject),
             "status": self.status,
             "message": self.message,
-            "model": str(self.model),
+            "model": model_words(self.model),
             "log_likelihood": plain(self.log_likelihood),
             "null_log_likelihood": plain(self.null_log_likelihood),
             "log_posterior": plain(self.log_posterior),

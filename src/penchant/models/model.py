@@ -191,3 +191,10 @@ def positive_weights(model: Model) -> tuple[int, ...]:
     """Weights that must be positive."""
     names = getattr(model, "positive", ())
     return tuple(model.weights.index(name) for name in names)
+
+
+def model_words(model: Any) -> str:
+    """The model in words: its own, or the name of its class."""
+    own = type(model)
+    silent = own.__str__ is object.__str__ and own.__repr__ is object.__repr__
+    return own.__name__ if silent else str(model)
