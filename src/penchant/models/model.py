@@ -195,6 +195,6 @@ def positive_weights(model: Model) -> tuple[int, ...]:
 
 def model_words(model: Any) -> str:
     """The model in words: its own, or the name of its class."""
-    own = type(model)
+    own: Any = type(model)
     silent = own.__str__ is object.__str__ and own.__repr__ is object.__repr__
-    return own.__name__ if silent else str(model)
+    return str(own.__name__) if silent else str(model)
