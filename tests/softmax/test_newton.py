@@ -5,6 +5,8 @@ import pytest
 
 import reference
 from made import case, separated_case
+from penchant.choices import Choices
+from penchant.softmax.fit import fit
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic, Restricted, maximise
 
@@ -66,3 +68,16 @@ def test_a_restricted_likelihood_has_the_derivatives_along_its_plane():
     np.testing.assert_allclose(found.information, basis.T @ at.information @ basis, rtol=1e-14)
     np.testing.assert_allclose(plane.spread(), basis.T @ whole.spread() @ basis, rtol=1e-14)
     assert plane.n_parameters == 2
+
+
+@pytest.mark.parametrize("n_options", [2, 3, 121, 5000])
+@pytest.mark.parametrize("n_taken", [1, 50, 90, 96, 99])
+def test_an_option_taken_often_among_many_has_its_log_odds(n_options, n_taken):
+    """The first full step goes so far that every choice is certain: it must not be taken."""
+    explanatory = np.zeros((100, n_options, 1))
+    explanatory[:, 1] = 1.0
+    chosen = np.where(np.arange(100) < n_taken, 1, 0)
+    found = fit(Choices.from_arrays(explanatory, chosen))
+    assert found.status == "converged"
+    odds = n_taken * (n_options - 1) / (100 - n_taken)
+    np.testing.assert_allclose(found.theta, np.log(odds), rtol=1e-9)

@@ -19,6 +19,7 @@ MOVED, CONVERGED, STALLED, SINGULAR, SLOW = 0, 1, 2, 3, 4
 ENOUGH = 1e-10  # Newton decrement, in standard errors
 SMALL = 0.05  # below this a Newton step from a finite maximum at least squares the decrement
 PATIENCE = 3
+GAIN = 0.25  # of what a step promises: less, and it ends where all is certain and nothing moves
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -230,8 +231,10 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
     d = len(linear)
     trial_information, trial_gradient = room[:d], room[d]
     value = unpack_moments(moments, precision, linear, theta, trial_gradient, trial_information)
-    slack = 1e-13 * (1.0 + abs(memo[0]))
-    if not (math.isfinite(value) and value >= memo[0] - slack):
+    least = memo[0] - 1e-13 * (1.0 + abs(memo[0]))
+    if memo[4] > 0.0:
+        least += GAIN * memo[1] * memo[2] ** 2
+    if not (math.isfinite(value) and value >= least):
         memo[1] *= 0.5
         for a in range(d):
             theta[a] = best[a] + memo[1] * step[a]

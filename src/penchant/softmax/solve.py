@@ -187,6 +187,8 @@ def _user_condition(covariance: Matrix, known: Identification) -> float:
     """Condition number of the correlation of the parameters, where all are identified."""
     if not known.complete:
         return 1.0
+    if not np.isfinite(covariance).all():
+        return np.inf
     sd = np.sqrt(np.diag(covariance))
     singular = np.linalg.svd(covariance / np.outer(sd, sd), compute_uv=False)
     return float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
