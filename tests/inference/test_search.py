@@ -41,7 +41,7 @@ def test_points_of_the_grid_are_all_combinations():
 def test_the_peak_is_stationary_and_no_lower_than_the_grid():
     for model in (played.ucl(), played.ucl(length_scale=None)):
         problem = Problem(model, (played.ucl_episode(seed=2),))
-        (grid,) = grid_search(problem.profiles)
+        (grid,), _ = grid_search(problem.profiles)
         peak = best_peak(problem, grid)
         assert peak.converged
         assert not peak.at_bound.any()

@@ -168,30 +168,3 @@ def set_observed(s, own, b, f, row, new, j, g, lane, n_active):
     for c in range(n_active):
         s[0, c, lane] = row[0, c] / g
     s[0, j, lane] = row[0, j] / g
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def learn(s, b, f, j, reward):
-    """One observation for many agents at once: S, b and f of each, changed in place.
-
-    s : (n_agents, N, N); b, f : (n_agents, N); option j was observed with this reward
-    """
-    n = s.shape[1]
-    k = np.empty(n)
-    row = np.empty(n)
-    for a in range(len(s)):
-        for i in range(n):
-            row[i] = s[a, j, i]
-        g = 1.0 + row[j]
-        surprise, share = reward - b[a, j], f[a, j]
-        for i in range(n):
-            k[i] = row[i] / g
-            b[a, i] += k[i] * surprise
-            f[a, i] -= k[i] * share
-        f[a, j] = share / g
-        for i in range(n):
-            for c in range(n):
-                s[a, i, c] -= k[i] * row[c]
-        for i in range(n):
-            s[a, i, j] = k[i]
-            s[a, j, i] = k[i]

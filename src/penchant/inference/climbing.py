@@ -32,6 +32,8 @@ class Peak:
         Derivative of the weights in psi (search units) along the profile.
     at_bound
         Shape parameters at the end of their range.
+    points
+        The inner solution there, with what proves it.
     """
 
     point: Point
@@ -41,6 +43,7 @@ class Peak:
     at_bound: BoolVector
     n_steps: int
     converged: bool
+    points: Points | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ class Ascent:
             self.at_bound[k],
             int(self.n_steps[k]),
             bool(self.converged[k]),
+            points.take(slice(k, k + 1)),
         )
 
 

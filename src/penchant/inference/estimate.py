@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -45,8 +45,8 @@ class ModelEstimate:
         Natural parameters: name, estimate, standard_error, low, high.
     log_likelihood, null_log_likelihood
         Exact, at the estimate and for uniform choice.
-    profile
-        The objective on the grid of psi from which the search started, to look at.
+    grid
+        The profile on a grid, or what computes it; see `profile`.
     peak
         The maximum of the profile, with its curvature.
     """
@@ -62,12 +62,20 @@ class ModelEstimate:
     log_posterior: float | None
     diagnostics: Diagnostics
     n_decisions: int
-    profile: Grid
+    grid: Grid | Callable[[], Grid]
     peak: Peak
     prior: ParameterPrior | None = None
     subject: Any = None
     notes: tuple[str, ...] = ()
     episodes: tuple[Episode, ...] | None = None
+
+    @property
+    def profile(self) -> Grid:
+        """The objective on the grid of psi from which the search started, to look at."""
+        if not isinstance(self.grid, Grid):
+            object.__setattr__(self, "grid", self.grid())
+        assert isinstance(self.grid, Grid)
+        return self.grid
 
     @property
     def converged(self) -> bool:
@@ -328,7 +336,7 @@ class ModelEstimate:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "episodes": None}
+        return {**self.__dict__, "grid": self.profile, "episodes": None}
 
 
 def joint_profile_intervals(estimates: Sequence[ModelEstimate], level: float) -> Matrix:

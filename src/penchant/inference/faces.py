@@ -58,6 +58,7 @@ def _hold(
     points.value[which] = sums + profiles.prior_value(theta, spread)
     points.information[which] = information + profiles.precision(spread)
     points.settled[which] = settled
+    points.decrement[which] = np.inf  # on a boundary Newton's method proves nothing
 
 
 def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:

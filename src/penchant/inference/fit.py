@@ -139,6 +139,6 @@ def fit_model(
 
 def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[ModelEstimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
-    grids = grid_search(profiles)
-    peaks = best_peaks(profiles, grids, [()] * len(grids), are_lost(profiles, grids))
+    grids, best = grid_search(profiles)
+    peaks = best_peaks(profiles, grids, [()] * len(grids), are_lost(profiles, best))
     return estimates_at(profiles, grids, peaks, subjects)

@@ -353,7 +353,7 @@ def relinearize(
             break
         u, (value, theta) = at, trial
     peak = climb(problem, problem.from_search(u))
-    return estimate_at(problem, grid_search(problem.profiles)[0], peak)
+    return estimate_at(problem, grid_search(problem.profiles)[0][0], peak)
 
 
 def _exact(problem: Problem, u: Vector) -> tuple[float, Vector]:

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
-from penchant.choices import Choices
 from penchant.inference.climbing import Peak
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, best_peak, climb, grid_points, grid_search
+from penchant.inference.search import Grid, best_peak, climb, grid_search
 from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
 from penchant.models.model import Model
-from penchant.softmax.batch import Grouping, fit_batch
 from penchant.softmax.prior import ParameterPrior
+
+CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to be left alone
+OFTEN = 1.15  # the grid is looked at again at the latest when the history has grown by this factor
 
 
 def live(model: Model, *, parameter_prior: ParameterPrior | None = None) -> Live:
@@ -44,18 +44,19 @@ def live(model: Model, *, parameter_prior: ParameterPrior | None = None) -> Live
 
 
 class Live:
-    """What is known of a player so far."""
+    """What is known of a player so far.
+
+    An estimate starts from the last one, and the grid of psi is looked at again only where it may
+    matter: a decision more can but lower the profile, so that values of an older grid are bounds.
+    """
 
     def __init__(self, model: Model, parameter_prior: ParameterPrior | None = None) -> None:
         self.model = model
         self.parameter_prior = parameter_prior
         self.episode = Episode([], [])
-        self._rows: list[Matrix] = []
-        self._theta: Matrix | None = None
+        self._grid: Grid | None = None
+        self._grid_size = 0
         self._peak: Peak | None = None
-        make = getattr(model, "tracker", None)
-        self._psis, self._dimensions = grid_points(model)
-        self._tracker: Any = None if make is None else make(self._psis)
 
     @property
     def n_decisions(self) -> int:
@@ -69,44 +70,38 @@ class Live:
         longer = self.episode.extended(chosen, reward, is_choice=is_choice, scored=scored)
         longer.check_options(getattr(self.model, "n_options", np.iinfo(np.int64).max))
         self.episode = longer
-        if self._tracker is None:
-            return
-        if longer.scored[-1]:
-            self._rows.append(self._tracker.variables(self.model.times(longer)[-1]))  # type: ignore[attr-defined]
-        if longer.observed[-1]:
-            self._tracker.observe(int(longer.chosen[-1]), float(longer.rewards[-1]))
 
     def estimate(self) -> ModelEstimate:
         """The current estimate: what `fit` gives on the same history."""
         problem = Problem(self.model, (self.episode,), self.parameter_prior)
         if not self.episode.n_decisions:
             return nothing_known(problem)
-        grid = self._grid(problem)
-        best = grid.psi[int(np.argmax(grid.values))]
-        if are_lost(problem.profiles, [grid])[0]:
-            self._peak = None
-            return estimate_at(problem, grid, climb(problem, best, max_steps=0))
         last = self._peak
-        known = [] if last is None else [climb(problem, last.point.psi, near=last)]
-        self._peak = best_peak(problem, grid, known)
-        return estimate_at(problem, grid, self._peak)
+        if last is not None and self._grid is not None:
+            followed = climb(problem, last.point.psi, near=last)
+            if followed.converged and self._clear(problem, self._grid, followed):
+                self._peak = followed
+                return estimate_at(problem, lambda: grid_search(problem.profiles)[0][0], followed)
+            return self._search(problem, [followed])
+        return self._search(problem, [])
 
-    def _grid(self, problem: Problem) -> Grid:
-        """The profile on the grid, from variables that are kept and weights that are near."""
-        if self._tracker is None:
-            return grid_search(problem.profiles)[0]
-        x = np.stack(self._rows, axis=1)
-        n_psi, n = x.shape[:2]
-        choices = Choices.from_arrays(
-            x.reshape(n_psi * n, *x.shape[2:]),
-            np.tile(problem.chosen, n_psi),
-            names=self.model.weights,
-        )
-        groups = Grouping(np.arange(n_psi * n), np.arange(n_psi + 1) * n)
-        batch = fit_batch(
-            choices, groups, self.parameter_prior, 100, 1, lambda done: None, self._theta
-        )
-        value, theta = problem.values(self._psis)
-        ended = batch.converged & (np.abs(theta) < 1e6).all(axis=1)
-        self._theta = np.where(ended[:, None], theta, 0.0)
-        return Grid(self._psis, value, theta, self._dimensions)
+    def _clear(self, problem: Problem, grid: Grid, peak: Peak) -> bool:
+        """Whether no other peak can be near: the older grid is far below, away from this one."""
+        if self.episode.n_decisions > OFTEN * self._grid_size:
+            return False
+        if not problem.n_shape:
+            return True
+        steps = np.ptp(problem.bounds, axis=1) / [s.n_grid - 1 for s in problem.model.shape]
+        away = np.abs(problem.profiles.to_search(grid.psi) - peak.u) > 3 * steps
+        others = grid.values[away.any(axis=1)]
+        return bool((others < peak.point.value - CLEAR).all())
+
+    def _search(self, problem: Problem, known: list[Peak]) -> ModelEstimate:
+        """Look at the whole grid."""
+        (self._grid,), best = grid_search(problem.profiles)
+        self._grid_size = self.episode.n_decisions
+        if are_lost(problem.profiles, best)[0]:
+            self._peak = None
+            return estimate_at(problem, self._grid, climb(problem, best.psi[0], max_steps=0))
+        self._peak = best_peak(problem, self._grid, known)
+        return estimate_at(problem, self._grid, self._peak)

@@ -28,7 +28,6 @@ from penchant.softmax.batch import Batch, fit_table
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
-from penchant.softmax.solve import check_units
 
 NUMBERS_AT_ONCE = 4_000_000  # of explanatory variables
 STEP = 1e-5  # of a numerical derivative, relative to the range searched
@@ -51,7 +50,10 @@ class Points:
     cross
         Derivative of the gradient in the weights by psi, in search units: (n, n_weights, n_shape).
     settled
-        Newton's method ended at a maximum, all variables told apart.
+        Newton's method ended at a maximum.
+    decrement, largest, spread
+        What proves it: the last Newton step in standard errors; the largest |x| and the largest
+        |x_i - x_chosen| of each variable; the variables' spread inside sets.
     """
 
     subject: IntVector
@@ -63,6 +65,9 @@ class Points:
     gradient: Matrix
     cross: Matrix
     settled: BoolVector
+    decrement: Vector
+    largest: Matrix
+    spread: Matrix
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -180,6 +185,15 @@ class Profiles:
         counts = np.concatenate([[0], np.cumsum(self._scored)])
         return np.diff(counts[self.first_event])
 
+    @cached_property
+    def n_options(self) -> int:
+        """Number of options of every decision."""
+        known = getattr(self.model, "n_options", None)
+        if known is not None:
+            return int(known)
+        middle = self.from_search(self.bounds.mean(axis=1)[None])
+        return int(self.variables(np.zeros(1, dtype=np.int64), middle, False)[0].shape[1])
+
     def rows(self, subject: IntVector) -> Rows:
         """The decisions of pairs."""
         event = ranges(self.first_event, subject)
@@ -286,12 +300,12 @@ class Profiles:
         n, d, q = len(subject), self.n_weights, self.n_shape
         numbers = np.zeros((n, d)), np.zeros(n), np.zeros(n), np.zeros((n, d, d))
         slopes = np.zeros((n, q)), np.zeros((n, d, q))
-        return Points(subject, psi, *numbers, *slopes, np.zeros(n, dtype=bool))
+        proof = np.full(n, np.inf), np.zeros((n, 2, d)), np.zeros((n, d, d))
+        return Points(subject, psi, *numbers, *slopes, np.zeros(n, dtype=bool), *proof)
 
     def _portions(self, subject: IntVector) -> Iterator[tuple[int, int]]:
         """Ranges of pairs whose variables fit into memory together."""
-        options = getattr(self.model, "n_options", 100)
-        size = np.diff(self.first_event)[subject] * options * max(self.n_weights, 1)
+        size = np.diff(self.first_event)[subject] * self.n_options * max(self.n_weights, 1)
         portion = np.cumsum(size) // NUMBERS_AT_ONCE
         edges = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [len(subject)]])
         return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
@@ -302,6 +316,8 @@ class Profiles:
         batch = self._fit(x, rows, near)
         points.theta[:], points.value[:] = batch.theta, batch.value
         points.information[:] = batch.information
+        points.decrement[:], points.largest[:] = batch.decrement, batch.largest
+        points.spread[:] = batch.spread
         points.settled[:] = batch.converged & np.isfinite(batch.value)
         left = ~points.settled if patient else ~np.isfinite(points.value)
         self.follow(points, np.flatnonzero(left), x, rows)
@@ -330,18 +346,6 @@ class Profiles:
         stretch = self.stretch(points.psi)
         points.gradient[:] = gradient * stretch
         points.cross[:] = cross * stretch[:, None, :]
-
-    def confirm(self, subject: IntVector, psi: Matrix, theta: Matrix) -> tuple[Batch, int]:
-        """Newton's method once more from the best weights, with all that it can tell."""
-        parts = []
-        n_options = 0
-        for begin, end in self._portions(subject):
-            portion = slice(begin, end)
-            x, _ = self.variables(subject[portion], psi[portion], False)
-            parts.append(self._fit(x, self.rows(subject[portion]), theta[portion]))
-            check_units(parts[-1].largest.max(axis=0), self.weights)
-            n_options = x.shape[1]
-        return Batch.joined(parts), n_options
 
     def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
         """Derivative of the objective in psi at fixed weights, in search units."""
@@ -394,6 +398,7 @@ class Profiles:
             points.theta[k], points.value[k] = found.theta, found.value
             points.information[k] = found.information
             points.settled[k] = found.ending in ("converged", "fixed")
+            points.decrement[k] = np.inf  # proves nothing
 
     # -- the prior ---------------------------------------------------------------------------------
 

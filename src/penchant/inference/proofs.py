@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.climbing import Peak
-from penchant.inference.profiles import Profiles
+from penchant._typing import BoolVector, Vector
+from penchant.inference.profiles import Points, Profiles
 from penchant.softmax.batch import Batch
 from penchant.softmax.diagnostics import Diagnostics
-from penchant.softmax.fit_each import batch_solution, settled
+from penchant.softmax.fit_each import settled
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.separation import certificates
-from penchant.softmax.solve import Solution
+from penchant.softmax.solve import check_units
 
 
 @dataclass(frozen=True)
@@ -30,35 +29,42 @@ class Proofs:
         at than Newton's method.
     """
 
-    batch: Batch
-    covariances: Matrix
-    conditions: Vector
     exists: BoolVector
     good: BoolVector
-    n_options: int
+    conditions: Vector
+    decrement: Vector
+    n_weights: int
     prior: ParameterPrior | None
 
     @classmethod
-    def of(cls, profiles: Profiles, subject: IntVector, psi: Matrix, theta: Matrix) -> Proofs:
-        """At the best weights of each subject."""
-        batch, n_options = profiles.confirm(subject, psi, theta)
+    def of(cls, profiles: Profiles, points: Points) -> Proofs:
+        """From the last steps of Newton's method."""
+        check_units(points.largest.max(axis=0, initial=0.0), profiles.weights)
+        n, d = points.theta.shape
+        memo = np.zeros((n, 5))
+        memo[:, 2] = points.decrement
+        codes = np.isfinite(points.decrement).astype(np.int64)  # 1: converged
+        batch = Batch(
+            points.theta,
+            points.information,
+            memo,
+            codes * points.settled,
+            points.spread,
+            points.largest,
+        )
         covariances, conditions = batch.covariances()
-        totals = profiles.n_decisions[subject].astype(np.float64)
-        inside = np.all(batch.theta[:, profiles.positive] > 0, axis=1)
+        totals = profiles.n_decisions[points.subject].astype(np.float64)
+        inside = np.all(points.theta[:, profiles.positive] > 0, axis=1)
         good = inside & settled(batch, covariances, conditions, totals, profiles.prior)
         exists = inside & batch.converged & batch.surely_identified
-        exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
-        return cls(batch, covariances, conditions, exists, good, n_options, profiles.prior)
-
-    def solution(self, k: int, peak: Peak) -> Solution:
-        """What the estimator of choices would have said of the weights."""
-        found = batch_solution(self.batch, self.covariances, self.conditions, k, self.prior)
-        return replace(found, theta=peak.point.theta, point=peak.point.theta)
+        with np.errstate(invalid="ignore"):
+            exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
+        return cls(exists, good, conditions, points.decrement, d, profiles.prior)
 
     def diagnostics(self, k: int) -> Diagnostics:
         """The same in the form of diagnostics."""
         return Diagnostics(
-            rank=self.batch.theta.shape[1],
+            rank=self.n_weights,
             null_directions=(),
             combinations=(),
             decisions_needed=0,
@@ -66,7 +72,7 @@ class Proofs:
             near_separation=None,
             condition=float(self.conditions[k]),
             iterations=0,
-            decrement=float(self.batch.decrement[k]),
+            decrement=float(self.decrement[k]),
             certificate="newton" if self.prior is None else "prior",
             bounds=(),
         )

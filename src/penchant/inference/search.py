@@ -11,7 +11,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Near, Peak, climb_together
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
-from penchant.inference.profiles import Profiles
+from penchant.inference.profiles import Points, Profiles
 from penchant.models.model import Model
 
 BEST_CELLS = 3
@@ -64,14 +64,15 @@ def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
     return np.stack([m.ravel() for m in mesh], axis=1), tuple(len(axis) for axis in axes)
 
 
-def grid_search(profiles: Profiles) -> list[Grid]:
-    """Evaluate the profile of every subject on the model's grid."""
+def grid_search(profiles: Profiles) -> tuple[list[Grid], Points]:
+    """The profile of every subject on the model's grid, and the points of the best cells."""
     psi, dimensions = grid_points(profiles.model)
     n = len(profiles.groups)
     subject = np.repeat(np.arange(n), len(psi))
     points = profiles.solve(subject, np.tile(psi, (n, 1)), with_slopes=False, patient=False)
     values, theta = points.value.reshape(n, -1), points.theta.reshape(n, len(psi), -1)
-    return [Grid(psi, values[k], theta[k], dimensions) for k in range(n)]
+    best = np.arange(n) * len(psi) + values.argmax(axis=1)
+    return [Grid(psi, values[k], theta[k], dimensions) for k in range(n)], points.take(best)
 
 
 def climb(

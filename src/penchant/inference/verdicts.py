@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from penchant.choices import Choices
 from penchant.inference.climbing import Peak, pseudoinverse
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.problem import Point, Problem
-from penchant.inference.profiles import Profiles
+from penchant.inference.profiles import Points, Profiles
 from penchant.inference.proofs import Proofs
 from penchant.inference.search import Grid
 from penchant.softmax.diagnostics import Diagnostics, Status
@@ -25,18 +25,14 @@ REACHED = "The maximum exists and was reached."
 USELESS = ("not identified", "separated", "stopped early")
 
 
-def are_lost(profiles: Profiles, grids: Sequence[Grid]) -> BoolVector:
+def are_lost(profiles: Profiles, points: Points) -> BoolVector:
     """Whether the weights have no maximum at the best psi of the grid: nothing to climb to."""
-    lost = np.zeros(len(grids), dtype=bool)
+    lost = np.zeros(len(points), dtype=bool)
     if profiles.prior is not None:
         return lost
-    cells = [int(np.argmax(grid.values)) for grid in grids]
-    psi = np.stack([grid.psi[i] for grid, i in zip(grids, cells, strict=True)])
-    theta = np.stack([grid.theta[i] for grid, i in zip(grids, cells, strict=True)])
-    proven = Proofs.of(profiles, np.arange(len(grids)), psi, theta).exists
-    for k in np.flatnonzero(~proven):
-        problem = Problem(profiles.model, profiles.groups[k])
-        solution = _existing(problem, problem.choices(psi[k]))
+    for k in np.flatnonzero(~Proofs.of(profiles, points).exists):
+        problem = Problem(profiles.model, profiles.groups[points.subject[k]])
+        solution = _existing(problem, problem.choices(points.psi[k]))
         lost[k] = solution.recession is not None or not solution.known.complete
     return lost
 
@@ -50,15 +46,21 @@ def _existing(problem: Problem, choices: Choices) -> Solution:
 
 
 def estimates_at(
-    profiles: Profiles, grids: Sequence[Grid], peaks: Sequence[Peak], subjects: Sequence[Any]
+    profiles: Profiles,
+    grids: Sequence[Grid | Callable[[], Grid]],
+    peaks: Sequence[Peak],
+    subjects: Sequence[Any],
 ) -> list[ModelEstimate]:
-    """Put the peaks of profiles into words and numbers for the user."""
-    psi = np.stack([peak.point.psi for peak in peaks])
+    """Put the peaks of profiles into words and numbers for the user.
+
+    A grid known to be far below the peak may be given as what computes it when it is asked for.
+    """
     theta = np.stack([peak.point.theta for peak in peaks])
-    proofs = Proofs.of(profiles, np.arange(len(peaks)), psi, theta)
+    points = Points.joined([peak.points for peak in peaks if peak.points is not None])
+    proofs = Proofs.of(profiles, points)
     touched = theta[:, profiles.positive] <= 1e-12
     covariances = joint_covariances(profiles, peaks, touched)
-    null = -profiles.n_decisions * float(np.log(proofs.n_options))
+    null = -profiles.n_decisions * float(np.log(profiles.n_options))
     names = (*profiles.weights, *(s.name for s in profiles.shape))
     found = []
     for k, (grid, peak) in enumerate(zip(grids, peaks, strict=True)):
@@ -94,7 +96,7 @@ def estimates_at(
                 log_posterior=None if profiles.prior is None else peak.point.value,
                 diagnostics=checks,
                 n_decisions=int(profiles.n_decisions[k]),
-                profile=grid,
+                grid=grid,
                 peak=peak,
                 prior=profiles.prior,
                 subject=_whose(episodes, subjects[k]),
@@ -105,7 +107,9 @@ def estimates_at(
     return found
 
 
-def estimate_at(problem: Problem, grid: Grid, peak: Peak, subject: Any = None) -> ModelEstimate:
+def estimate_at(
+    problem: Problem, grid: Grid | Callable[[], Grid], peak: Peak, subject: Any = None
+) -> ModelEstimate:
     """Put the peak of one profile into words and numbers for the user."""
     return estimates_at(problem.profiles, [grid], [peak], [subject])[0]
 
@@ -155,7 +159,7 @@ def _bounds(profiles: Profiles, peak: Peak, touched: BoolVector) -> tuple[str, .
 
 def _verdict(
     profiles: Profiles,
-    grid: Grid,
+    grid: Grid | Callable[[], Grid],
     peak: Peak,
     inner: tuple[Status, str],
     held: tuple[str, ...],
@@ -182,7 +186,7 @@ def _verdict(
             f"The estimate lies at a bound ({', '.join(held)}): the choices do not say how far "
             "beyond. Read the profile intervals, widen the range, or hold it fixed."
         )
-    if _flat(grid):
+    if isinstance(grid, Grid) and _flat(grid):
         return "weakly identified", (
             f"The profile over {names} is flat: it varies by less than {FLAT} log-units over the "
             "whole range, so that every value is in the 95 % interval. Hold it fixed."
@@ -275,7 +279,7 @@ def nothing_known(problem: Problem, subject: Any = None) -> ModelEstimate:
         log_posterior=None,
         diagnostics=Diagnostics(0, (), (), 1, None, None, np.inf, 0, np.nan, None, ()),
         n_decisions=0,
-        profile=Grid(empty, np.zeros(0), np.zeros((0, d)), (0,) * n),
+        grid=Grid(empty, np.zeros(0), np.zeros((0, d)), (0,) * n),
         peak=Peak(point, middle, np.zeros((n, n)), np.zeros((d, n)), np.zeros(n, bool), 0, False),
         prior=problem.prior,
         subject=subject,

@@ -27,11 +27,10 @@ from scipy import special
 from scipy.spatial import cKDTree
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit._kernels import learn
 from penchant.bandit.beliefs import Beliefs, Track, track_beliefs
 from penchant.bandit.episode import Episode
 from penchant.bandit.kernels import EXPONENTIAL, Kernel
-from penchant.bandit.locations import check_locations, distances, distances_to
+from penchant.bandit.locations import check_locations, distances_to
 from penchant.errors import DataError
 from penchant.models._ucl_kernels import upper_limits
 from penchant.models.model import Natural, Shape
@@ -298,10 +297,6 @@ class UCL(CompiledModel):
             return np.stack([known.b[q] * cooled, known.f[q] * cooled, bonus * cooled], axis=-1)
         return np.stack([(known.b[q] + bonus) * cooled, known.f[q] * cooled], axis=-1)
 
-    def tracker(self, psis: Matrix) -> UCLTracker:
-        """Beliefs for many psi that learn one event at a time."""
-        return UCLTracker.of(self, psis)
-
     def __str__(self) -> str:
         cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"
         first = "the first choice is t = 1" if self.clock == "choices" else "every event counts"
@@ -319,40 +314,3 @@ def _runs(which: IntVector, scales: Vector) -> list[tuple[int, int]]:
     starts = np.concatenate([[0], np.flatnonzero(new) + 1]) if len(which) else np.empty(0, int)
     ends = np.append(starts[1:], len(which)) - 1
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
-
-
-@dataclass
-class UCLTracker:
-    """Beliefs under many psi at once, brought forward event by event.
-
-    The variables of a decision are final once computed, so that a live estimate needs only those of
-    the newest one.
-    """
-
-    model: UCL
-    s: Matrix
-    b: Matrix
-    f: Matrix
-
-    @classmethod
-    def of(cls, model: UCL, psis: Matrix) -> UCLTracker:
-        """Before play."""
-        between = distances(model.locations)
-        scales = (
-            psis[:, 1] if model.length_scale is None else np.full(len(psis), model.length_scale)
-        )
-        s = np.stack(
-            [model.kernel(between, scale) / psi[0] for psi, scale in zip(psis, scales, strict=True)]
-        )
-        shape = (len(psis), model.n_options)
-        return cls(model, s, np.zeros(shape), np.ones(shape))
-
-    def variables(self, time: float) -> Matrix:
-        """Explanatory variables of a decision at this time: (n_psi, n_options, n_weights)."""
-        variance = np.diagonal(self.s, axis1=1, axis2=2)[None]
-        now = Beliefs(self.b[None], self.f[None], variance)
-        return self.model.variables_at(now, np.full(len(self.b), float(time)))
-
-    def observe(self, option: int, reward: float) -> None:
-        """Learn from a reward."""
-        learn(self.s, self.b, self.f, option, reward)
