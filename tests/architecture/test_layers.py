@@ -36,7 +36,8 @@ LAYERS = {
 }
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("__init__.py"))
 # Commands load numerical libraries when they run, so that help and usage errors answer at once.
-LATE = {"cli/check.py", "cli/fit.py", "cli/reproduce.py", "cli/simulate.py", "cli/study.py"}
+LATE = {"cli/check.py", "cli/fit.py", "cli/models.py", "cli/reproduce.py"}
+LATE |= {"cli/simulate.py", "cli/study.py"}
 
 
 def _part(path):

@@ -8,7 +8,7 @@ import pytest
 from penchant._version import __version__
 from penchant.cli.main import app
 
-COMMANDS = ["fit", "check", "simulate", "study"]
+COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 
 
 def test_every_command_is_listed_and_no_other(penchant):

@@ -8,19 +8,17 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.bandit.kernels import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
 from penchant.bandit.locations import check_locations, grid
 from penchant.bandit.reward_prior import RewardPrior
 from penchant.choices.frames import column_floats, open_frame
 from penchant.cli.options import Agent
 from penchant.cli.refusing import refuse
+from penchant.cli.settings import KERNELS, made, settings
 from penchant.errors import DataError
 from penchant.io.table import read_table
-from penchant.models.q_learning import QLearning
+from penchant.models.catalogue import entry_of
 from penchant.models.ucl import UCL
 
-KERNELS = {kernel.name: kernel for kernel in (EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52)}
-OF_UCL = {"grid", "locations", "length_scale", "kernel", "cooling", "bonus"}
 COORDINATES = ("x", "y", "z")
 MOST_OPTIONS = 1_000_000
 
@@ -33,29 +31,24 @@ def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
             "--noise-variance must be given with --model ucl; got none. Give the variance of a "
             "reward around its mean, which the agent knows: 10 in the paper's human data."
         )
-    return UCL(
-        locations=locations(agent),
-        noise_variance=agent.noise_variance,
-        length_scale=agent.length_scale,
-        kernel=KERNELS[agent.kernel],
-        cooling=agent.cooling,
-        clock=clock,
-        bonus=agent.bonus,
-    )
-
-
-def q_learning(agent: Agent, n_options: int) -> QLearning:
-    """Q-learning with the options given."""
-    refuse(agent, "with --model q-learning", names=OF_UCL)
-    if not np.isfinite(agent.initial_value):
-        raise DataError(
-            f"--initial-value must be finite; got {agent.initial_value}. Leave it out for 0."
-        )
-    if n_options < 2:
-        raise DataError(
-            f"--options must be at least 2; got {n_options}. Say how many could be chosen."
-        )
-    return QLearning(n_options, agent.initial_value)
+    said: dict[str, Any] = {
+        "noise_variance": agent.noise_variance,
+        "length_scale": agent.length_scale,
+        "kernel": KERNELS[agent.kernel],
+        "cooling": agent.cooling,
+        "clock": clock,
+        "bonus": agent.bonus,
+    }
+    more = settings(agent.settings, entry_of("ucl"))
+    for name in more:
+        if name in said:
+            raise DataError(
+                f"--settings must not name {name} with --model ucl; got it. "
+                f"Use --{name.replace('_', '-')}."
+            )
+    every = {"locations": locations(agent), **said, **more}
+    model: UCL = made(entry_of("ucl"), every, agent.settings)
+    return model
 
 
 def locations(agent: Agent) -> Matrix:
@@ -63,7 +56,7 @@ def locations(agent: Agent) -> Matrix:
     if (agent.grid is None) == (agent.locations is None):
         got = "neither" if agent.grid is None else "both"
         raise DataError(
-            f"--grid or --locations must be given with --model ucl; got {got}. "
+            f"--grid or --locations must be given with --model {agent.model}; got {got}. "
             "Try --grid 10x10: option x + 10 * y is at (x, y)."
         )
     if agent.locations is None:
@@ -109,7 +102,7 @@ def _check_order(options: Any) -> None:
         )
 
 
-def map_words(agent: Agent, model: UCL, base: int = 0) -> str:
+def map_words(agent: Agent, model: Any, base: int = 0) -> str:
     """Where the options are taken to lie, as no check can tell a grid from its transpose."""
     first, last = base, model.n_options - 1 + base
     if agent.grid is None:

@@ -17,6 +17,7 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 from penchant._version import __version__
 from penchant.cli.check import check
 from penchant.cli.fit import fit
+from penchant.cli.models import models
 from penchant.cli.reproduce import reproduce
 from penchant.cli.simulate import simulate
 from penchant.cli.study import study
@@ -37,6 +38,7 @@ app = App(
 app.command(fit)
 app.command(check)
 app.command(simulate)
+app.command(models)
 app.command(reproduce)
 app.command(study)
 

@@ -34,6 +34,28 @@ Labels = Annotated[list[str], _several, Parameter(metavar="LABEL,...")]
 Repeated = Annotated[list[str], Parameter(n_tokens=1, show_default=False)]
 
 
+ModelName = Literal[
+    "random",
+    "known-values",
+    "wsls",
+    "history",
+    "q-learning",
+    "kalman",
+    "hybrid",
+    "ucb1",
+    "ucl",
+    "gp-ucb",
+    "locality",
+    "hyperbolic",
+    "exponential",
+    "quasi-hyperbolic",
+    "constant-sensitivity",
+    "expected-utility",
+    "prospect",
+    "mean-variance",
+]
+
+
 @Parameter(name="*", group=Group("Data", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Data:
@@ -177,7 +199,9 @@ class Agent:
     Parameters
     ----------
     model
-        FILE is a history of play, one row per event: ucl (stochastic UCL), or q-learning.
+        FILE is a history of play, one row per event, or a table of offers; see penchant models.
+    settings
+        Settings of the model, NAME=VALUE,... (free: estimated), as penchant models NAME lists them.
     grid
         Options lie on a grid, WIDTHxHEIGHT: option x + WIDTH * y is at (x, y), from 0.
     locations
@@ -193,10 +217,13 @@ class Agent:
     bonus
         free: uncertainty has a weight of its own, a test of ucl.
     initial_value
-        q-learning: value of every option before play.
+        q-learning and ucb1: value of every option before play.
     """
 
-    model: Literal["ucl", "q-learning"] | None = None
+    model: ModelName | None = None
+    settings: Annotated[list[str], _several, Parameter(metavar="NAME=VALUE,...")] = field(
+        default_factory=list
+    )
     grid: Annotated[str | None, Parameter(metavar="WIDTHxHEIGHT")] = None
     locations: Annotated[str | None, Parameter(metavar="FILE")] = None
     noise_variance: Annotated[float | None, Parameter(metavar="VARIANCE")] = None
@@ -259,7 +286,7 @@ class World:
         Mean reward of each option instead, in order.
     parameters
         Parameters of the agents, NAME=VALUE,...: decision_noise, prior_mean and prior_variance for
-        ucl; temperature and learning_rate for q-learning.
+        ucl; temperature and learning_rate for q-learning; penchant models NAME lists them.
     decisions
         Decisions of each agent.
     agents

@@ -8,9 +8,10 @@ from typing import Any
 
 from penchant.bandit.episode import Episode
 from penchant.bandit.reward_prior import RewardPrior
-from penchant.cli.agent import map_words, nominal, q_learning, ucl
+from penchant.cli.agent import map_words, nominal, ucl
 from penchant.cli.episodes import Play, load_episodes, say_episodes, say_map
 from penchant.cli.model import fit_options
+from penchant.cli.model_settings import counts_options, model_named
 from penchant.cli.options import Agent, Data, History, Model, Show
 from penchant.cli.play_result import linearized_many, linearized_one, model_many, model_one
 from penchant.cli.refusing import refuse
@@ -20,7 +21,7 @@ from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized
-from penchant.models.q_learning import QLearning
+from penchant.models.catalogue import entry_of
 from penchant.models.ucl import UCL
 
 OF_CHOICES = {"method", "constraint", "covariance", "max_steps"}
@@ -37,7 +38,7 @@ def play_result(
         refuse(model, "with --linearized", names={"prior"})
         refuse(show, "with --linearized", names={"intervals"})
     ready = ready_model(agent, data, history)
-    places = ready.locations if isinstance(ready, UCL) else None
+    places = getattr(ready, "locations", None)
     play = load_episodes(file, data, history, places)
     say_episodes(play.episodes)
     played = model_for_play(ready, play, agent)
@@ -72,48 +73,61 @@ def _nominal(agent: Agent, history: History) -> RewardPrior | None:
     return prior
 
 
-def ready_model(agent: Agent, data: Data, history: History) -> UCL | QLearning | None:
+def ready_model(agent: Agent, data: Data, history: History) -> Any:
     """The model, before the data are read; None where they say how many options it has."""
-    if agent.model == "ucl":
+    assert agent.model is not None
+    if entry_of(agent.model).data != "play":
+        raise DataError(
+            f"--model must be one of a history of play; got {agent.model}, which is for offers. "
+            "penchant models lists both."
+        )
+    if not counts_options(agent):
         if len(data.options) == 1:
-            refuse(data, "with --model ucl", "--grid says how many there are", names={"options"})
-        return ucl(agent, history.clock)
-    refuse(history, "with --model q-learning", names={"clock"})
-    refuse(agent, "with --model q-learning", names={"noise_variance"})
+            advice = "The model says how many there are"
+            refuse(data, f"with --model {agent.model}", advice, names={"options"})
+        if agent.model == "ucl":
+            return ucl(agent, history.clock)
+    refuse(history, f"with --model {agent.model}", names={"clock"})
+    if not counts_options(agent):
+        return model_named(agent, 0)
     if len(data.options) != 1:
-        q_learning(agent, 2)  # says what is wrong with its other options
+        model_named(agent, 2)  # says what is wrong with its settings
         return None
     try:
         n_options = int(data.options[0])
     except ValueError:
         raise DataError(
-            "--options must be a number, or two labels or more, with --model q-learning; "
+            f"--options must be a number, or two labels or more, with --model {agent.model}; "
             f"got {data.options[0]}. Leave it out to take the largest one in the file."
         ) from None
-    return q_learning(agent, n_options)
+    return model_named(agent, n_options)
 
 
-def model_for_play(ready: UCL | QLearning | None, play: Play, agent: Agent) -> UCL | QLearning:
+def model_for_play(ready: Any, play: Play, agent: Agent) -> Any:
     """The model for these data, and what is assumed of it."""
     if ready is None:
         n_options = play.n_options
         if play.labels is None:
             say(f"Options: {n_options}, as the largest number says; --options if there were more.")
-        return q_learning(agent, n_options)
-    if isinstance(ready, QLearning):
-        play.check_options(ready.n_options, f"--options {ready.n_options}")
+        return model_named(agent, n_options)
+    if getattr(ready, "locations", None) is None:
+        named = (
+            f"--options {ready.n_options}" if counts_options(agent) else f"--model {agent.model}"
+        )
+        play.check_options(ready.n_options, named)
         return ready
     said = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
     play.check_options(ready.n_options, said)
     say(map_words(agent, ready, play.base))
     say_map(play, ready.locations)
-    if ready.cooling == "logarithmic" and any(_starts_at_1(ready, e) for e in play.episodes):
+    if isinstance(ready, UCL) and any(_is_random_at_first(ready, e) for e in play.episodes):
         say("Note: with logarithmic cooling a choice at t = 1 is random: it tells nothing.")
     return ready
 
 
-def _starts_at_1(model: UCL, episode: Episode) -> bool:
-    return bool((model.times(episode)[episode.scored] == 1).any())
+def _is_random_at_first(model: UCL, episode: Episode) -> bool:
+    first = (model.times(episode)[episode.scored] == 1).any()
+    return model.cooling == "logarithmic" and bool(first)
 
 
 def _linearized(

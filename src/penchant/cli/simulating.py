@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,16 @@ from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.choices.notes import counted
-from penchant.cli.agent import COORDINATES, map_words, q_learning, ucl, width_height
+from penchant.cli.agent import COORDINATES, map_words, ucl, width_height
+from penchant.cli.model_settings import TAKEN, model_named
 from penchant.cli.options import Agent, World
 from penchant.cli.reserved import reserved
 from penchant.cli.words import say
 from penchant.errors import DataError, nearest
 from penchant.io.output import TABLES, write_table
+from penchant.models.catalogue import entry_of
 from penchant.models.model import natural_parameters
-from penchant.models.q_learning import QLearning
 from penchant.models.simulate import simulate_many
-from penchant.models.ucl import UCL
 
 LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 
@@ -35,7 +36,7 @@ def run_simulate(agent: Agent, world: World) -> int:
         model = _model(agent, landscape)
         parameters = _parameters(world.parameters, model)
         say(f"Model: {model}.")
-        if isinstance(model, UCL):
+        if hasattr(model, "locations"):
             say(map_words(agent, model))
         episodes = simulate_many(
             landscape,
@@ -65,7 +66,9 @@ def _check_counts(world: World) -> None:
 
 def _landscape(agent: Agent, world: World) -> Landscape:
     if agent.model is None:
-        raise DataError("--model must be ucl or q-learning; got none. Say how the agents decide.")
+        raise DataError(
+            "--model must be given; got none. Say how the agents decide, such as q-learning."
+        )
     if (world.landscape is None) == (not world.means):
         got = "neither" if world.landscape is None else "both"
         raise DataError(
@@ -96,18 +99,29 @@ def _landscape(agent: Agent, world: World) -> Landscape:
     return LANDSCAPES[world.landscape](width, height, noise)
 
 
-def _model(agent: Agent, landscape: Landscape) -> UCL | QLearning:
-    n_options = landscape.n_options
-    if agent.model == "q-learning":
-        return q_learning(agent, n_options)
-    model = ucl(agent)
-    if model.n_options != n_options:
-        said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
+def _model(agent: Agent, landscape: Landscape) -> Any:
+    model = ucl(agent) if agent.model == "ucl" else _other_model(agent, landscape.n_options)
+    if model.n_options != landscape.n_options:
+        said = f"--model {agent.model}"
+        if hasattr(model, "locations"):
+            said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         raise DataError(
-            f"--means must hold one number per option; got {n_options}, but {said} has "
+            f"--means must hold one number per option; got {landscape.n_options}, but {said} has "
             f"{model.n_options} options. Match them."
         )
     return model
+
+
+def _other_model(agent: Agent, n_options: int) -> Any:
+    """A model of the catalogue; the noise is the landscape's, unless it knows of it."""
+    assert agent.model is not None
+    if entry_of(agent.model).data != "play":
+        raise DataError(
+            f"--model must be one of a history of play; got {agent.model}, which is for offers. "
+            "Use simulate_trials in Python."
+        )
+    knows = "noise_variance" in TAKEN.get(agent.model, set())
+    return model_named(agent if knows else replace(agent, noise_variance=None), n_options)
 
 
 def _numbers(words: Sequence[str]) -> list[float]:
@@ -123,7 +137,7 @@ def _numbers(words: Sequence[str]) -> list[float]:
     return numbers
 
 
-def _parameters(words: Sequence[str], model: UCL | QLearning) -> dict[str, float]:
+def _parameters(words: Sequence[str], model: Any) -> dict[str, float]:
     """Natural parameters by name, all that the model has and no other."""
     found: dict[str, float] = {}
     wanted = [natural.name for natural in natural_parameters(model)]
@@ -160,7 +174,7 @@ def _table(episodes: Sequence[Episode], model: Any) -> pa.Table:
         "chosen": chosen,
         "reward": np.concatenate([episode.rewards for episode in episodes]),
     }
-    if isinstance(model, UCL):
+    if hasattr(model, "locations"):
         places = _whole(model.locations)[chosen]
         names = COORDINATES[: places.shape[1]]
         columns |= {name: places[:, a] for a, name in enumerate(names)}

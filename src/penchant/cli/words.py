@@ -16,7 +16,7 @@ _TYPED = {
     "read the profile intervals": "read --intervals profile",
     "Read the profile intervals": "Read --intervals profile",
     "Read the profile interval": "Read --intervals profile",
-    "widen the range, or hold it fixed": "or hold it fixed if it is the --length-scale",
+    "widen the range, or hold it fixed": "or hold it fixed (--settings, --length-scale)",
     "Re-linearise with relinearize, or use the exact fit": (
         "Linearise about another prior, or leave --linearized out"
     ),

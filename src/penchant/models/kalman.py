@@ -109,11 +109,15 @@ class KalmanFilter(CompiledModel):
             check_variance(self.prior_variance, "prior_variance")
         if self.initial_mean is not None:
             known_number(self.initial_mean, "initial_mean", "Give None to estimate it.")
-        if self.decay is not None and not 0 <= self.decay <= 1:
-            raise DataError(f"decay must lie in 0..1, or be None; got {self.decay}. 1 is none.")
-        drift = self.drift_variance
-        if drift is not None and not 0 <= drift < np.inf:
-            raise DataError(f"drift_variance must be >= 0, or None; got {drift}. 0 is none.")
+        decay, drift = self.decay, self.drift_variance
+        if decay is not None:
+            known_number(decay, "decay", "Give None to estimate it.")
+            if not 0 <= decay <= 1:
+                raise DataError(f"decay must lie in 0..1, or be None; got {decay}. 1 is none.")
+        if drift is not None:
+            known_number(drift, "drift_variance", "Give None to estimate it.")
+            if drift < 0:
+                raise DataError(f"drift_variance must be >= 0, or None; got {drift}. 0 is none.")
         if self.centre == "initial_mean":
             return
         if self.decay == 1:

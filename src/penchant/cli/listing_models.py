@@ -1,0 +1,104 @@
+"""What `models` prints: the catalogue, or one model of it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from penchant.io.document import json_text
+from penchant.models.catalogue import CATALOGUE, Entry, entry_of
+from penchant.models.model import natural_parameters
+
+WIDTH = 100
+TITLES = {
+    "play": "Histories of play: what was chosen, and what it paid",
+    "trials": "Offers: amounts, delays, probabilities",
+}
+
+
+def run_models(name: str | None, json: bool) -> int:
+    """Print all models, or one; the exit code."""
+    if json:
+        found = [document(entry) for entry in CATALOGUE.values()]
+        print(json_text(found if name is None else document(entry_of(name))), end="")
+    else:
+        print(table() if name is None else description(entry_of(name)))
+    return 0
+
+
+def document(entry: Entry) -> dict[str, Any]:
+    """A model for JSON."""
+    model = entry.example()
+    return {
+        "name": entry.name,
+        "class": entry.model.__name__,
+        "what": entry.what,
+        "data": entry.data,
+        "weights": list(model.weights),
+        "shape": [
+            {"name": s.name, "low": s.low, "high": s.high, "scale": s.scale} for s in model.shape
+        ],
+        "parameters": [n.name for n in natural_parameters(model)],
+        "settings": [
+            {"name": s.name, "default": _said(s.default), "what": s.what} for s in entry.settings
+        ],
+    }
+
+
+def table() -> str:
+    """All models: name, what, weights, shape parameters."""
+    header = ("name", "what", "weights (linear)", "shape (searched)")
+    rows = {kind: [_row(e) for e in CATALOGUE.values() if e.data == kind] for kind in TITLES}
+    every = [header, *(row for group in rows.values() for row in group)]
+    widths = [max(len(row[a]) for row in every) for a in range(3)]
+    lines = []
+    for kind, title in TITLES.items():
+        lines += [title, "", _line(header, widths), *(_line(row, widths) for row in rows[kind]), ""]
+    return "\n".join([*lines, "penchant models NAME says more of one."])
+
+
+def _row(entry: Entry) -> tuple[str, str, str, str]:
+    model = entry.example()
+    shape = ", ".join(s.name for s in model.shape)
+    return entry.name, entry.what, _brief(model.weights), shape or "-"
+
+
+def _brief(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{names[0]} ... {names[-1]}"
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+    return "  ".join([*cells, row[-1]]).rstrip()
+
+
+def description(entry: Entry) -> str:
+    """One model: its equations, what it estimates, its settings."""
+    model = entry.example()
+    names = ", ".join(n.name for n in natural_parameters(model))
+    settings = [
+        textwrap.fill(
+            f"  {s.name} = {_said(s.default)}: {s.what}", WIDTH, subsequent_indent=" " * 6
+        )
+        for s in entry.settings
+    ]
+    parts = [
+        f"{entry.name}: {entry.what} (penchant.{entry.model.__name__})",
+        entry.equations,
+        textwrap.fill(f"Parameters: {names}.", WIDTH),
+    ]
+    if settings:
+        head = "Settings (--settings NAME=VALUE,..., several numbers as 1/2/3):"
+        parts.append("\n".join([head, *settings]))
+    return "\n\n".join(parts)
+
+
+def _said(value: Any) -> str:
+    """A default as it is typed."""
+    if value is None:
+        return "free"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return "/".join(map(_said, value)) or "none"
+    return getattr(value, "name", None) or str(value)

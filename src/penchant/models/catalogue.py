@@ -1,0 +1,142 @@
+"""All models by name: what each is about, and how a plain one is made."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from inspect import getdoc
+from typing import Any, Literal
+
+from penchant.bandit.locations import grid
+from penchant.errors import DataError, listing, nearest
+from penchant.models.discounting import (
+    ConstantSensitivityDiscounting,
+    ExponentialDiscounting,
+    HyperbolicDiscounting,
+    QuasiHyperbolicDiscounting,
+)
+from penchant.models.gambles import ExpectedUtility, MeanVariance, ProspectValue
+from penchant.models.gp_ucb import GPUCB
+from penchant.models.history import HistoryRegression
+from penchant.models.hybrid import GershmanHybrid
+from penchant.models.kalman import KalmanFilter
+from penchant.models.known_values import KnownValues
+from penchant.models.locality import Locality
+from penchant.models.q_learning import QLearning
+from penchant.models.random_choice import RandomChoice
+from penchant.models.ucb1 import UCB1
+from penchant.models.ucl import UCL
+from penchant.models.win_stay import WinStayLoseShift
+
+REQUIRED = "must be given"
+NO_SETTINGS = ("n_options", "locations", "shape")  # said by the data, the task, or the model
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An argument of a model: what it is, and its value if it is not given, or REQUIRED."""
+
+    name: str
+    default: Any
+    what: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model of the catalogue.
+
+    Attributes
+    ----------
+    name
+        What it is called on the command line.
+    model
+        Its class.
+    what
+        What it says of the player, in a few words.
+    data
+        "play": a history of play; "trials": decisions each described by what was offered.
+    plain
+        Arguments of the example whose weights and shape parameters are shown.
+    """
+
+    name: str
+    model: type
+    what: str
+    data: Literal["play", "trials"] = "play"
+    plain: Mapping[str, Any] = field(default_factory=dict)
+
+    def example(self) -> Any:
+        """A plain model of this kind, with two options where that is to be said."""
+        names = {setting.name for setting in fields(self.model) if setting.init}
+        filled: dict[str, Any] = {"n_options": 2} if "n_options" in names else {}
+        filled |= {"locations": grid(2, 1)} if "locations" in names else {}
+        return self.model(**{**filled, **self.plain})
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """Arguments beside the number and the places of options."""
+        words = described_parameters(getdoc(self.model) or "")
+        return tuple(
+            Setting(f.name, REQUIRED if f.default is MISSING else f.default, words.get(f.name, ""))
+            for f in fields(self.model)
+            if f.init and not f.name.startswith("_") and f.name not in NO_SETTINGS
+        )
+
+    @property
+    def equations(self) -> str:
+        """What its module says of it."""
+        return (sys.modules[self.model.__module__].__doc__ or "").strip()
+
+
+CATALOGUE = {
+    entry.name: entry
+    for entry in (
+        Entry("random", RandomChoice, "fixed preferences, no learning"),
+        Entry(
+            "known-values", KnownValues, "known values, cooling or not", plain={"values": (0, 1)}
+        ),
+        Entry("wsls", WinStayLoseShift, "noisy win-stay-lose-shift"),
+        Entry("history", HistoryRegression, "regression on the past"),
+        Entry("q-learning", QLearning, "Rescorla-Wagner, composable"),
+        Entry("kalman", KalmanFilter, "Bayesian mean tracker and a bonus"),
+        Entry("hybrid", GershmanHybrid, "directed and random exploration"),
+        Entry("ucb1", UCB1, "mean rewards and a bonus by counts"),
+        Entry("ucl", UCL, "stochastic UCL of a spatial bandit", plain={"noise_variance": 1.0}),
+        Entry("gp-ucb", GPUCB, "Gaussian-process UCB of a spatial bandit"),
+        Entry("locality", Locality, "places only, no learning"),
+        Entry("hyperbolic", HyperbolicDiscounting, "A / (1 + k D)", "trials"),
+        Entry("exponential", ExponentialDiscounting, "A exp(-k D)", "trials"),
+        Entry("quasi-hyperbolic", QuasiHyperbolicDiscounting, "present bias", "trials"),
+        Entry("constant-sensitivity", ConstantSensitivityDiscounting, "A exp(-(k D)^s)", "trials"),
+        Entry("expected-utility", ExpectedUtility, "gambles by expected utility", "trials"),
+        Entry("prospect", ProspectValue, "gambles by prospect value", "trials"),
+        Entry("mean-variance", MeanVariance, "gambles by mean and variance", "trials"),
+    )
+}
+
+
+def entry_of(name: str) -> Entry:
+    """The model of this name."""
+    if name not in CATALOGUE:
+        raise DataError(
+            f"model must be one of {listing(CATALOGUE)}; got {name!r}."
+            f"{nearest(name, CATALOGUE) or ' Choose one.'}"
+        )
+    return CATALOGUE[name]
+
+
+def described_parameters(docstring: str) -> dict[str, str]:
+    """What the section "Parameters" of a numpydoc docstring says of each, in one line."""
+    _, _, after = docstring.partition("Parameters\n----------\n")
+    section = re.split(r"\n\n\S+\n-+\n", after)[0]
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in section.splitlines():
+        if line and not line.startswith(" "):
+            names = [name.strip() for name in line.split(",")]
+        elif line.strip():
+            for name in names:
+                found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+    return found
