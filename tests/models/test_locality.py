@@ -109,6 +109,8 @@ def test_terms_that_do_not_exist_are_refused(terms, message):
 
 def test_a_term_may_be_named_without_a_tuple():
     assert pn.Locality(pn.grid(2, 2), "same").weights == ("same",)
+    assert pn.Locality(pn.grid(2, 2), "all").weights == TERMS
+    assert pn.GPUCB(pn.grid(2, 2), "all", prior_mean=0.0).weights[2:] == TERMS
 
 
 # -- estimates -----------------------------------------------------------------------------------

@@ -44,8 +44,8 @@ class GPUCB(CompiledModel):
     locations
         Where the options lie: (n_options, dimension). `grid(11, 11)` for the task of Wu et al.
     locality
-        Controls that ignore rewards, by name: any of "distance", "log_distance", "same", "visited"
-        (see `Locality`).
+        Controls that ignore rewards, by name: any of "distance", "log_distance", "same", "visited",
+        or "all" (see `Locality`).
     kernel
         Correlation over distance: GAUSSIAN (RBF), MATERN32, MATERN52 or EXPONENTIAL.
     length_scale
@@ -54,7 +54,9 @@ class GPUCB(CompiledModel):
         delta, the noise variance over the prior variance; None: estimated. The data hardly tell it
         while the bonus has a weight of its own.
     prior_mean
-        mu0, what the agent expects of an option it knows nothing of; None: estimated.
+        mu0, what the agent expects of an option it knows nothing of; None: estimated. That predicts
+        well, but mu0 and the bonus both speak of options little known: few choices tell them apart
+        poorly. Fix it to read the bonus.
     prior_sd
         sigma0 in units of rewards. It scales the bonus beta and changes nothing else.
     length_scale_range, noise_ratio_range
@@ -77,7 +79,7 @@ class GPUCB(CompiledModel):
     """
 
     locations: Any
-    locality: Sequence[str] = ()
+    locality: str | Sequence[str] = ()
     kernel: Kernel = GAUSSIAN
     length_scale: float | None = None
     noise_ratio: float | None = 1e-4

@@ -58,7 +58,7 @@ class Locality(CompiledModel):
     """
 
     locations: Any
-    terms: Sequence[str] = LOCALITY
+    terms: str | Sequence[str] = LOCALITY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "locations", check_locations(self.locations))
@@ -105,12 +105,14 @@ class Locality(CompiledModel):
 
 
 def check_terms(terms: Any, name: str) -> tuple[str, ...]:
-    """Names of locality columns, each once; one name may stand alone."""
+    """Names of locality columns, each once; one name may stand alone, "all" for all of them."""
     given = (terms,) if isinstance(terms, str) else tuple(terms)
+    if given == ("all",):
+        return LOCALITY
     for term in given:
         if term not in LOCALITY:
             raise DataError(
-                f"{name} must be among {', '.join(LOCALITY)}; got {term!r}."
+                f"{name} must be among {', '.join(LOCALITY)}, or all; got {term!r}."
                 f"{nearest(str(term), LOCALITY) or ' Choose some of these.'}"
             )
     if len(set(given)) < len(given):
