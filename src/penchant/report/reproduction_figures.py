@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import BoolVector, Matrix
 from penchant.figures import (
     choice_probability,
     convergence,
@@ -30,11 +30,13 @@ from penchant.study.paper.plays import ExactEstimates
 from penchant.study.paper.published import NOMINALS, SIMULATION_NOISE_VARIANCE, UCLSetting
 from penchant.study.paper.reproduction import Result
 from penchant.study.paper.simulated_study import TRUTH, SimulatedStudy
+from penchant.study.paper.simulated_study_claims import prior_variances
 from penchant.study.paper.tables import PaperTables
 
 FIRST = 10  # decisions from which on bands are drawn: before, they leave every axis
 FEW = 40  # decisions of the panel that counts missing estimates
 TALL = 2.5
+VARIANCES = (1.0, 1e6)  # ends of the axis of prior variances
 SYMBOLS = {"theta": "θ", "theta1": "θ₁", "theta2": "θ₂", "theta3": "θ₃"}
 
 
@@ -250,7 +252,10 @@ def _study(result: SimulatedStudy) -> Drawn:
     study = result.study
     labels = [group.label for group in study.groups]
     for axes, which in zip(made.subplots(1, 2, sharey=True), ("linearized", "exact"), strict=True):
-        people = [_variances(result, group.subjects, which) for group in study.groups]
+        people = [
+            prior_variances([getattr(study.fits[subject], which) for subject in group.subjects])
+            for group in study.groups
+        ]
         known = [people_of[np.isfinite(people_of)] for people_of in people]
         medians = [float(np.median(values)) if len(values) else np.nan for values in known]
         population(
@@ -260,6 +265,7 @@ def _study(result: SimulatedStudy) -> Drawn:
             subjects=people,
             name="prior variance σ₀²" if which == "linearized" else "",
             logarithmic=True,
+            limits=VARIANCES,
         )
         with style():
             for i, group in enumerate(study.groups):
@@ -273,19 +279,6 @@ def _study(result: SimulatedStudy) -> Drawn:
         "Prior variances of all subjects and their medians, by performance and landscape; dotted: "
         "what the agents truly have.",
         made,
-    )
-
-
-def _variances(result: SimulatedStudy, subjects: Any, which: str) -> Vector:
-    fits = [getattr(result.study.fits[subject], which) for subject in subjects]
-    known = [fit for fit in fits if fit is not None]
-    return np.array(
-        [
-            fit.natural[fit.natural_names.index("prior_variance")]
-            if fit.status in ("converged", "weakly identified")
-            else np.nan
-            for fit in known
-        ]
     )
 
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from penchant._typing import Vector
 from penchant.population.comparison import Difference, GroupComparison
 from penchant.study.paper.claims import Claim
 from penchant.study.paper.length_scales import LengthScales
 from penchant.study.paper.published import TABLES
 from penchant.study.populations import LinearizedGroup
 from penchant.study.study import Study
+from penchant.study.subject_fit import Fitted
 
 MOST = 0.9  # of the subjects classified as they were drawn
 FACTOR = 2.0  # an estimate further from the truth than this tells nothing of it
 SIGNIFICANT = 0.05
 CORRELATED = 0.01  # correlation of neighbours that is more than none
 SAME_FIT = 0.1  # log-units
+ESTIMATED = ("converged", "weakly identified", "at a bound")
 
 Truth = Mapping[str, Mapping[str, float]]
 
@@ -104,8 +107,10 @@ def _table_2(study: Study, truth: Truth) -> Claim:
         + "; ".join(words)
         + ". Exact maximum likelihood, median over subjects: "
         + ", ".join(f"{value:.3g} ({label})" for label, value in exact.items())
-        + ".",
-        {"linearised": variances, "exact_medians": exact},
+        + " ("
+        + ", ".join(f"{count} {status}" for status, count in study.counts().items())
+        + ").",
+        {"linearised": variances, "exact_medians": exact, "exact_statuses": study.counts()},
         (22, 23),
     )
 
@@ -114,16 +119,28 @@ def _ratio(column: LinearizedGroup) -> str:
     return f"deviation {column.ratio:.4g} nominal values"
 
 
+def prior_variances(fits: Sequence[Fitted | None]) -> Vector:
+    """sigma0^2 of those fits that have one; NaN for the others.
+
+    An estimate at a bound counts: it is mostly the length scale that lies there, which cannot be
+    told from 0 where neighbours are not correlated.
+    """
+    return np.array(
+        [
+            fit.natural[fit.natural_names.index("prior_variance")]
+            if fit is not None and fit.status in ESTIMATED
+            else np.nan
+            for fit in fits
+        ]
+    )
+
+
 def _exact_variances(study: Study) -> dict[str, float]:
     found = {}
     for group in study.groups:
-        fits = [study.fits[subject].exact for subject in group.subjects]
-        known = [
-            fit.natural[fit.natural_names.index("prior_variance")]
-            for fit in fits
-            if fit.status == "converged"
-        ]
-        found[group.label] = float(np.median(known)) if known else float("nan")
+        values = prior_variances([study.fits[subject].exact for subject in group.subjects])
+        known = values[np.isfinite(values)]
+        found[group.label] = float(np.median(known)) if len(known) else float("nan")
     return found
 
 
