@@ -84,9 +84,14 @@ if TYPE_CHECKING:
     from penchant.softmax import GaussianPrior as GaussianPrior
     from penchant.softmax import ScaledPrior as ScaledPrior
     from penchant.softmax import simulate_choices as simulate_choices
+    from penchant.study import ModelSelection as ModelSelection
+    from penchant.study import Recovery as Recovery
     from penchant.study import Study as Study
     from penchant.study import StudyData as StudyData
+    from penchant.study import Task as Task
+    from penchant.study import recover as recover
     from penchant.study import run_study as run_study
+    from penchant.study import select_models as select_models
     from penchant.study import study_data as study_data
 
 # Loaded at first use, so that `import penchant` and `penchant --help` answer at once.
@@ -179,7 +184,17 @@ _HOMES = {
         "ScaledPrior",
         "simulate_choices",
     ),
-    "penchant.study": ("Study", "StudyData", "run_study", "study_data"),
+    "penchant.study": (
+        "ModelSelection",
+        "Recovery",
+        "Study",
+        "StudyData",
+        "Task",
+        "recover",
+        "run_study",
+        "select_models",
+        "study_data",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _PARTS = ("figures",)  # used by their own name: penchant.figures.forest(...)

@@ -1,0 +1,158 @@
+"""What simulated people are given to do: rewards to be found or offers to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix
+from penchant.bandit.episode import Episode
+from penchant.bandit.landscape import Landscape
+from penchant.bandit.locations import whole_number
+from penchant.errors import DataError
+from penchant.models.model import Model
+from penchant.models.simulate_trials import simulate_trials
+from penchant.study.agents import one_agent
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A task, and how many decisions each person makes in it.
+
+    Parameters
+    ----------
+    world
+        What can be had: a `Landscape`; or a schedule (n_decisions, n_options) of what every option
+        pays at every decision; or offers by attribute, as `Trials` takes them. Or a function of
+        `rng` that draws one of these, anew for every person and block.
+    n_decisions
+        Decisions in each block; as many as the schedule or the offers have, if not given. Where
+        there are more, schedule and offers begin again.
+    n_blocks
+        How often it is done; beliefs start afresh in each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=80)
+    >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
+    >>> task.play(pn.QLearning(2), rule, rng=np.random.default_rng(1), subject="anna")
+    (Episode: 80 decisions scored of 80 events, subject anna,)
+    """
+
+    world: Any
+    n_decisions: int | None = None
+    n_blocks: int = 1
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_blocks, "n_blocks", 1)
+        if self.n_decisions is not None:
+            whole_number(self.n_decisions, "n_decisions", 1)
+        if not callable(self.world):
+            object.__setattr__(self, "world", _checked(self.world))
+        if self.n_decisions is None and (callable(self.world) or _length(self.world) is None):
+            raise DataError(
+                "n_decisions must be given with a landscape or a function; got none. "
+                "Say how many decisions each person makes."
+            )
+
+    def with_decisions(self, n_decisions: int) -> Task:
+        """The same task with another number of decisions in each block."""
+        return replace(self, n_decisions=n_decisions)
+
+    def play(
+        self,
+        model: Model,
+        parameters: Mapping[str, float],
+        *,
+        rng: np.random.Generator,
+        subject: Any = None,
+    ) -> tuple[Any, ...]:
+        """What a person of this model does: an `Episode`, or `Trials`, for every block."""
+        return tuple(
+            self._block(model, parameters, rng, subject, None if self.n_blocks == 1 else b)
+            for b in range(self.n_blocks)
+        )
+
+    def _block(
+        self, model: Model, parameters: Mapping[str, float], rng: np.random.Generator, *labels: Any
+    ) -> Any:
+        world = _checked(self.world(rng)) if callable(self.world) else self.world
+        n = self.n_decisions or _length(world)
+        assert n is not None
+        if isinstance(world, Mapping):
+            offers = {name: _cycled(values, n) for name, values in world.items()}
+            subject, block = labels
+            return simulate_trials(offers, model, parameters, rng=rng, subject=subject, block=block)
+        return _episode(world, model, parameters, n, rng, *labels)
+
+
+def _episode(
+    world: Landscape | Matrix,
+    model: Model,
+    parameters: Mapping[str, float],
+    n: int,
+    rng: np.random.Generator,
+    subject: Any,
+    block: Any,
+) -> Episode:
+    agent = one_agent(model, parameters)
+    pays = _payment(world, rng)
+    n_options = world.n_options if isinstance(world, Landscape) else world.shape[1]
+    chosen, rewards = np.empty(n, dtype=np.int64), np.empty(n)
+    for t in range(n):
+        p = agent.probabilities()[0]
+        if len(p) != n_options:
+            raise DataError(
+                f"task must have the {len(p)} options of the model; got {n_options}. Match them."
+            )
+        cumulative = p.cumsum()
+        picked = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
+        chosen[t] = min(int(picked), n_options - 1)
+        rewards[t] = pays(t, int(chosen[t]))
+        agent.observe(chosen[t : t + 1], rewards[t : t + 1])
+    return Episode(chosen, rewards, subject=subject, block=block)
+
+
+def _payment(world: Landscape | Matrix, rng: np.random.Generator) -> Callable[[int, int], float]:
+    """What an option pays at a decision."""
+    if isinstance(world, Landscape):
+        return lambda t, option: world.draw(option, rng=rng)
+    return lambda t, option: float(world[t % len(world), option])
+
+
+def _cycled(values: Any, n: int) -> Any:
+    """The first n rows, from the start again where there are fewer."""
+    rows = np.asarray(values)
+    return rows[np.arange(n) % len(rows)]
+
+
+def _length(world: Any) -> int | None:
+    """How many decisions the world itself describes."""
+    if isinstance(world, Landscape):
+        return None
+    return len(next(iter(world.values()))) if isinstance(world, Mapping) else len(world)
+
+
+def _checked(world: Any) -> Any:
+    if isinstance(world, Landscape):
+        return world
+    if isinstance(world, Mapping):
+        if not world:
+            raise DataError("world must hold an attribute or more; got none. Give e.g. amounts.")
+        return dict(world)
+    try:
+        schedule = np.array(world, dtype=np.float64)
+    except (TypeError, ValueError):
+        schedule = np.empty(0)
+    if schedule.ndim != 2 or not schedule.size or not np.isfinite(schedule).all():
+        raise DataError(
+            "world must be a Landscape, a schedule (n_decisions, n_options) of finite rewards, "
+            f"offers by attribute, or a function of rng; got {type(world).__name__}. Pass one."
+        )
+    schedule.flags.writeable = False
+    return schedule
