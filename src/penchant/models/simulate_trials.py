@@ -94,6 +94,8 @@ def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Ve
                 theta[natural.index] = value
             elif natural.kind == "reciprocal":
                 theta[natural.index] = 1.0 / value
+            elif natural.kind == "share":
+                theta[natural.index] = np.log(natural.scale / value - 1.0)
             elif natural.kind == "shape":
                 psi[natural.index] = (value / natural.scale) ** (1.0 / natural.power)
             else:
