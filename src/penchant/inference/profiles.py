@@ -194,8 +194,21 @@ class Profiles:
         middle = self.from_search(self.bounds.mean(axis=1)[None])
         return int(self.variables(np.zeros(1, dtype=np.int64), middle, False)[0].shape[1])
 
+    @cached_property
+    def _last_rows(self) -> dict[bytes, Rows]:
+        return {}
+
     def rows(self, subject: IntVector) -> Rows:
-        """The decisions of pairs."""
+        """The decisions of pairs; steps of a search ask for the same ones again and again."""
+        key = subject.tobytes()
+        found = self._last_rows.get(key)
+        if found is None:
+            found = self._rows(subject)
+            self._last_rows.clear()
+            self._last_rows[key] = found
+        return found
+
+    def _rows(self, subject: IntVector) -> Rows:
         event = ranges(self.first_event, subject)
         events = np.concatenate([[0], np.cumsum(np.diff(self.first_event)[subject])])
         order = np.flatnonzero(self._scored[event])
@@ -346,6 +359,23 @@ class Profiles:
         stretch = self.stretch(points.psi)
         points.gradient[:] = gradient * stretch
         points.cross[:] = cross * stretch[:, None, :]
+
+    def without_small_differences(self, points: Points, ignored: float) -> Batch:
+        """Fits in which options that hardly differ from the chosen one do not differ at all.
+
+        Hardly: by less than `ignored` of the largest difference, in all variables.
+        """
+        parts = []
+        for begin, end in self._portions(points.subject):
+            some = points.take(slice(begin, end))
+            x, _ = self.variables(some.subject, some.psi, False)
+            rows = self.rows(some.subject)
+            away = x - x[np.arange(len(x)), rows.chosen][:, None]
+            unit = np.maximum(some.largest[:, 1], np.finfo(np.float64).tiny)
+            size = np.abs(away) / np.repeat(unit, np.diff(rows.events), axis=0)[:, None]
+            away[size.max(axis=2) <= ignored] = 0.0
+            parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
+        return Batch.joined(parts)
 
     def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
         """Derivative of the objective in psi at fixed weights, in search units."""

@@ -10,10 +10,11 @@ from penchant._typing import BoolVector, Vector
 from penchant.inference.profiles import Points, Profiles
 from penchant.softmax.batch import Batch
 from penchant.softmax.diagnostics import Diagnostics
+from penchant.softmax.fit import WEAK
 from penchant.softmax.fit_each import settled
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.separation import certificates
-from penchant.softmax.solve import check_units
+from penchant.softmax.solve import NEGLIGIBLE, check_units
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Proofs:
     prior: ParameterPrior | None
 
     @classmethod
-    def of(cls, profiles: Profiles, points: Points) -> Proofs:
-        """From the last steps of Newton's method."""
+    def of(cls, profiles: Profiles, points: Points, thorough: bool = True) -> Proofs:
+        """From the last steps of Newton's method; thorough, if `good` shall be told too."""
         check_units(points.largest.max(axis=0, initial=0.0), profiles.weights)
         n, d = points.theta.shape
         memo = np.zeros((n, 5))
@@ -59,6 +60,12 @@ class Proofs:
         exists = inside & batch.converged & batch.surely_identified
         with np.errstate(invalid="ignore"):
             exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
+        doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK))
+        if thorough and len(doubtful) and profiles.prior is None:
+            plain = profiles.without_small_differences(points.take(doubtful), NEGLIGIBLE)
+            good[doubtful] = plain.converged & certificates(
+                plain.largest[:, 1], plain.covariances()[0], plain.decrement, totals[doubtful]
+            )
         return cls(exists, good, conditions, points.decrement, d, profiles.prior)
 
     def diagnostics(self, k: int) -> Diagnostics:

@@ -30,7 +30,7 @@ def are_lost(profiles: Profiles, points: Points) -> BoolVector:
     lost = np.zeros(len(points), dtype=bool)
     if profiles.prior is not None:
         return lost
-    for k in np.flatnonzero(~Proofs.of(profiles, points).exists):
+    for k in np.flatnonzero(~Proofs.of(profiles, points, thorough=False).exists):
         problem = Problem(profiles.model, profiles.groups[points.subject[k]])
         solution = _existing(problem, problem.choices(points.psi[k]))
         lost[k] = solution.recession is not None or not solution.known.complete

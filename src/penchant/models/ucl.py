@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -43,6 +43,16 @@ OPTIONS = {
     "clock": ("choices", "events"),
     "bonus": ("known", "free"),
 }
+
+
+class _Prepared(NamedTuple):
+    """What is known of an episode whatever psi: correlations too, if the length scale is fixed."""
+
+    track: Track
+    distance: Matrix
+    columns: Matrix | None
+    z: Vector
+    cooled: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +94,7 @@ class UCL(CompiledModel):
     alpha_power: float = 1.0
     precision_range: tuple[float, float] = (1.5e-8, 400.0)
     length_scale_range: tuple[float, float] | None = None
-    _tracks: WeakKeyDictionary[Episode, tuple[Track, Matrix]] = field(
+    _tracks: WeakKeyDictionary[Episode, _Prepared] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
 
@@ -232,16 +242,22 @@ class UCL(CompiledModel):
     def beliefs(self, episode: Episode, psi: Sequence[float], derivatives: int = 0) -> Beliefs:
         """The agent's beliefs before each event, for delta (and lambda where it is not fixed)."""
         delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
-        track, distance = self._track(episode)
-        columns = self.kernel(distance, scale)
-        slopes = self.kernel.derivative(distance, scale) if derivatives == 2 else columns
-        return track_beliefs(track, columns, slopes, delta, derivatives)
+        known = self._prepared(episode)
+        columns = self.kernel(known.distance, scale) if known.columns is None else known.columns
+        slopes = self.kernel.derivative(known.distance, scale) if derivatives == 2 else columns
+        return track_beliefs(known.track, columns, slopes, delta, derivatives)
 
-    def _track(self, episode: Episode) -> tuple[Track, Matrix]:
+    def _prepared(self, episode: Episode) -> _Prepared:
         if episode not in self._tracks:
             episode.check_options(self.n_options)
-            track = Track.of(episode)
-            self._tracks[episode] = track, distances_to(self.locations, track.options)
+            track, t = Track.of(episode), self.times(episode)
+            distance = distances_to(self.locations, track.options)
+            columns = None
+            if self.length_scale is not None:
+                columns = np.ascontiguousarray(self.kernel(distance, self.length_scale))
+            self._tracks[episode] = _Prepared(
+                track, distance, columns, self.credible_z(t), self.inverse_temperature(t)
+            )
         return self._tracks[episode]
 
     def explanatory_many(
@@ -267,18 +283,21 @@ class UCL(CompiledModel):
 
     def _fill(self, episode: Episode, deltas: Vector, scale: float, x: Matrix, dx: Matrix) -> None:
         """Variables of one episode at many delta."""
-        track, distance = self._track(episode)
-        columns = np.ascontiguousarray(self.kernel(distance, scale))
-        slopes = self.kernel.derivative(distance, scale) if len(dx) == 2 else columns
-        t = self.times(episode)
+        known = self._prepared(episode)
+        track, columns = known.track, known.columns
+        if columns is None:
+            columns = np.ascontiguousarray(self.kernel(known.distance, scale))
+        slopes = columns
+        if len(dx) == 2:
+            slopes = np.ascontiguousarray(self.kernel.derivative(known.distance, scale))
         upper_limits(
             columns,
-            np.ascontiguousarray(slopes),
+            slopes,
             track.options,
             (track.events, track.active, track.rewards),
             deltas,
-            self.credible_z(t),
-            self.inverse_temperature(t),
+            known.z,
+            known.cooled,
             float(np.sqrt(self.noise_variance)) if self.bonus == "known" else 0.0,
             len(dx),
             x,
