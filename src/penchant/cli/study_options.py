@@ -139,6 +139,8 @@ class Kept:
         Go on with a study that was interrupted in that folder.
     title
         Of the report.
+    figures
+        both: SVG and PDF files; svg: the report and SVG files; none: no figures.
     json
         Print JSON instead of words.
     """
@@ -146,4 +148,5 @@ class Kept:
     output: Annotated[Path | None, Parameter(alias="-o", metavar="FOLDER")] = None
     resume: Flag = False
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None
+    figures: Literal["both", "svg", "none"] = "both"
     json: Flag = False

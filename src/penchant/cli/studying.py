@@ -227,6 +227,7 @@ def _write(
         folder.path,
         title=kept.title or f"A study of choices: {source(file).name}",
         command=command_line(file, (table, agent, analysis, kept)),
+        figures=kept.figures,
         overwrite=True,
     )
     found.timings["tables, figures, report"] = time.perf_counter() - begun

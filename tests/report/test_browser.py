@@ -1,0 +1,78 @@
+"""The report in a real browser: it renders, asks the network for nothing, and runs no script."""
+
+import json
+import shutil
+import subprocess
+from urllib.parse import urlsplit
+
+import pytest
+
+from penchant.report import write_study
+from small_study import study, table
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = next((found for found in map(shutil.which, NAMES) if found), None)
+QUIET = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--hide-scrollbars",
+]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    place = tmp_path_factory.mktemp("browser") / "out"
+    return write_study(study(table()), place, figures="svg")
+
+
+def browse(uri, folder, *arguments):
+    command = [BROWSER, *QUIET, f"--user-data-dir={folder / 'profile'}", *arguments]
+    ended = subprocess.run([*command, uri], capture_output=True, text=True, timeout=120, check=True)
+    return ended
+
+
+def test_the_page_is_built_without_an_error_on_the_console(report, tmp_path):
+    ended = browse(report.as_uri(), tmp_path, "--dump-dom", "--enable-logging=stderr", "--v=0")
+    assert "How to reproduce this report" in ended.stdout
+    assert ended.stdout.count("<svg") >= 6
+    assert "CONSOLE" not in ended.stderr
+
+
+def asked(uri, folder):
+    """Hosts that the browser asks for anything while it shows a page, its own errands included."""
+    log = folder / "net.json"
+    errands = "--disable-features=NetworkTimeServiceQuerying"
+    browse(uri, folder, "--dump-dom", f"--log-net-log={log}", errands)
+    events = json.loads(log.read_text())["events"]
+    urls = [event["params"].get("url", "") for event in events if "params" in event]
+    return {urlsplit(url).netloc for url in urls if url.startswith(("http", "ws", "ftp"))}
+
+
+def test_nothing_is_asked_of_the_network(report, tmp_path):
+    assert asked(report.as_uri(), tmp_path) <= asked("about:blank", tmp_path)
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_fills_a_phone_and_a_desk(report, tmp_path, width):
+    picture = tmp_path / "page.png"
+    browse(report.as_uri(), tmp_path, f"--screenshot={picture}", f"--window-size={width},1600")
+    from PIL import Image
+
+    with Image.open(picture) as image:
+        assert image.size == (width, 1600)
+        grey = image.convert("L")
+        assert grey.getextrema()[0] < 80  # letters
+        # something is written in every fifth of the page
+        for top in range(0, 1600, 320):
+            assert grey.crop((0, top, width, top + 320)).getextrema()[0] < 160
+
+
+def test_the_page_prints(report, tmp_path):
+    paper = tmp_path / "page.pdf"
+    browse(report.as_uri(), tmp_path, f"--print-to-pdf={paper}", "--no-pdf-header-footer")
+    assert paper.read_bytes().startswith(b"%PDF")

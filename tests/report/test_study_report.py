@@ -1,0 +1,204 @@
+"""The report of a study: its numbers are the library's, its files are whole."""
+
+import html
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from markupsafe import escape
+
+import penchant as pn
+from penchant.errors import DataError
+from penchant.report import write_study
+from penchant.report.study_page import study_page
+from penchant.report.study_words import shown
+from penchant.softmax.tables import number, p_value
+from penchant.study import TABLES
+from small_study import study, table
+
+
+@pytest.fixture(scope="module")
+def found():
+    frame = table(n_a=9, n_b=8)
+    frame.loc[frame.subject == "a05", ["choice", "reward"]] = [7, 15.0]
+    return study(frame)
+
+
+@pytest.fixture(scope="module")
+def folder(found, tmp_path_factory):
+    place = tmp_path_factory.mktemp("report") / "results"
+    options = {"title": "Two landscapes", "command": "penchant study FILE -o X"}
+    write_study(found, place, figures="svg", **options)
+    return place
+
+
+@pytest.fixture(scope="module")
+def text(folder):
+    return (folder / "report.html").read_text()
+
+
+def cells(text, caption):
+    """Rows of the table with this caption, by the text of their cells."""
+    start = text.index(f"<caption>{escape(caption)}")
+    body = text[start : text.index("</table>", start)]
+    rows = re.findall(r"<tr>(.*?)</tr>", body, flags=re.DOTALL)
+    made = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, flags=re.DOTALL) for row in rows]
+    return [[html.unescape(cell) for cell in row] for row in made]
+
+
+def test_every_table_is_written_twice_and_reads_back_as_it_was(found, folder):
+    for name in TABLES:
+        columns = found.columns(name)
+        back = pq.read_table(folder / "tables" / f"{name}.parquet").to_pydict()
+        assert list(back) == list(columns)
+        for key, values in columns.items():
+            for one, other in zip(values, back[key], strict=True):
+                assert one == other or (one != one and other != other)
+        from_csv = pd.read_csv(folder / "tables" / f"{name}.csv")
+        assert list(from_csv) == list(columns)
+        assert len(from_csv) == len(next(iter(columns.values())))
+
+
+def test_every_figure_is_a_file_and_stands_in_the_report(folder, text):
+    drawn = {path.stem for path in (folder / "figures").iterdir()}
+    assert {"subjects", "groups", "regret-growth", "forward-regret", "choices"} <= drawn
+    assert text.count("<svg") == len(drawn)
+    for path in (folder / "figures").glob("*.svg"):
+        assert path.read_text().split("?>\n", 1)[1].strip() in text
+
+
+def test_every_figure_has_a_title_for_screen_readers(text):
+    for svg in re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL):
+        assert 'role="img"' in svg
+        assert re.search(r"<title[^>]*>[^<]{4,}</title>", svg)
+        assert re.search(r"<desc[^>]*>[^<]{20,}</desc>", svg)
+
+
+def test_estimates_of_subjects_are_those_of_the_fits(found, text):
+    rows = cells(text, "Exact estimates of all subjects")
+    assert len(rows) == 1 + len(found.subjects)
+    header = rows[0]
+    for row in rows[1:]:
+        fit = found.fits[row[0]].exact
+        assert row[header.index("status")] == fit.status
+        for p in fit.parameters:
+            place = header.index(p.name.replace("_", " "))
+            assert row[place : place + 3] == [number(v, 4) for v in (p.estimate, p.low, p.high)]
+
+
+def test_groups_are_those_of_the_pooled_estimates(found, text):
+    rows = iter(cells(text, "Random effects, by group")[1:])
+    for group in found.groups:
+        population = found.exact[group.label]["random-effects"]
+        for p in population.parameters_at(0.95):
+            row = next(rows)
+            value = np.exp(p.estimate) if p.name.startswith("log ") else p.estimate
+            assert row[:2] == [group.performance, group.condition]
+            assert row[4] == number(float(value), 4)
+
+
+def test_table_1_is_that_of_the_paper_with_its_validity(found, text):
+    for performance, words in (("low", "linear, power law"), ("high", "logarithmic")):
+        rows = cells(text, f"Table I: theta, {performance} performance ({words})")
+        columns = [c for c in found.linearized if c.group.performance == performance]
+        assert [row[0] for row in rows[1:3]] == ["subjects", "mean log-likelihood"]
+        assert [row[0] for row in rows[3:6]] == ["theta1", "theta2", "theta3"]
+        for j, column in enumerate(columns):
+            assert rows[2][1 + 2 * j] == shown(column.mean_log_likelihood)
+            for a in range(3):
+                pair = column.theta.estimate[a], column.theta.standard_errors[a]
+                assert rows[3 + a][1 + 2 * j : 3 + 2 * j] == [number(v, 4) for v in pair]
+            assert rows[6][1 + 2 * j].startswith(number(column.ratio, 4))
+            assert ("not small" in rows[6][1 + 2 * j]) is not column.valid
+
+
+def test_table_2_maps_the_average_back_beside_the_exact_estimate(found, text):
+    rows = cells(text, "Table II: natural parameters, high performance (logarithmic)")
+    columns = [c for c in found.linearized if c.group.performance == "high"]
+    for j, column in enumerate(columns):
+        for a in range(3):
+            assert rows[1 + a][1 + 4 * j] == number(column.natural.estimate[a], 4)
+
+
+def test_tests_are_those_of_the_comparison(found, text):
+    rows = cells(text, "Exact estimates: Welch's tests")[1:]
+    assert len(rows) == len(found.exact_tests.differences)
+    for row, d in zip(rows, found.exact_tests.differences, strict=True):
+        assert row[:2] == [d.first, d.second]
+        assert row[3] == number(d.difference, 4)
+        assert row[8:10] == [p_value(d.p_value), p_value(d.adjusted_p_value)]
+
+
+def test_failures_are_listed_with_why(found, text):
+    rows = cells(text, "What went wrong, and for whom")[1:]
+    failed = found.columns("failures")
+    assert sum(int(row[2]) for row in rows) == len(failed["subject"])
+    assert any("a05" in row[3] for row in rows)
+
+
+def test_people_and_agents_stand_side_by_side(found, text):
+    rows = cells(text, "People and agents")[1:]
+    assert [row[0] for row in rows] == [group.label for group in found.groups]
+    for row, group in zip(rows, found.groups, strict=True):
+        mine = [s for s in group.subjects if found.fits[s].simulated is not None]
+        people = np.mean([found.observed[s].regret[-1] for s in mine])
+        agents = np.mean([found.fits[s].simulated.regret[-1] for s in mine])
+        assert row[1:4] == [str(len(mine)), number(people, 4), number(agents, 4)]
+
+
+def test_the_report_says_what_was_asked_how_and_by_which_command(text):
+    for words in (
+        "What was asked",
+        "penchant study FILE -o X",
+        "stochastic UCL, 12 options, noise variance 2.5, length scale 1.5",
+        "Regret is measured in mean rewards that are known (2 landscapes)",
+        "low: prior mean 8, prior variance 20, length scale 1",
+        "seed 7",
+        "Holm",
+    ):
+        assert str(escape(words)) in text, words
+
+
+@pytest.mark.slow
+def test_the_same_study_gives_the_same_bytes(found, folder, tmp_path):
+    options = {"title": "Two landscapes", "command": "penchant study FILE -o X"}
+    for name in ("one", "two"):
+        write_study(found, tmp_path / name, **options)
+    for path in sorted((tmp_path / "one").rglob("*.*")):
+        again = tmp_path / "two" / path.relative_to(tmp_path / "one")
+        assert path.read_bytes() == again.read_bytes(), path
+    drawn = {path.stem for path in (tmp_path / "one" / "figures").glob("*.pdf")}
+    assert drawn == {path.stem for path in (folder / "figures").glob("*.svg")}
+
+
+def test_a_report_is_not_overwritten(found, folder):
+    with pytest.raises(DataError, match="folder must not hold a report; got"):
+        write_study(found, folder)
+
+
+def test_labels_of_subjects_are_text_whatever_they_hold():
+    frame = table(n_a=2, n_b=2)
+    frame["subject"] = frame.subject.replace({"a00": "<img src=x onerror=alert(1)>"})
+    made = study(frame, n_bootstrap=0)
+    assert "<img" not in study_page(made, [], title="x", command="y")
+
+
+def test_without_figures_the_report_is_the_text(found, tmp_path):
+    write_study(found, tmp_path / "out", figures="none")
+    assert not (tmp_path / "out" / "figures").exists()
+    assert "<svg" not in (tmp_path / "out" / "report.html").read_text()
+    with pytest.raises(DataError, match="figures must be 'both', 'svg' or 'none'; got 'png'"):
+        write_study(found, tmp_path / "other", figures="png")
+
+
+@pytest.mark.slow
+def test_a_study_without_groups_tests_or_agents_has_a_report_all_the_same(tmp_path):
+    frame = table(n_a=1, n_b=0, n_decisions=3)
+    data = pn.study_data(frame)
+    made = pn.run_study(data, pn.QLearning(12), n_replicates=0, n_bootstrap=0)
+    write_study(made, tmp_path / "out", figures="svg")
+    text = (tmp_path / "out" / "report.html").read_text()
+    assert "nothing to compare" in text
+    assert "No agents played again" in text
