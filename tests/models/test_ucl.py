@@ -346,18 +346,3 @@ def test_rows_do_not_know_the_future():
     part = pn.Episode(EPISODE.chosen[:12], EPISODE.rewards[:12])
     # other options are still to be observed, so sums are taken in another order
     np.testing.assert_allclose(played.ucl().explanatory(part, 0.07), whole[:12], rtol=1e-12)
-
-
-def test_beliefs_brought_forward_event_by_event_give_the_same_variables():
-    model = played.ucl(length_scale=None)
-    psis = np.array([[0.07, 1.4], [1.5e-8, 0.3], [90.0, 6.0]])
-    tracker = model.tracker(psis)
-    expected = [model.explanatory(EPISODE, *psi) for psi in psis]
-    for k, t in enumerate(model.times(EPISODE)):
-        found = tracker.variables(t)
-        for p in range(3):
-            size = np.abs(expected[p][k]).max() + 1e-300
-            # the same recursion; at delta = 1.5e-8 numbers of size 1/delta are subtracted
-            np.testing.assert_allclose(found[p] / size, expected[p][k] / size, atol=1e-7)
-        if EPISODE.observed[k]:
-            tracker.observe(int(EPISODE.chosen[k]), float(EPISODE.rewards[k]))
