@@ -250,3 +250,12 @@ def test_people_who_differ_are_told_apart(name):
         assert stats.binom.cdf(inside.sum(), len(good), 0.95) > 1e-3, n
         estimates = [found[k].parameters[j].estimate for k in good]
         assert stats.spearmanr(true, estimates).statistic > 0.6, n
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_check_of_models_finds_nothing_wrong(name):
+    model, natural, task = CASES[name]
+    rng = np.random.default_rng(7)
+    plays = pn.simulate_many(task, model, natural, n_decisions=30, n_agents=6, rng=rng)
+    found = pn.check_model(model, plays, rng=rng)
+    assert not found.problems, found

@@ -95,7 +95,7 @@ def _is_inside(model: Any, n: Natural) -> bool:
     inside = 0 <= n.index < len(model.weights)
     if n.kind == "ratio":
         return inside and 0 <= n.other < len(model.weights) and n.other != n.index
-    return inside and n.kind in ("weight", "reciprocal")
+    return inside and n.kind in ("weight", "reciprocal", "share")
 
 
 def _told_by_natural(model: Any, natural: tuple[Natural, ...]) -> Iterator[str]:
