@@ -69,7 +69,7 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
     if known.offers:
         raise DataError(
             f"--example must be a table of options; got {known.name}, whose rows are decisions "
-            "between offers. Try --example travel-mode."
+            "between offers. Add --model hyperbolic."
         )
     say(f"Data: {known.name}. {known.description}")
     own = not data.explanatory and terms == Terms()

@@ -64,7 +64,8 @@ class Data:
     Parameters
     ----------
     example
-        Use data that come with Penchant instead of FILE: travel-mode or menu.
+        Use data that come with Penchant instead of FILE: travel-mode, menu or
+        delays (with --model hyperbolic).
     decision
         Column that names the decision; several where one is not enough. With --model: numbers it.
     option
@@ -254,6 +255,9 @@ class History:
     gaps
         A gap in the numbers of the decisions: error; timeout: nothing was chosen in time; order:
         it means nothing.
+    offers
+        With --model hyperbolic, prospect and the like: the column, or number, of every option by
+        attribute, amount=now/later,delay=0/days; found by itself where names are usual.
     pool
         One estimate for all subjects together.
     clock
@@ -268,6 +272,9 @@ class History:
     scored: Column = None
     base: Annotated[Number, Parameter(metavar="0|1")] = 0
     gaps: Literal["error", "timeout", "order"] = "error"
+    offers: Annotated[list[str], _several, Parameter(metavar="NAME=COLUMN/COLUMN,...")] = field(
+        default_factory=list
+    )
     pool: Flag = False
     clock: Literal["choices", "events"] = "choices"
     linearized: Annotated[str | None, Parameter(metavar="PRIOR", allow_leading_hyphen=True)] = None

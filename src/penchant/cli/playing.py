@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penchant.bandit.episode import Episode
@@ -12,6 +12,7 @@ from penchant.cli.agent import map_words, nominal, ucl
 from penchant.cli.episodes import Play, load_episodes, say_episodes, say_map
 from penchant.cli.model import fit_options
 from penchant.cli.model_settings import counts_options, model_named
+from penchant.cli.offers import load_trials, say_trials
 from penchant.cli.options import Agent, Data, History, Model, Show
 from penchant.cli.play_result import linearized_many, linearized_one, model_many, model_one
 from penchant.cli.refusing import refuse
@@ -30,9 +31,12 @@ OF_CHOICES = {"method", "constraint", "covariance", "max_steps"}
 def play_result(
     file: str | None, data: Data, model: Model, show: Show, agent: Agent, history: History
 ) -> Result:
-    """What a history of play tells of the agent."""
+    """What a history of play, or choices among offers, tell of the agent."""
     refuse(model, "with --model", names=OF_CHOICES)
     options = fit_options(model)
+    assert agent.model is not None
+    if entry_of(agent.model).data == "trials":
+        return _offers_result(file, data, options, show, agent, history)
     prior = _nominal(agent, history)
     if prior is not None:
         refuse(model, "with --linearized", names={"prior"})
@@ -45,13 +49,34 @@ def play_result(
     together = history.pool or play.columns.subject is None
     if prior is not None:
         return _linearized(play.episodes, played, prior, together, show)
-    weights = options["parameter_prior"]
+    return _exact(play.episodes, played, together, options, show)
+
+
+def _exact(
+    episodes: Sequence[Any], model: Any, together: bool, options: Mapping[str, Any], show: Show
+) -> Result:
+    """The exact estimate, of all episodes or of each subject."""
+    prior = options["parameter_prior"]
     if together:
-        return model_one(fit_model(play.episodes, played, parameter_prior=weights), show)
-    estimates = fit_each_model(
-        play.episodes, played, parameter_prior=weights, threads=options["threads"]
-    )
+        return model_one(fit_model(episodes, model, parameter_prior=prior), show)
+    estimates = fit_each_model(episodes, model, parameter_prior=prior, threads=options["threads"])
     return model_many(estimates, show)
+
+
+def _offers_result(
+    file: str | None,
+    data: Data,
+    options: Mapping[str, Any],
+    show: Show,
+    agent: Agent,
+    history: History,
+) -> Result:
+    """What choices among offers tell of those who made them."""
+    model = model_named(agent, 0)
+    trials = load_trials(file, data, history, str(agent.model))
+    say_trials(trials)
+    together = history.pool or trials[0].subject is None
+    return _exact(trials, model, together, options, show)
 
 
 def _nominal(agent: Agent, history: History) -> RewardPrior | None:
@@ -81,6 +106,7 @@ def ready_model(agent: Agent, data: Data, history: History) -> Any:
             f"--model must be one of a history of play; got {agent.model}, which is for offers. "
             "penchant models lists both."
         )
+    refuse(history, f"with --model {agent.model}", names={"offers"})
     if not counts_options(agent):
         if len(data.options) == 1:
             advice = "The model says how many there are"

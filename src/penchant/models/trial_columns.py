@@ -106,6 +106,23 @@ class TrialColumns:
             roles[f"offers[{attribute!r}]"] = tuple(p for p in flat if isinstance(p, str))
         return roles
 
+    def words(self) -> str:
+        """Which column is what, in one line.
+
+        >>> TrialColumns("choice", {"amount": ("now", "later"), "delay": (0.0, "days")}).words()
+        'chosen = choice; amount = now, later; delay = 0, days'
+        """
+        parts = ("subject", "block", "chosen", "scored")
+        said = [f"{part} = {getattr(self, part)}" for part in parts if getattr(self, part)]
+        for attribute, cells in self.offers.items():
+            named = (" and ".join(map(_word, _parts(cell))) for cell in cells)
+            said.append(f"{attribute} = {', '.join(named)}")
+        return "; ".join(said)
+
+
+def _word(part: Any) -> str:
+    return part if isinstance(part, str) else f"{part:g}"
+
 
 def _parts(cell: Any) -> Sequence[Any]:
     return (cell,) if isinstance(cell, (str, int, float)) else tuple(cell)

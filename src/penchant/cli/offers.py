@@ -1,0 +1,112 @@
+"""From the command line's file and columns to decisions between offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penchant import datasets
+from penchant.choices.notes import counted
+from penchant.cli.episodes import check_base, in_lines
+from penchant.cli.options import Data, History
+from penchant.cli.refusing import refuse
+from penchant.cli.words import say
+from penchant.errors import DataError
+from penchant.io.source import source
+from penchant.io.table import read_table
+from penchant.models.trial_columns import NO_COLUMN, trial_columns
+from penchant.models.trials import Trials
+from penchant.models.trials_table import trials_from_frame
+
+OF_OPTIONS = {"decision", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
+OF_OPTIONS |= {"wide", "missing"}
+OF_PLAY = {"reward", "is_choice", "gaps", "clock", "linearized"}
+
+
+def load_trials(file: str | None, data: Data, history: History, name: str) -> list[Trials]:
+    """Read the table and make trials of it; says which columns are taken for what."""
+    refuse(data, f"with --model {name}", names=OF_OPTIONS)
+    refuse(history, f"with --model {name}", names=OF_PLAY)
+    check_base(history.base)
+    offers = named_offers(history.offers)
+    if (file is None) == (data.example is None):
+        raise DataError(
+            "FILE must be given, or --example; got "
+            + ("neither" if file is None else "both")
+            + ". Try penchant fit --example delays --model hyperbolic."
+        )
+    if data.example is not None:
+        return _trials(_example(data.example), data, history, offers)
+    origin = source(file)
+    table = read_table(
+        origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
+    )
+    with in_lines(origin, data):
+        return _trials(table, data, history, offers)
+
+
+def _example(name: str) -> Any:
+    known = datasets.dataset(name)
+    if not known.offers:
+        raise DataError(
+            "--example must be a table of offers with this --model; got "
+            f"{known.name}. Try --example delays."
+        )
+    say(f"Data: {known.name}. {known.description}")
+    return datasets.load(known.name)
+
+
+def _trials(table: Any, data: Data, history: History, offers: Any) -> list[Trials]:
+    given = {
+        "subject": data.subject,
+        "block": history.block,
+        "chosen": data.chosen,
+        "scored": history.scored,
+    }
+    columns = trial_columns(list(table.column_names), given, offers)
+    say(f"Columns: {columns.words()}")
+    parts = {part: getattr(columns, part) or NO_COLUMN for part in given}
+    options = data.options or None
+    return trials_from_frame(table, **parts, offers=offers, options=options, base=history.base)
+
+
+def named_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Attributes as one types them: amount=now/later, delay=0/days, outcome=sure+0/gain+loss.
+
+    >>> named_offers(["amount=now/later", "delay=0/days"])
+    {'amount': ['now', 'later'], 'delay': [0.0, 'days']}
+    >>> named_offers(["outcome=sure+0/gain+loss"])
+    {'outcome': [['sure', 0.0], ['gain', 'loss']]}
+    """
+    found: dict[str, list[Any]] = {}
+    for word in words:
+        name, _, cells = (part.strip() for part in word.partition("="))
+        if not name or not cells or name in found:
+            raise DataError(
+                "--offers must be NAME=COLUMN/COLUMN, a column or number for each option, every "
+                f"NAME once; got {word!r}. Write --offers amount=now/later,delay=0/days."
+            )
+        options = [[_cell(part) for part in cell.split("+")] for cell in cells.split("/")]
+        several = any(len(outcomes) > 1 for outcomes in options)
+        found[name] = options if several else [outcomes[0] for outcomes in options]
+    return found or None
+
+
+def _cell(word: str) -> Any:
+    """A number, or the name of a column."""
+    try:
+        return float(word)
+    except ValueError:
+        return word.strip()
+
+
+def say_trials(trials: Sequence[Trials]) -> None:
+    """What the data are, and what a reader should know of them."""
+    scored, events = sum(t.n_decisions for t in trials), sum(t.n_events for t in trials)
+    subjects = len({t.subject for t in trials})
+    whose = f" of {counted(subjects, 'subject')}" if trials[0].subject is not None else ""
+    said = f"Offers: {counted(scored, 'decision')} scored of {events:,}{whose}, "
+    say(said + f"{counted(trials[0].n_options, 'option')}, {' and '.join(trials[0].offers)}")
+    without = sum(int((t.chosen < 0).sum()) for t in trials)
+    if without:
+        say(f"Note: {counted(without, 'decision')} without a choice: not scored.")
