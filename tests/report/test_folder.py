@@ -39,6 +39,16 @@ def test_an_empty_folder_is_new_and_one_that_is_not_there_may_be_resumed(tmp_pat
     StudyFolder(tmp_path / "none", resume=True)
 
 
+def test_a_study_that_was_killed_before_it_began_leaves_no_trace(tmp_path):
+    for resume in (False, True):
+        (tmp_path / "parts").mkdir(exist_ok=True)
+        (tmp_path / ".study.json.a1b2c3d4.tmp").write_text("half")
+        with StudyFolder(tmp_path, resume=resume) as folder:
+            folder.begin(PRINT)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["parts", "study.json"]
+        (tmp_path / "study.json").unlink()
+
+
 def test_a_folder_with_files_is_not_touched(tmp_path):
     (tmp_path / "mine.txt").write_text("x")
     refused("output must not exist, or be empty; got", tmp_path)

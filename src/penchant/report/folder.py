@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -51,7 +51,7 @@ class StudyFolder:
         if not self.resume:
             raise DataError(
                 f"output must not exist, or be empty; got {self.path}, which holds files. Choose "
-                "another name, or resume the study that was begun there."
+                "another name, or pass resume to go on with the study that was begun there."
             )
         if not (self.path / SETTINGS).is_file():
             raise DataError(
@@ -60,7 +60,15 @@ class StudyFolder:
             )
 
     def _holds_something(self) -> bool:
-        return self.path.is_dir() and any(self.path.iterdir())
+        """Whether there is more than a study that was stopped before it began."""
+        if not self.path.is_dir():
+            return False
+        return any(not self._is_empty_start(path) for path in self.path.iterdir())
+
+    def _is_empty_start(self, path: Path) -> bool:
+        if path.name == PARTS:
+            return path.is_dir() and not any(path.iterdir())
+        return path.name.startswith(f".{SETTINGS}.")
 
     def begin(self, fingerprint: dict[str, Any]) -> None:
         """Make the folder, or see that it holds the same study; keep others out."""
@@ -72,6 +80,7 @@ class StudyFolder:
                 f"{error.strerror}. Choose another place."
             ) from None
         self._locks.enter_context(locked(self.path / SETTINGS))
+        self._tidy()
         file = self.path / SETTINGS
         if not file.exists():
             head = {"format": FORMAT, "version": VERSION}
@@ -84,6 +93,12 @@ class StudyFolder:
                 f"resume must go on with the data and settings that {self.path} was begun with; "
                 f"got {'; '.join(differs)}. Give the same, or choose another folder."
             )
+
+    def _tidy(self) -> None:
+        """Remove half-written files of a process that was killed; none else works here now."""
+        for left in self.path.rglob(".*.tmp"):
+            with suppress(OSError):
+                left.unlink()
 
     def kept(self, name: str) -> Any | None:
         """What was kept under this name; None if nothing was."""

@@ -1,0 +1,390 @@
+"""`penchant study`: from a table to a report, interrupted, resumed, refused."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow.csv
+import pytest
+
+import penchant as pn
+from penchant.cli import studying
+from penchant.report import folder as folders
+from penchant.study import fitting
+from small_study import MEANS, MODEL, table
+
+FILE = "play.csv"
+UCL = ["--grid", "4x3", "--noise-variance", "2.5", "--length-scale", "1.5"]
+QUICK = ["--intervals", "wald", "--replicates", "2", "--bootstrap", "5", "--figures", "none"]
+POINTS = ["--nominal-low", "8,20,1", "--nominal-high", "10,60,2"]
+STUDY = ["study", FILE, *UCL, "--condition", "landscape", *POINTS, *QUICK]
+
+
+@pytest.fixture
+def played(folder):
+    """The table of the study, and the mean rewards, as files."""
+    table().to_csv(folder / FILE, index=False)
+    rows = ["landscape,option,mean_reward"]
+    rows += [
+        f"{place},{i},{mean}" for place, means in MEANS.items() for i, mean in enumerate(means)
+    ]
+    (folder / "means.csv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def written(folder):
+    """Every file of a study but how long it took, by what it holds."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "timings.json"
+    }
+
+
+def test_a_table_becomes_a_report_tables_and_numbers(penchant, played):
+    ended = penchant(*STUDY, "--landscape", "means.csv", "-o", "out")
+    assert ended.code == 0, ended.err
+    assert ended.out.splitlines()[0] == "Data: 9 subjects, 9 episodes, 270 decisions scored."
+    assert ended.out.splitlines()[-1] == "Report: out/report.html"
+    assert "Columns: chosen = choice; reward = reward; subject = subject; decision" in ended.err
+    kept = pyarrow.csv.read_csv(played / "out" / "tables" / "subjects.csv").to_pydict()
+    for i, episode in enumerate(pn.study_data(table()).episodes):
+        expected = pn.fit(episode, MODEL).parameters[0].estimate
+        assert kept["decision_noise"][i] == pytest.approx(expected, rel=1e-6)
+    text = (played / "out" / "report.html").read_text()
+    assert "mean rewards that are known (2 landscapes)" in text
+    assert "penchant study play.csv --condition landscape --landscape means.csv" in text
+    assert set(json.loads((played / "out" / "timings.json").read_text())["seconds"]) >= {
+        "exact fits",
+        "linearised fits",
+        "forward simulation",
+    }
+
+
+def test_the_command_in_the_report_makes_the_same_study(penchant, played):
+    penchant(*STUDY, "--seed", "5", "-o", "one")
+    text = (played / "one" / "report.html").read_text()
+    command = text.split("<pre><code>penchant ")[1].split("</code>")[0]
+    words = command.replace("&#39;", "'").split()
+    assert words[-2:] == ["--output", "FOLDER"]
+    assert penchant(*words[:-1], "two").code == 0
+    assert written(played / "one") == written(played / "two")
+
+
+def test_threads_do_not_change_a_byte(penchant, played):
+    penchant(*STUDY, "--threads", "1", "-o", "one")
+    penchant(*STUDY, "--threads", "2", "-o", "two")
+    assert written(played / "one") == written(played / "two")
+
+
+def test_json_tells_what_was_found(penchant, played):
+    ended = penchant(*STUDY, "--json", "-o", "out")
+    found = json.loads(ended.out)
+    assert found["n_subjects"] == 9
+    assert sum(found["statuses"].values()) == 9
+    assert sum(group["n_subjects"] for group in found["groups"]) == 9
+
+
+def test_other_names_labels_and_a_decimal_comma(penchant, played):
+    names = [f"tile {i:02d}" for i in range(12)]
+    frame = table().assign(choice=[names[i] for i in table().choice])
+    renamed = frame.rename(columns={"subject": "subjID", "choice": "response", "reward": "outcome"})
+    renamed.to_csv(played / "other.csv", index=False, sep=";", decimal=",")
+    penchant(*STUDY, "-o", "one")
+    ended = penchant("study", "other.csv", *STUDY[2:], "--decimal", ",", "-o", "two")
+    assert ended.code == 0, ended.err
+    assert "chosen = response; reward = outcome; subject = subjID" in ended.err
+    assert "Options: tile 00 = 0, tile 01 = 1" in ended.err
+    tables = [written(played / name / "tables") for name in ("one", "two")]
+    assert tables[0] == tables[1]
+
+
+def test_places_instead_of_numbers(penchant, played):
+    frame = table().assign(x=table().choice % 4 + 1, y=table().choice // 4 + 1)
+    frame.drop(columns="choice").to_csv(played / "places.csv", index=False)
+    penchant(*STUDY, "-o", "one")
+    ended = penchant("study", "places.csv", *STUDY[2:], "--base", "1", "-o", "two")
+    assert ended.code == 0, ended.err
+    assert written(played / "one" / "tables") == written(played / "two" / "tables")
+
+
+def test_q_learning_without_a_grid(penchant, played):
+    command = ["study", FILE, "--model", "q-learning", "--options", "12", *QUICK, "-o", "out"]
+    ended = penchant(*command, "--nominal-low", "learning_rate=0.3")
+    assert ended.code == 0, ended.err
+    table_1 = (played / "out" / "tables" / "table-1.csv").read_text()
+    assert "theta2" in table_1 and "theta3" not in table_1
+
+
+def test_exact_only_has_no_linearised_tables(penchant, played):
+    words = [word for word in STUDY if word not in POINTS]
+    assert penchant(*words, "--exact-only", "-o", "out").code == 0
+    assert not (played / "out" / "tables" / "table-1.csv").exists()
+
+
+# -- interrupted and resumed -----------------------------------------------------------------------
+
+
+class Stop:
+    """Raises KeyboardInterrupt at the n-th call of any of some functions."""
+
+    def __init__(self, monkeypatch, places, n):
+        self.left = n
+        for module, name in places:
+            monkeypatch.setattr(module, name, self.around(getattr(module, name)))
+
+    def around(self, work):
+        def stopped(*arguments, **options):
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+            return work(*arguments, **options)
+
+        return stopped
+
+
+WHOLE = {}  # the files of the study that was not interrupted
+POINTS_TO_STOP = [
+    (fitting, "fit_each_model"),
+    (fitting, "of_exact"),
+    (fitting, "fit_linearized"),
+    (fitting, "played_again"),
+    (folders, "write_json"),
+    (studying, "write_study"),
+]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 9, 13, 17, 21, 24, 27, 29])
+def test_a_study_interrupted_anywhere_and_resumed_equals_one_that_was_not(
+    penchant, played, monkeypatch, n
+):
+    monkeypatch.setattr(fitting, "PART", 4)
+    command = [*STUDY, "--threads", "1"]
+    if not WHOLE:
+        assert penchant(*command, "-o", "whole").code == 0
+        WHOLE.update(written(played / "whole"))
+    with monkeypatch.context() as patched:
+        stop = Stop(patched, POINTS_TO_STOP, n)
+        ended = penchant(*command, "-o", "parts")
+    assert stop.left <= 0, "the study ended before the stop"
+    assert (ended.code, ended.out) == (130, "")
+    assert "interrupted;" in ended.error
+    assert "parts are kept in parts. The same command with --resume goes on." in ended.error
+    assert penchant(*command, "-o", "parts", "--resume").code == 0
+    assert written(played / "parts") == WHOLE
+
+
+def test_a_study_that_is_done_may_be_resumed_without_a_change(penchant, played):
+    penchant(*STUDY, "-o", "out")
+    before = written(played / "out")
+    assert penchant(*STUDY, "-o", "out", "--resume").code == 0
+    assert written(played / "out") == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_process_that_is_stopped_or_killed_leaves_what_is_done(penchant, played, kind):
+    table(n_a=30, n_b=30).to_csv(played / FILE, index=False)
+    command = [*STUDY, "--threads", "1"]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "penchant", *command, "-o", "parts"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=played,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    first = played / "parts" / "parts" / "part-0001.json"
+    deadline = time.monotonic() + 120
+    while not first.exists() and started.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    started.send_signal(kind)
+    started.communicate(timeout=60)
+    assert first.exists()
+    assert not (played / "parts" / "report.html").exists() or started.returncode == 0
+    assert penchant(*command, "-o", "whole").code == 0
+    assert penchant(*command, "-o", "parts", "--resume").code == 0
+    assert written(played / "whole") == written(played / "parts")
+
+
+# -- refused ---------------------------------------------------------------------------------------
+
+
+def test_an_existing_folder_is_not_overwritten(penchant, refused, played):
+    penchant(*STUDY, "-o", "out")
+    message = refused(*STUDY, "-o", "out")
+    assert "output must not exist, or be empty; got out, which holds files." in message
+    assert "--resume" in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["--seed", "4"], "seed 4, was 0"),
+        (["--level", "0.9"], "level 0.9, was 0.95"),
+        (["--cooling", "constant"], "temperature nu constant"),
+        (["--landscape", "means.csv"], "other landscapes"),
+        (["--joint"], "joint True, was False"),
+    ],
+)
+def test_another_study_is_not_resumed(penchant, refused, played, changes, words):
+    penchant(*STUDY, "-o", "out")
+    message = refused(*STUDY, *changes, "-o", "out", "--resume")
+    assert "--resume must go on with the data and settings that out was begun with" in message
+    assert words in message
+
+
+def test_other_data_are_not_resumed(penchant, refused, played):
+    penchant(*STUDY, "-o", "out")
+    frame = table()
+    frame.loc[0, "reward"] += 0.5
+    frame.to_csv(played / FILE, index=False)
+    assert "got other data" in refused(*STUDY, "-o", "out", "--resume")
+
+
+REFUSED = {
+    "no file": (["study", *UCL, "-o", "out"], "FILE must be given; got none."),
+    "no folder": (["study", FILE, *UCL], "--output must name a folder for the results; got none."),
+    "no grid": (
+        ["study", FILE, "--noise-variance", "1", "-o", "out"],
+        "--grid or --locations must be given with --model ucl; got neither.",
+    ),
+    "no noise": (
+        ["study", FILE, "--grid", "4x3", "-o", "out"],
+        "--noise-variance must be given with --model ucl; got none.",
+    ),
+    "a condition that varies": (
+        [*STUDY, "--condition", "trial", "-o", "out"],
+        "play.csv: condition 'trial' must be the same in all rows of a subject; got 1 and 2 at "
+        "line 3 (subject a00).",
+    ),
+    "no such condition": (
+        ["study", FILE, *UCL, "--condition", "landscpe", "-o", "out"],
+        "play.csv: --condition must name a column of the table; got 'landscpe' for condition",
+    ),
+    "a small grid": (
+        ["study", FILE, *UCL[2:], "--grid", "3x3", "-o", "out"],
+        "--grid 3x3 has 9 options, but got option 9 at line 7 (subject a00, decision 6)",
+    ),
+    "a point that is none": (
+        ["study", FILE, *UCL, "--nominal-low", "8", "-o", "out"],
+        "--nominal-low must be MEAN,VARIANCE or MEAN,VARIANCE,LENGTH; got '8'.",
+    ),
+    "a rate that is none": (
+        ["study", FILE, "--model", "q-learning", "--nominal-low", "0.3", "-o", "out"],
+        "--nominal-low must be NAME=VALUE,...; got '0.3'. Try --nominal-low learning_rate=0.3.",
+    ),
+    "a point for nothing": (
+        [*STUDY, "--exact-only", "-o", "out"],
+        "--nominal-low must be left out with --exact-only; got 8,20,1.",
+    ),
+    "a negative seed": ([*STUDY, "--seed", "-1", "-o", "out"], "--seed must be a whole number, 0"),
+    "no thread": ([*STUDY, "--threads", "0", "-o", "out"], "--threads must be at least 1; got 0."),
+    "a level in per cent": ([*STUDY, "--level", "95", "-o", "out"], "--level must"),
+    "another base": ([*STUDY, "--base", "2", "-o", "out"], "--base must be 0 or 1; got 2."),
+    "means twice": (
+        [*STUDY, "--landscape", "means.csv", "--expected", "reward", "-o", "out"],
+        "--expected must be left out with --landscape; got both.",
+    ),
+    "a folder nowhere": ([*STUDY, "-o", "no/where"], "output must lie in an existing directory"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_wrong_usage_and_data_are_refused_before_anything_is_written(case, refused, played):
+    command, message = REFUSED[case]
+    assert message in refused(*command)
+
+
+LANDSCAPES = {
+    "no option": ("place,mean_reward\nA,1\n", "--landscape must have a column option or arm; got"),
+    "no mean": ("landscape,option\nA,1\n", "--landscape must have a column mean_reward or mean;"),
+    "twice": (
+        "option,mean_reward\n0,1\n0,2\n",
+        "--landscape must have every option once; got 0 again in bad.csv.",
+    ),
+    "a gap": (
+        "option,mean_reward\n0,1\n2,2\n",
+        "--landscape must number the options from 0 or 1 without a gap; got 0, 2 in bad.csv.",
+    ),
+    "too few": (
+        "option,mean_reward\n0,1\n1,2\n",
+        "one mean reward for each of 12 options; got shape (2,)",
+    ),
+    "not all": (
+        "landscape,option,mean_reward\n" + "".join(f"A,{i},{i}\n" for i in range(12)),
+        "for every landscape that was played; got none for B.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LANDSCAPES)
+def test_a_landscape_file_that_does_not_fit_is_refused(case, refused, played):
+    content, message = LANDSCAPES[case]
+    (played / "bad.csv").write_text(content)
+    assert message in refused(*STUDY, "--landscape", "bad.csv", "-o", "out")
+
+
+# -- check -----------------------------------------------------------------------------------------
+
+
+def test_check_recognises_a_history_of_play(penchant, played):
+    ended = penchant("check", FILE)
+    assert ended.code == 0
+    assert ended.out.splitlines() == [
+        "History of play: 9 subjects, 9 episodes, 270 decisions scored of 270 events.",
+        "Decisions per episode: 30.",
+        ended.out.splitlines()[2],
+        "The table can be used by penchant fit --model and penchant study.",
+    ]
+    assert ended.out.splitlines()[2].startswith("Options chosen: 12, from 0 to 11; rewards from ")
+
+
+def test_check_names_what_is_wrong(refused, played):
+    text = (played / FILE).read_text().replace("a00,A,3,", "a00,A,5,")
+    (played / FILE).write_text(text)
+    assert (
+        "decision must differ between the rows of an episode; got 5 again at line 6 (subject a00)."
+    ) in refused("check", FILE)
+
+
+def test_check_doubts_options_without_a_0_and_repeats(penchant, played):
+    table().assign(choice=table().choice + 1).to_csv(played / FILE, index=False)
+    out = penchant("check", FILE).out
+    assert "Note: No option 0 is ever chosen: pass --base 1 if options are counted from 1." in out
+    frame = table()
+    frame.loc[frame.subject == "b01", ["choice", "reward"]] = [7, 9.0]
+    frame.to_csv(played / FILE, index=False)
+    said = penchant("check", FILE).out
+    assert "Note: More than 80 % of the choices repeat the one before: b01." in said
+
+
+def test_check_against_a_grid(refused, penchant, played):
+    assert "--grid 3x3 has 9 options" in refused(
+        "check", FILE, "--model", "ucl", "--grid", "3x3", "--noise-variance", "1"
+    )
+    ended = penchant("check", FILE, "--model", "ucl", *UCL, "--json")
+    assert json.loads(ended.out)["decisions_per_episode"] == [30]
+
+
+@pytest.mark.evidence
+@pytest.mark.slow
+def test_real_people_go_through_the_command(penchant, evidence, folder):
+    data = evidence / "data" / "gridsearch2d"
+    if not (data / "choices.csv").is_file():
+        pytest.skip("the choices of real people are not there")
+    ended = penchant(
+        *("study", data / "choices.csv", "--grid", "11x11", "--noise-variance", "1"),
+        *("--length-scale", "2", "--cooling", "constant", "--condition", "environment"),
+        *("--landscape", data / "landscapes.csv", "--exact-only", *QUICK, "-o", "out"),
+    )
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("Data: 40 subjects, 320 episodes, 9,600 decisions scored.")
+    assert "agree with this map" in ended.err
+    subjects = pyarrow.csv.read_csv(folder / "out" / "tables" / "subjects.csv").to_pydict()
+    assert subjects["status"].count("converged") >= 36
+    assert np.isfinite(subjects["regret"]).all()
