@@ -73,3 +73,12 @@ class Learner:
             x[t, :, 0] = values
             values[option] += learning_rate / self.unit * (reward - values[option])
         return x
+
+
+def weights_of(model, natural):
+    """Weights and shape of UCL or Q-learning, written out."""
+    if isinstance(model, pn.UCL):
+        nu = natural["decision_noise"]
+        theta = [1 / nu, natural["prior_mean"] / nu]
+        return np.array(theta), [model.noise_variance / natural["prior_variance"]]
+    return np.array([1 / natural["temperature"]]), [natural["learning_rate"]]

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from penchant.models import ModelCheck as ModelCheck
     from penchant.models import Natural as Natural
     from penchant.models import ProspectValue as ProspectValue
+    from penchant.models import NaturalPrior as NaturalPrior
     from penchant.models import QLearning as QLearning
     from penchant.models import QuasiHyperbolicDiscounting as QuasiHyperbolicDiscounting
     from penchant.models import RandomChoice as RandomChoice
@@ -84,11 +85,13 @@ if TYPE_CHECKING:
     from penchant.softmax import GaussianPrior as GaussianPrior
     from penchant.softmax import ScaledPrior as ScaledPrior
     from penchant.softmax import simulate_choices as simulate_choices
+    from penchant.study import ModelComparison as ModelComparison
     from penchant.study import ModelSelection as ModelSelection
     from penchant.study import Recovery as Recovery
     from penchant.study import Study as Study
     from penchant.study import StudyData as StudyData
     from penchant.study import Task as Task
+    from penchant.study import compare as compare
     from penchant.study import recover as recover
     from penchant.study import run_study as run_study
     from penchant.study import select_models as select_models
@@ -144,6 +147,7 @@ _HOMES = {
         "ModelCheck",
         "Natural",
         "ProspectValue",
+        "NaturalPrior",
         "QLearning",
         "QuasiHyperbolicDiscounting",
         "RandomChoice",
@@ -185,11 +189,13 @@ _HOMES = {
         "simulate_choices",
     ),
     "penchant.study": (
+        "ModelComparison",
         "ModelSelection",
         "Recovery",
         "Study",
         "StudyData",
         "Task",
+        "compare",
         "recover",
         "run_study",
         "select_models",

@@ -20,10 +20,10 @@ from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.inference.search import Grid
 from penchant.models.model import Model, Natural, model_words, natural_parameters
+from penchant.models.natural_prior import Prior
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.document import diagnostics_dict, plain, plain_label
 from penchant.softmax.intervals import check_level
-from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.tables import Table, number
 from penchant.softmax.transformations import Parameter, fieller
 
@@ -64,7 +64,7 @@ class ModelEstimate:
     n_decisions: int
     grid: Grid | Callable[[], Grid]
     peak: Peak
-    prior: ParameterPrior | None = None
+    prior: Prior | None = None
     subject: Any = None
     notes: tuple[str, ...] = ()
     episodes: tuple[Episode, ...] | None = None

@@ -47,7 +47,7 @@ def _hold(
     theta = np.zeros((len(which), d))
     settled = np.ones(len(which), dtype=bool)
     if len(free):
-        prior = _prior_of(profiles.prior, free, d)
+        prior = _prior_of(profiles.weight_prior, free, d)
         face = fit_table(x[:, :, free], rows.chosen, mine.grouping, prior)
         theta[:, free], settled = face.theta, face.converged
     n = len(which)

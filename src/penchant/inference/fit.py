@@ -9,23 +9,23 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
-from penchant.inference.predicting import as_episodes, is_history
+from penchant.inference.predicting import as_episodes, is_history, weights_only
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.inference.search import best_peaks, grid_search
 from penchant.inference.verdicts import are_lost, estimates_at
-from penchant.models.model import Model
+from penchant.models.model import Model, natural_parameters
+from penchant.models.natural_prior import NaturalPrior, Prior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.fit import fit as fit_choices
 from penchant.softmax.fit import raise_if_wrong
-from penchant.softmax.prior import ParameterPrior
 
 
 def fit(
     data: Choices | Episode | Sequence[Episode],
     model: Model | None = None,
     *,
-    parameter_prior: ParameterPrior | None = None,
+    parameter_prior: Prior | None = None,
     method: Literal["ml", "firth"] = "ml",
     constraints: Constraints | None = None,
     covariance: Literal["model", "robust", "clustered"] = "model",
@@ -45,7 +45,8 @@ def fit(
         For episodes: how the history explains the decisions, such as `UCL` or `QLearning`.
     parameter_prior
         `GaussianPrior` or `ScaledPrior` on the weights: the MAP estimate. `ScaledPrior()` is
-        recommended for prediction and for small samples.
+        recommended for prediction and for small samples. `NaturalPrior` on natural parameters of a
+        model.
     method, constraints, covariance, start, max_steps, threads
         For choices only: see `penchant.softmax.fit`.
     strict
@@ -93,7 +94,7 @@ def fit(
         )
     return fit_choices(
         data,  # type: ignore[arg-type]  # it says what is wrong with anything else
-        parameter_prior=parameter_prior,
+        parameter_prior=weights_only(parameter_prior),
         method=method,
         constraints=constraints,
         covariance=covariance,
@@ -108,7 +109,7 @@ def fit_model(
     episodes: Sequence[Episode],
     model: Model,
     *,
-    parameter_prior: ParameterPrior | None = None,
+    parameter_prior: Prior | None = None,
     strict: bool = False,
     subject: Any = None,
 ) -> ModelEstimate:
@@ -125,6 +126,7 @@ def fit_model(
     strict
         Raise unless the status is "converged" or "at a bound".
     """
+    check_prior(model, parameter_prior)
     problem = Problem(model, tuple(episodes), parameter_prior)
     if not len(problem.chosen):
         raise DataError(
@@ -135,6 +137,12 @@ def fit_model(
     if strict:
         raise_if_wrong(estimate)
     return estimate
+
+
+def check_prior(model: Model, prior: Prior | None) -> None:
+    """A prior on natural parameters must name those of the model."""
+    if isinstance(prior, NaturalPrior):
+        prior.check(natural_parameters(model))
 
 
 def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[ModelEstimate]:

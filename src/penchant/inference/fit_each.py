@@ -13,17 +13,17 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.estimate import IntervalKind, ModelEstimate, joint_profile_intervals
-from penchant.inference.fit import fit_profiles
-from penchant.inference.predicting import as_episodes
+from penchant.inference.fit import check_prior, fit_profiles
+from penchant.inference.predicting import as_episodes, weights_only
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.inference.verdicts import nothing_known
 from penchant.models.model import Model
+from penchant.models.natural_prior import Prior
 from penchant.softmax import fit_each as fit_each_choices
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.intervals import check_level
 from penchant.softmax.likelihood import available_threads
-from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.transformations import Parameter
 
 AT_ONCE = 64  # subjects whose profiles are searched together
@@ -113,7 +113,7 @@ def fit_each(
     data: Choices | Sequence[Episode],
     model: Model | None = None,
     *,
-    parameter_prior: ParameterPrior | None = None,
+    parameter_prior: Prior | None = None,
     method: Literal["ml", "firth"] = "ml",
     constraints: Constraints | None = None,
     covariance: Literal["model", "robust"] = "model",
@@ -132,7 +132,7 @@ def fit_each(
     if isinstance(data, Choices):
         return fit_each_choices(
             data,
-            parameter_prior=parameter_prior,
+            parameter_prior=weights_only(parameter_prior),
             method=method,
             constraints=constraints,
             covariance=covariance,
@@ -152,10 +152,11 @@ def fit_each_model(
     episodes: Sequence[Episode],
     model: Model,
     *,
-    parameter_prior: ParameterPrior | None = None,
+    parameter_prior: Prior | None = None,
     threads: int | None = None,
 ) -> ModelEstimates:
     """Fit the episodes of every subject."""
+    check_prior(model, parameter_prior)
     by_subject: dict[Any, list[Episode]] = {}
     for episode in episodes:
         by_subject.setdefault(episode.subject, []).append(episode)

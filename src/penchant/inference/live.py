@@ -13,13 +13,13 @@ from penchant.inference.problem import Problem
 from penchant.inference.search import Grid, best_peak, climb, grid_search
 from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
 from penchant.models.model import Model
-from penchant.softmax.prior import ParameterPrior
+from penchant.models.natural_prior import Prior
 
 CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to be left alone
 OFTEN = 1.15  # the grid is looked at again at the latest when the history has grown by this factor
 
 
-def live(model: Model, *, parameter_prior: ParameterPrior | None = None) -> Live:
+def live(model: Model, *, parameter_prior: Prior | None = None) -> Live:
     """Estimate while somebody plays.
 
     Parameters
@@ -50,7 +50,7 @@ class Live:
     matter: a decision more can but lower the profile, so that values of an older grid are bounds.
     """
 
-    def __init__(self, model: Model, parameter_prior: ParameterPrior | None = None) -> None:
+    def __init__(self, model: Model, parameter_prior: Prior | None = None) -> None:
         self.model = model
         self.parameter_prior = parameter_prior
         self.episode = Episode([], [])

@@ -116,8 +116,12 @@ class _Line:
 
     def planes(self, positions: Vector) -> Planes:
         """Where the weights lie if the parameter has this position."""
-        values = np.exp(positions) if self.natural.kind == "reciprocal" else positions
-        return Planes.of(self.natural, values, self.profiles.n_weights)
+        natural = self.natural
+        if natural.kind == "reciprocal":
+            positions = np.exp(positions)
+        if natural.kind == "share":
+            natural = Natural(natural.name, "weight", natural.index)
+        return Planes.of(natural, positions, self.profiles.n_weights)
 
     def unit(self, peak: Peak) -> float:
         """About a standard error."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.inference import _kernels as compiled
@@ -42,7 +43,7 @@ class Planes:
             basis[:, natural.index, natural.other] = values
             row[:, natural.other] = -values
         else:
-            right = 1.0 / values if natural.kind == "reciprocal" else values.copy()
+            right = _weight(natural, values)
             origin[:, natural.index] = right
         return cls(origin, np.delete(basis, natural.index, axis=2), row, right)
 
@@ -61,6 +62,15 @@ class Planes:
         away = theta - self.origin
         inverse = np.linalg.pinv(self.basis)
         return np.asarray(np.einsum("kra,ka->kr", inverse, away))
+
+
+def _weight(natural: Natural, values: Vector) -> Vector:
+    """The weight of which a natural parameter is made."""
+    if natural.kind == "reciprocal":
+        return 1.0 / values
+    if natural.kind == "share":
+        return -np.asarray(special.logit(values / natural.scale))
+    return values.copy()
 
 
 def best_on_planes(

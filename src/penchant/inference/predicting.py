@@ -14,12 +14,24 @@ from penchant.inference.climbing import Peak
 from penchant.inference.problem import Problem
 from penchant.inference.search import Grid
 from penchant.models.model import Model
+from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
 
 
 def is_history(data: Any) -> bool:
     """Whether a model can describe it: an episode, or static decisions."""
     return hasattr(data, "scored_options") and hasattr(data, "n_events")
+
+
+def weights_only(prior: Prior | None) -> ParameterPrior | None:
+    """The prior of choices, which have no natural parameters."""
+    if isinstance(prior, NaturalPrior):
+        raise DataError(
+            "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
+            "Natural parameters belong to models of episodes."
+        )
+    return prior
 
 
 def as_episodes(episodes: Any) -> tuple[Any, ...]:

@@ -11,17 +11,13 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.inner import best_weights, prior_quadratic
+from penchant.inference.inner import best_weights
+from penchant.inference.planes import Planes
 from penchant.inference.profiles import Profiles
 from penchant.models.model import Model
+from penchant.models.natural_prior import Prior
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.hypotheses import Hypothesis
-from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Maximum
-from penchant.softmax.prior import ParameterPrior
-from penchant.softmax.probabilities import log_probabilities
-
-STEP = 1e-5  # of a numerical derivative, relative to the range searched
 
 
 @dataclass(frozen=True)
@@ -45,7 +41,7 @@ class Problem:
 
     model: Model
     episodes: tuple[Any, ...]
-    prior: ParameterPrior | None = None
+    prior: Prior | None = None
 
     @cached_property
     def profiles(self) -> Profiles:
@@ -115,65 +111,23 @@ class Problem:
         points = self.profiles.solve(whose, psis, with_slopes=False, patient=False)
         return points.value, points.theta
 
-    def inner(self, choices: Choices, hypothesis: Hypothesis | None = None) -> Maximum:
+    def inner(self, choices: Choices) -> Maximum:
         """Weights that maximise the objective at fixed psi, positive where they must be."""
-        return best_weights(choices, self.positive, self.prior, hypothesis)
+        return best_weights(choices, self.positive, self.profiles.weight_prior)
 
-    def at(
-        self,
-        psi: Vector,
-        hypothesis: Hypothesis | None = None,
-        near: Vector | None = None,
-    ) -> Point:
+    def at(self, psi: Vector, planes: Planes | None = None, near: Vector | None = None) -> Point:
         """Inner solution and the profile's gradient in search units (envelope theorem).
 
         `near` are weights to start from, of a psi near by.
         """
-        if hypothesis is None:
-            start = None if near is None else near[None]
-            points = self.profiles.solve(np.zeros(1, dtype=np.int64), psi[None], start)
-            return Point(
-                psi,
-                points.theta[0],
-                float(points.value[0]),
-                float(points.log_likelihood[0]),
-                points.gradient[0],
-                points.information[0],
-            )
-        return self._at_hypothesis(psi, hypothesis)
-
-    def _at_hypothesis(self, psi: Vector, hypothesis: Hypothesis) -> Point:
-        variables, slopes = self.variables_and_slopes(psi)
-        choices = Choices.from_arrays(variables, self.chosen, names=self.model.weights)
-        found = self.inner(choices, hypothesis)
-        p = np.exp(log_probabilities(found.theta, choices)).reshape(len(self.chosen), -1)
-        taken = np.zeros_like(p)
-        taken[np.arange(len(p)), self.chosen] = 1.0
-        gradient = ((slopes @ found.theta) * (taken - p)).sum(axis=(1, 2))
-        added = 0.0
-        if self.prior is not None:
-            gradient = gradient + self._prior_slope(psi, found.theta)
-            added = self._prior_value(choices, found.theta)
+        start = None if near is None else near[None]
+        whose = np.zeros(1, dtype=np.int64)
+        points = self.profiles.solve(whose, psi[None], start, planes=planes)
         return Point(
             psi,
-            found.theta,
-            found.value,
-            found.value - added,
-            gradient * self.stretch(psi),
-            found.information,
+            points.theta[0],
+            float(points.value[0]),
+            float(points.log_likelihood[0]),
+            points.gradient[0],
+            points.information[0],
         )
-
-    def _prior_value(self, choices: Choices, theta: Vector) -> float:
-        scale = np.sqrt(np.diag(likelihood_of(choices, 1).spread()))
-        return float(prior_quadratic(self.prior, len(theta), scale)(theta))
-
-    def _prior_slope(self, psi: Vector, theta: Vector) -> Vector:
-        """Derivative in psi of a prior whose scale follows the variables."""
-        slope = np.zeros(self.n_shape)
-        for q in range(self.n_shape):
-            step = STEP * float(np.ptp(self.bounds[q]))
-            low, high = (one[0] for one in self.profiles.beside(psi[None], q, step))
-            above = self._prior_value(self.choices(high), theta)
-            below = self._prior_value(self.choices(low), theta)
-            slope[q] = (above - below) / (high[q] - low[q])
-        return slope

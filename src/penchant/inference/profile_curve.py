@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from penchant._typing import BoolVector, Vector
 from penchant.errors import DataError, nearest
 from penchant.inference.estimate import ModelEstimate
+from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
+from penchant.inference.search import climb
 from penchant.models.model import Natural
-from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.intervals import check_level
 
 BEYOND = 0.5  # shown outside the interval at each side, in units of its own half
@@ -145,29 +145,6 @@ def _highest(
     if natural.kind == "shape":
         start[natural.index] = (value / natural.scale) ** (1 / natural.power)
     else:
-        asked = _restriction(problem, natural, value)
-    u = problem.to_search(start)
-    if not free.any():
-        return start, problem.at(start, asked).value
-
-    def lost(moved: Vector) -> tuple[float, Vector]:
-        u[free] = moved
-        point = problem.at(problem.from_search(u), asked)
-        return -point.value, -point.gradient[free]
-
-    ends = problem.bounds[free]
-    found = optimize.minimize(lost, u[free].copy(), jac=True, method="L-BFGS-B", bounds=ends)
-    u[free] = found.x
-    return problem.from_search(u), float(-found.fun)
-
-
-def _restriction(problem: Problem, natural: Natural, value: float) -> Hypothesis:
-    """The linear restriction on the weights that says natural parameter = value."""
-    row = np.zeros((1, len(problem.model.weights)))
-    row[0, natural.index] = 1.0
-    if natural.kind == "ratio":
-        row[0, natural.other] = -value
-        return Hypothesis(row, np.zeros(1))
-    if natural.kind == "share":
-        return Hypothesis(row, np.array([np.log(natural.scale / value - 1.0)]))
-    return Hypothesis(row, np.array([1.0 / value if natural.kind == "reciprocal" else value]))
+        asked = Planes.of(natural, np.array([value]), len(problem.model.weights))
+    peak = climb(problem, start, fixed=~free, planes=asked)
+    return peak.point.psi, peak.point.value

@@ -20,9 +20,17 @@ from penchant.errors import DataError
 from penchant.inference import _kernels as compiled
 from penchant.inference.faces import keep_positive
 from penchant.inference.inner import best_weights, limits_of
+from penchant.inference.natural_map import best_under
 from penchant.inference.planes import Planes, best_on_planes
 from penchant.inference.rows import Rows, ranges
-from penchant.models.model import Model, Shape, positive_weights
+from penchant.models.model import (
+    Model,
+    Natural,
+    Shape,
+    natural_parameters,
+    positive_weights,
+)
+from penchant.models.natural_prior import NaturalPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.batch import Batch, fit_table
 from penchant.softmax.constraints import Constraints
@@ -106,7 +114,7 @@ class Profiles:
 
     model: Model
     groups: tuple[tuple[Any, ...], ...]
-    prior: ParameterPrior | None = None
+    prior: Prior | None = None
 
     # -- scales of psi -----------------------------------------------------------------------------
 
@@ -129,6 +137,16 @@ class Profiles:
     def limits(self) -> Constraints | None:
         """The same as constraints."""
         return limits_of(self.model)
+
+    @cached_property
+    def natural(self) -> tuple[Natural, ...]:
+        """Natural parameters, as the model declares them."""
+        return natural_parameters(self.model)
+
+    @property
+    def weight_prior(self) -> ParameterPrior | None:
+        """The prior, if it is one on the weights themselves."""
+        return None if isinstance(self.prior, NaturalPrior) else self.prior
 
     @property
     def n_shape(self) -> int:
@@ -300,7 +318,9 @@ class Profiles:
             rows = self.rows(subject[portion])
             self._check(x, rows)
             points = self._blank(subject[portion], psi[portion])
-            if plane is None:
+            if isinstance(self.prior, NaturalPrior):
+                self._solve_under(self.prior, points, x, rows, start, plane)
+            elif plane is None:
                 self._solve(points, x, rows, start, patient)
             else:
                 self._solve_on_planes(points, x, rows, plane, start)
@@ -337,6 +357,22 @@ class Profiles:
         keep_positive(self, points, x, rows, batch)
         points.log_likelihood[:] = points.value - self.prior_value(points.theta, batch.spread)
 
+    def _solve_under(
+        self,
+        prior: NaturalPrior,
+        points: Points,
+        x: Matrix,
+        rows: Rows,
+        near: Matrix | None,
+        planes: Planes | None,
+    ) -> None:
+        """Under a prior on natural parameters."""
+        ends = best_under(x, rows, prior, self.natural, near, planes)
+        on_shape, _ = prior.on_shape(self.natural, points.psi)
+        points.theta[:], points.value[:] = ends.theta, ends.value + on_shape
+        points.log_likelihood[:], points.information[:] = ends.log_likelihood, ends.information
+        points.settled[:], points.decrement[:] = ends.settled, ends.decrement
+
     def _solve_on_planes(
         self, points: Points, x: Matrix, rows: Rows, planes: Planes, near: Matrix | None
     ) -> None:
@@ -355,7 +391,7 @@ class Profiles:
         self, points: Points, x: Matrix, slopes: Matrix, rows: Rows, with_cross: bool
     ) -> None:
         """Derivatives in psi at the best weights."""
-        gradient, cross = self._derivatives(x, slopes, rows, points.theta, with_cross)
+        gradient, cross = self._derivatives(x, slopes, rows, points.theta, points.psi, with_cross)
         stretch = self.stretch(points.psi)
         points.gradient[:] = gradient * stretch
         points.cross[:] = cross * stretch[:, None, :]
@@ -384,7 +420,9 @@ class Profiles:
             at = subject[begin:end], psi[begin:end]
             x, slopes = self.variables(*at, True)
             assert slopes is not None
-            gradient, _ = self._derivatives(x, slopes, self.rows(at[0]), theta[begin:end], False)
+            gradient, _ = self._derivatives(
+                x, slopes, self.rows(at[0]), theta[begin:end], at[1], False
+            )
             found.append(gradient * self.stretch(at[1]))
         return np.concatenate(found)
 
@@ -401,12 +439,14 @@ class Profiles:
         if near is not None:
             near_enough: BoolVector = np.all(np.abs(near) < 1e6, axis=1)
             start = np.where(near_enough[:, None], near, 0.0)
-        batch = fit_table(x, rows.chosen, rows.grouping, self.prior, start)
+        batch = fit_table(x, rows.chosen, rows.grouping, self.weight_prior, start)
         if start is not None:
             # So far out that every choice is certain: the answer does not depend on the start.
             lost = np.flatnonzero(~batch.converged & start.any(axis=1))
             if len(lost):
-                batch.put(lost, fit_table(x, rows.chosen, rows.only(lost).grouping, self.prior))
+                batch.put(
+                    lost, fit_table(x, rows.chosen, rows.only(lost).grouping, self.weight_prior)
+                )
         return batch
 
     def follow(
@@ -424,7 +464,7 @@ class Profiles:
             asked = None
             if planes is not None:
                 asked = Hypothesis(planes.row[k : k + 1], planes.value[k : k + 1])
-            found = best_weights(choices, self.limits, self.prior, asked)
+            found = best_weights(choices, self.limits, self.weight_prior, asked)
             points.theta[k], points.value[k] = found.theta, found.value
             points.information[k] = found.information
             points.settled[k] = found.ending in ("converged", "fixed")
@@ -434,26 +474,34 @@ class Profiles:
 
     def precision(self, spread: Matrix) -> Matrix:
         """Of the prior on the weights, at each pair: (n, n_weights, n_weights)."""
+        prior = self.weight_prior
         n, d = spread.shape[:2]
-        if self.prior is None:
+        if prior is None:
             return np.zeros((n, d, d))
         scales = np.sqrt(spread.diagonal(0, 1, 2))
-        return np.stack([self.prior.quadratic(d, scale).precision for scale in scales])
+        return np.stack([prior.quadratic(d, scale).precision for scale in scales])
 
     def prior_value(self, theta: Matrix, spread: Matrix) -> Vector:
         """The prior's part of the objective, less its constant, which depends on units."""
-        if self.prior is None:
+        prior = self.weight_prior
+        if prior is None:
             return np.zeros(len(theta))
-        if isinstance(self.prior, ScaledPrior):
+        if isinstance(prior, ScaledPrior):
             squared = spread.diagonal(0, 1, 2)
             held = np.where(squared > 0, squared, 1.0)
-            return np.asarray(-0.5 * self.prior.c * (held * theta**2).sum(axis=1))
-        quadratic = self.prior.quadratic(self.n_weights, None)
+            return np.asarray(-0.5 * prior.c * (held * theta**2).sum(axis=1))
+        quadratic = prior.quadratic(self.n_weights, None)
         pull = theta @ quadratic.precision
         return np.asarray((theta * (quadratic.linear - 0.5 * pull)).sum(axis=1))
 
     def _derivatives(
-        self, x: Matrix, slopes: Matrix, rows: Rows, theta: Matrix, with_cross: bool
+        self,
+        x: Matrix,
+        slopes: Matrix,
+        rows: Rows,
+        theta: Matrix,
+        psi: Matrix,
+        with_cross: bool,
     ) -> tuple[Matrix, Matrix]:
         """Derivative of the objective in psi, and of its gradient in the weights by psi."""
         scaled = isinstance(self.prior, ScaledPrior)
@@ -464,6 +512,8 @@ class Profiles:
         compiled.derivatives(
             x, slopes, *rows.scored, theta, wanted, sums, gradient, cross, spreading
         )
+        if isinstance(self.prior, NaturalPrior):
+            gradient += self.prior.on_shape(self.natural, psi)[1]
         if isinstance(self.prior, ScaledPrior):
             pull = self.prior.c * theta[:, :, None] * spreading
             gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)

@@ -8,11 +8,11 @@ import numpy as np
 
 from penchant._typing import BoolVector, Vector
 from penchant.inference.profiles import Points, Profiles
+from penchant.models.natural_prior import Prior
 from penchant.softmax.batch import Batch
 from penchant.softmax.diagnostics import Diagnostics
 from penchant.softmax.fit import WEAK
 from penchant.softmax.fit_each import settled
-from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.separation import certificates
 from penchant.softmax.solve import NEGLIGIBLE, check_units
 
@@ -35,7 +35,7 @@ class Proofs:
     conditions: Vector
     decrement: Vector
     n_weights: int
-    prior: ParameterPrior | None
+    prior: Prior | None
 
     @classmethod
     def of(cls, profiles: Profiles, points: Points, thorough: bool = True) -> Proofs:
@@ -56,7 +56,7 @@ class Proofs:
         covariances, conditions = batch.covariances()
         totals = profiles.n_decisions[points.subject].astype(np.float64)
         inside = np.all(points.theta[:, profiles.positive] > 0, axis=1)
-        good = inside & settled(batch, covariances, conditions, totals, profiles.prior)
+        good = inside & settled(batch, covariances, conditions, totals, profiles.prior is not None)
         exists = inside & batch.converged & batch.surely_identified
         with np.errstate(invalid="ignore"):
             exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)

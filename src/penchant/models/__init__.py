@@ -17,6 +17,7 @@ from penchant.models.known_learning import q_learning_choices
 from penchant.models.known_values import KnownValues
 from penchant.models.locality import Locality
 from penchant.models.model import Model, Natural, Shape
+from penchant.models.natural_prior import NaturalPrior
 from penchant.models.q_learning import QLearning
 from penchant.models.random_choice import RandomChoice
 from penchant.models.simulate import simulate, simulate_many
@@ -45,6 +46,7 @@ __all__ = [
     "Model",
     "ModelCheck",
     "Natural",
+    "NaturalPrior",
     "ProspectValue",
     "QLearning",
     "QuasiHyperbolicDiscounting",

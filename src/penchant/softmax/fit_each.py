@@ -172,7 +172,7 @@ def fit_each(
             check_units(batch.largest.max(axis=0), choices.names)
             covariances, conditions = batch.covariances()
             totals = _totals(choices, groups)
-            good = settled(batch, covariances, conditions, totals, parameter_prior)
+            good = settled(batch, covariances, conditions, totals, parameter_prior is not None)
         others = {}
         for i in np.flatnonzero(~good):
             others[int(i)] = _one(choices, int(i), options)
@@ -188,14 +188,14 @@ def settled(
     covariances: Matrix,
     conditions: Vector,
     totals: Vector,
-    prior: ParameterPrior | None,
+    has_prior: bool,
 ) -> BoolVector:
     """Subjects whose maximum is proven; the others are looked at one by one.
 
     `totals` are the weights of all decisions of each subject, or their number.
     """
     good = batch.converged & batch.surely_identified
-    if prior is not None:
+    if has_prior:
         return np.asarray(good)
     reach = np.einsum("sa,sa->s", batch.largest[:, 1], np.abs(batch.theta))
     undecided = np.einsum("sa,sac,sc->s", batch.theta, batch.information, batch.theta)

@@ -1,0 +1,156 @@
+"""Weights under a prior on natural parameters: Newton's method for many pairs together.
+
+Such a prior is not quadratic in the weights, and the objective not always concave: Newton's method
+starts from what the choices say under a weak prior, and from what the prior says, and the higher
+end counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference import _kernels as compiled
+from penchant.inference.planes import Planes
+from penchant.inference.rows import Rows
+from penchant.models.model import Natural
+from penchant.models.natural_prior import NaturalPrior
+from penchant.softmax.batch import fit_table
+from penchant.softmax.prior import ScaledPrior
+
+MOST_STEPS = 100
+ENOUGH = 1e-9  # Newton decrement, in standard errors
+
+
+class Ends(NamedTuple):
+    """Where Newton's method ended: weights, objective, log-likelihood, minus the Hessian, how."""
+
+    theta: Matrix
+    value: Vector
+    log_likelihood: Vector
+    information: Matrix
+    settled: BoolVector
+    decrement: Vector
+
+
+class Objective(NamedTuple):
+    """Log-likelihood plus the prior's part that depends on the weights."""
+
+    x: Matrix
+    rows: Rows
+    prior: NaturalPrior
+    naturals: Sequence[Natural]
+
+    def at(self, theta: Matrix, which: IntVector) -> tuple[Vector, Vector, Matrix, Matrix]:
+        """Objective, log-likelihood, gradient and minus the Hessian of some pairs."""
+        n, d = theta.shape
+        sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
+        compiled.moments(self.x, *self.rows.only(which).scored, theta, sums, gradient, information)
+        value, slope, hessian = self.prior.on_weights(self.naturals, theta)
+        return sums + value, sums, gradient + slope, information - hessian
+
+
+def best_under(
+    x: Matrix,
+    rows: Rows,
+    prior: NaturalPrior,
+    naturals: Sequence[Natural],
+    near: Matrix | None,
+    planes: Planes | None,
+) -> Ends:
+    """The highest end from the usual starts, or from weights near by."""
+    objective = Objective(x, rows, prior, naturals)
+    n, d = len(rows.bounds) - 1, x.shape[2]
+    said = np.tile(prior.typical_weights(naturals, d), (n, 1))
+    starts = [said]
+    if near is not None:
+        starts = [near]
+    else:
+        told = fit_table(x, rows.chosen, rows.grouping, ScaledPrior()).theta
+        starts.append(np.where(np.abs(told) > 1e-8, told, said))
+    best: Ends | None = None
+    for start in starts:
+        valid = np.isfinite(prior.on_weights(naturals, start)[0])
+        start = np.where(valid[:, None], start, said)
+        if planes is not None:
+            start = planes.origin + np.einsum("kar,kr->ka", planes.basis, planes.coordinates(start))
+        ends = _newton(objective, start, planes)
+        if best is None:
+            best = ends
+            continue
+        higher = ends.value > best.value
+        for mine, other in zip(best, ends, strict=True):
+            mine[higher] = other[higher]
+    assert best is not None
+    return best
+
+
+def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
+    n = len(start)
+    everyone = np.arange(n)
+    theta = start.copy()
+    value, likelihood, gradient, information = objective.at(theta, everyone)
+    decrement, settled = np.full(n, np.inf), np.zeros(n, dtype=bool)
+    active = everyone
+    for _ in range(MOST_STEPS):
+        step, squared = _step(gradient[active], information[active], planes, active)
+        decrement[active] = np.sqrt(np.maximum(squared, 0.0))
+        settled[active] = decrement[active] < ENOUGH
+        moving = ~settled[active]
+        active, step = active[moving], step[moving]
+        if not len(active):
+            break
+        active = _advance(objective, theta, value, likelihood, gradient, information, active, step)
+    return Ends(theta, value, likelihood, information, settled, decrement)
+
+
+def _advance(
+    objective: Objective,
+    theta: Matrix,
+    value: Vector,
+    likelihood: Vector,
+    gradient: Matrix,
+    information: Matrix,
+    active: IntVector,
+    step: Matrix,
+) -> IntVector:
+    """Take the first of step, step/2, step/4 ... that raises the objective; who could move."""
+    left, moved = np.arange(len(active)), []
+    fraction = 1.0
+    while len(left) and fraction > 1e-12:
+        mine = active[left]
+        trial = theta[mine] + fraction * step[left]
+        found = objective.at(trial, mine)
+        up = found[0] >= value[mine] - 1e-13 * (1 + np.abs(value[mine]))
+        taken = mine[up]
+        theta[taken] = trial[up]
+        for into, what in zip((value, likelihood, gradient, information), found, strict=True):
+            into[taken] = what[up]
+        moved.append(taken)
+        left = left[~up]
+        fraction /= 2
+    return np.sort(np.concatenate(moved)) if moved else active[:0]
+
+
+def _step(
+    gradient: Matrix, information: Matrix, planes: Planes | None, which: IntVector
+) -> tuple[Matrix, Vector]:
+    """Newton's steps, made uphill where the objective is not concave; their squared lengths."""
+    basis = None if planes is None else planes.basis[which]
+    if basis is not None:
+        if not basis.shape[2]:
+            return np.zeros_like(gradient), np.zeros(len(gradient))
+        gradient = np.einsum("kar,ka->kr", basis, gradient)
+        information = basis.transpose(0, 2, 1) @ information @ basis
+    scale = np.sqrt(np.maximum(np.abs(information.diagonal(0, 1, 2)), 1e-300))
+    values, vectors = np.linalg.eigh(information / scale[:, :, None] / scale[:, None, :])
+    size = np.maximum(np.abs(values), 1e-10)
+    along = np.einsum("kab,ka->kb", vectors, gradient / scale)
+    step = np.einsum("kab,kb->ka", vectors, along / size) / scale
+    squared = (step * gradient).sum(axis=1)
+    if basis is not None:
+        step = np.einsum("kar,kr->ka", basis, step)
+    return step, squared

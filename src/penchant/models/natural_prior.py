@@ -1,0 +1,156 @@
+"""The analyst's prior on natural parameters, such as a learning rate or a prior mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from penchant._typing import Matrix, Vector
+from penchant.errors import DataError, nearest
+from penchant.models.model import Natural
+from penchant.softmax.prior import ParameterPrior
+
+STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
+
+
+class NaturalPrior:
+    """Independent densities of natural parameters, each a frozen distribution of scipy.stats.
+
+    The estimate maximises the likelihood times the densities, in natural units. Parameters without
+    one are left to the likelihood.
+
+    Parameters
+    ----------
+    **densities
+        By name of the natural parameter: anything with `logpdf`, `std` and `support`.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> import penchant as pn
+    >>> prior = pn.NaturalPrior(learning_rate=stats.beta(2, 2), temperature=stats.gamma(2))
+    >>> prior
+    NaturalPrior(learning_rate, temperature)
+    """
+
+    def __init__(self, **densities: Any) -> None:
+        if not densities:
+            raise DataError("densities must name at least one parameter; got none. Name one.")
+        for name, density in densities.items():
+            if not all(hasattr(density, part) for part in ("logpdf", "std", "support")):
+                raise DataError(
+                    f"density of {name} must be a frozen distribution of scipy.stats, such as "
+                    f"stats.norm(50, 20); got {type(density).__name__}. Give one."
+                )
+        self.densities: Mapping[str, Any] = dict(densities)
+
+    def check(self, naturals: Sequence[Natural]) -> None:
+        """Raise an error if a name is not one of the natural parameters."""
+        known = [natural.name for natural in naturals]
+        for name in self.densities:
+            if name not in known:
+                raise DataError(
+                    f"parameter_prior must name natural parameters of the model; got {name!r}, but "
+                    f"they are {', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
+                )
+
+    def on_weights(
+        self, naturals: Sequence[Natural], theta: Matrix
+    ) -> tuple[Vector, Matrix, Matrix]:
+        """Log-density of what is made of weights (n, d), gradient and Hessian in the weights."""
+        n, d = theta.shape
+        value, gradient, hessian = np.zeros(n), np.zeros((n, d)), np.zeros((n, d, d))
+        for natural in naturals:
+            if natural.kind == "shape" or natural.name not in self.densities:
+                continue
+            number, slope, bend = _of_weights(natural, theta)
+            log_density, first, second = self._density(natural.name, number)
+            value += log_density
+            gradient += first[:, None] * slope
+            hessian += second[:, None, None] * slope[:, :, None] * slope[:, None, :]
+            hessian += first[:, None, None] * bend
+        return value, gradient, hessian
+
+    def on_shape(self, naturals: Sequence[Natural], psi: Matrix) -> tuple[Vector, Matrix]:
+        """Log-density of what is made of psi (n, n_shape), and its gradient."""
+        value, gradient = np.zeros(len(psi)), np.zeros(psi.shape)
+        for natural in naturals:
+            if natural.kind != "shape" or natural.name not in self.densities:
+                continue
+            own = psi[:, natural.index]
+            number = natural.scale * own**natural.power
+            log_density, first, _ = self._density(natural.name, number)
+            value += log_density
+            gradient[:, natural.index] += first * natural.power * number / own
+        return value, gradient
+
+    def _density(self, name: str, number: Vector) -> tuple[Vector, Vector, Vector]:
+        """Log-density and its first two derivatives, by differences; -inf outside the support."""
+        density = self.densities[name]
+        low, high = density.support()
+        sd = float(density.std())
+        inside = np.isfinite(number) & (number > low) & (number < high)
+        at = np.where(inside, number, density.median())
+        room = np.minimum(at - low, high - at)
+        step = STEP * np.minimum(np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6)
+        middle, above, below = (density.logpdf(at + k * step) for k in (0.0, 1.0, -1.0))
+        first, second = (above - below) / (2 * step), (above - 2 * middle + below) / step**2
+        return (
+            np.where(inside, middle, -np.inf),
+            np.where(inside, first, 0.0),
+            np.where(inside, second, 0.0),
+        )
+
+    def typical_weights(self, naturals: Sequence[Natural], n_weights: int) -> Vector:
+        """Weights at the medians of the densities; 1 where nothing is said."""
+        theta = np.ones(n_weights)
+        for natural in sorted(naturals, key=lambda one: one.kind == "ratio"):
+            if natural.kind == "shape" or natural.name not in self.densities:
+                continue
+            median = float(self.densities[natural.name].median())
+            if natural.kind == "weight":
+                theta[natural.index] = median
+            elif natural.kind == "reciprocal":
+                theta[natural.index] = 1.0 / median
+            elif natural.kind == "ratio":
+                theta[natural.index] = median * theta[natural.other]
+            else:
+                theta[natural.index] = -special.logit(median / natural.scale)
+        return theta
+
+    def __repr__(self) -> str:
+        return f"NaturalPrior({', '.join(self.densities)})"
+
+    def __str__(self) -> str:
+        return f"natural ({', '.join(self.densities)})"
+
+
+Prior = ParameterPrior | NaturalPrior
+
+
+def _of_weights(natural: Natural, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
+    """The natural parameter of each row, its gradient and its Hessian in the weights."""
+    n, d = theta.shape
+    a, b = natural.index, natural.other
+    slope, bend = np.zeros((n, d)), np.zeros((n, d, d))
+    own = theta[:, a]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if natural.kind == "weight":
+            slope[:, a] = 1.0
+            return own.copy(), slope, bend
+        if natural.kind == "reciprocal":
+            slope[:, a], bend[:, a, a] = -1.0 / own**2, 2.0 / own**3
+            return 1.0 / own, slope, bend
+        if natural.kind == "share":
+            share = special.expit(-own)
+            slope[:, a] = -natural.scale * share * (1 - share)
+            bend[:, a, a] = natural.scale * share * (1 - share) * (1 - 2 * share)
+            return natural.scale * share, slope, bend
+        below = theta[:, b]
+        slope[:, a], slope[:, b] = 1.0 / below, -own / below**2
+        bend[:, a, b] = bend[:, b, a] = -1.0 / below**2
+        bend[:, b, b] = 2.0 * own / below**3
+        return own / below, slope, bend
