@@ -1,6 +1,8 @@
 """A study of many subjects, from a table of choices to tables and tests."""
 
+from penchant.study.compare import compare
 from penchant.study.data import StudyData, study_data
+from penchant.study.model_comparison import ModelComparison
 from penchant.study.plan import PAPER_NOMINALS, Plan
 from penchant.study.recover import recover
 from penchant.study.recovery import Recovery
@@ -13,12 +15,14 @@ from penchant.study.task import Task
 __all__ = [
     "PAPER_NOMINALS",
     "TABLES",
+    "ModelComparison",
     "ModelSelection",
     "Plan",
     "Recovery",
     "Study",
     "StudyData",
     "Task",
+    "compare",
     "recover",
     "run_study",
     "select_models",

@@ -1,0 +1,161 @@
+"""Which decisions are predicted by which others: folds that leave histories whole.
+
+A decision that is held out is not scored in training, but what was chosen and received stays in the
+history that later decisions are predicted from: a learner learnt from it, whoever predicts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Labels
+from penchant.bandit.episode import Episode
+from penchant.bandit.events import Events
+from penchant.bandit.locations import whole_number
+from penchant.errors import DataError, listing
+from penchant.models.trials import Trials
+
+Folds = int | Literal["block"] | Sequence[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One fold of one subject.
+
+    Attributes
+    ----------
+    subject, fold
+        Whose decisions are held out, and what the fold is called.
+    training, held_out
+        Episodes in which all other decisions are scored, and those in which these are.
+    places
+        Which of the subject's scored decisions are held out.
+    """
+
+    subject: Any
+    fold: Any
+    training: tuple[Any, ...]
+    held_out: tuple[Any, ...]
+    places: IntVector
+
+
+def splits(episodes: Sequence[Any], folds: Folds) -> list[Split]:
+    """Every fold of every subject who has decisions.
+
+    Parameters
+    ----------
+    episodes
+        All that happened.
+    folds
+        "block": leave out one block after another. A number k: leave out every k-th decision, in k
+        ways. Or labels: an array for each episode with a label for each event.
+    """
+    labels = fold_labels(episodes, folds)
+    found = []
+    for subject in dict.fromkeys(episode.subject for episode in episodes):
+        mine = [k for k, episode in enumerate(episodes) if episode.subject == subject]
+        if any(episodes[k].n_decisions for k in mine):
+            found += _of_subject(
+                subject, [episodes[k] for k in mine], [labels[k] for k in mine], folds
+            )
+    return found
+
+
+def fold_labels(episodes: Sequence[Any], folds: Folds) -> list[Labels]:
+    """The fold of every event, by episode."""
+    if isinstance(folds, str):
+        if folds != "block":
+            raise DataError(
+                f"folds must be 'block', a number of folds, or labels; got {folds!r}. Choose one."
+            )
+        return [_all_equal(episode.block, episode.n_events) for episode in episodes]
+    if isinstance(folds, (int, np.integer)):
+        return _every(episodes, whole_number(int(folds), "folds", 2))
+    return _given(episodes, folds)
+
+
+def rescored(episode: Any, scored: BoolVector, subject: Any) -> Any:
+    """The same events with other decisions scored, under another subject's name."""
+    if isinstance(episode, Trials):
+        return Trials.of_checked(episode.chosen, episode.offers, scored, subject, episode.block)
+    events = Events(episode.chosen, episode.rewards, episode.is_choice, scored)
+    return Episode.of_events(events, subject, episode.block)
+
+
+def _every(episodes: Sequence[Any], k: int) -> list[Labels]:
+    """Decisions of each subject numbered on through its episodes, modulo k."""
+    done: dict[Any, int] = {}
+    found = []
+    for episode in episodes:
+        before = done.get(episode.subject, 0)
+        number = before + np.cumsum(episode.scored) - 1
+        done[episode.subject] = before + episode.n_decisions
+        found.append(np.asarray(number % k, dtype=object))
+    return found
+
+
+def _given(episodes: Sequence[Any], folds: Sequence[Any]) -> list[Labels]:
+    if len(folds) != len(episodes):
+        raise DataError(
+            f"folds must hold labels for each of the {len(episodes)} episodes; got {len(folds)}. "
+            "Give an array for each, with a label for each event."
+        )
+    found = []
+    for k, (labels, episode) in enumerate(zip(folds, episodes, strict=True)):
+        own = np.asarray(labels, dtype=object)
+        if own.shape != (episode.n_events,):
+            raise DataError(
+                f"folds must hold {episode.n_events} labels, one per event, for episode {k}; got "
+                f"shape {own.shape}. Correct it."
+            )
+        found.append(own)
+    return found
+
+
+def _all_equal(label: Any, n: int) -> Labels:
+    found = np.empty(n, dtype=object)
+    found[:] = [label] * n
+    return found
+
+
+def _of_subject(
+    subject: Any, episodes: Sequence[Any], labels: Sequence[Labels], folds: Folds
+) -> list[Split]:
+    scored = np.concatenate([episode.scored for episode in episodes])
+    every = np.concatenate(labels)[scored]
+    names = list(dict.fromkeys(every.tolist()))
+    if len(names) < 2:
+        raise DataError(_too_few(subject, names, folds))
+    return [_split(subject, name, episodes, labels, every) for name in names]
+
+
+def _split(
+    subject: Any, fold: Any, episodes: Sequence[Any], labels: Sequence[Labels], every: Labels
+) -> Split:
+    training: list[Any] = []
+    held_out: list[Any] = []
+    for episode, own in zip(episodes, labels, strict=True):
+        out = np.array([label == fold for label in own.tolist()], dtype=bool)
+        for kept, which in ((training, ~out), (held_out, out)):
+            scored = episode.scored & which
+            if scored.any():  # beliefs start afresh: an episode without decisions tells nothing
+                kept.append(rescored(episode, scored, (subject, fold)))
+    places = np.flatnonzero([label == fold for label in every.tolist()])
+    return Split(subject, fold, tuple(training), tuple(held_out), places)
+
+
+def _too_few(subject: Any, names: Sequence[Any], folds: Folds) -> str:
+    whose = "" if subject is None else f" for subject {subject}"
+    if folds == "block":
+        return (
+            f"folds must leave something to learn from; got one block, {listing(map(str, names))},"
+            f"{whose}. Give a number, such as folds=5, or leave the subject out."
+        )
+    return (
+        f"folds must leave something to learn from; got one fold only{whose}. "
+        "Give other folds, or leave the subject out."
+    )
