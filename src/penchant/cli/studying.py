@@ -231,7 +231,7 @@ def _write(
         overwrite=True,
     )
     found.timings["tables, figures, report"] = time.perf_counter() - begun
-    write_json(folder.path / "timings.json", {"seconds": found.timings}, overwrite=True)
+    _write_timings(found, folder)
     said = in_short(found)
     if kept.json:
         print(json_text(_summary(found, str(report), said)), end="")
@@ -239,6 +239,17 @@ def _write(
         print("\n".join([*said, f"Report: {report}"]))
     usable = any(fit.exact.status in USABLE for fit in found.fits.values())
     return DONE if usable else NO_ESTIMATE
+
+
+def _write_timings(found: Study, folder: StudyFolder) -> None:
+    """How long it took, beside the results and not in them, which are the same every time."""
+    total = sum(found.timings.values())
+    document = {
+        "seconds": found.timings,
+        "share": {step: spent / total for step, spent in found.timings.items()},
+        "note": "seconds of work, summed over threads, in the last run",
+    }
+    write_json(folder.path / "timings.json", document, overwrite=True)
 
 
 def _summary(found: Study, report: str, said: Sequence[str]) -> dict[str, Any]:

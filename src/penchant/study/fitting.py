@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
 
 from penchant._progress import progress
 from penchant.errors import DataError, PenchantWarning
-from penchant.inference.estimate import ModelEstimate
-from penchant.inference.fit_each import fit_each_model
+from penchant.inference.fit_each import ModelEstimates, fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.softmax.likelihood import available_threads
 from penchant.study.forward import played_again
@@ -72,37 +73,76 @@ def fit_subjects(
     threads
         Processors to use; all if None.
     timings
-        Seconds of each step are added to it.
+        Seconds of each step are added to it, those of all threads together.
     """
     subjects = measurer.data.subjects
-    fitter = _Fitter(measurer, plan, categories, threads, timings)
-    found: dict[Any, SubjectFit] = {}
+    fitter = _Fitter(measurer, plan, categories, timings)
+    parts = [_Part(i + 1, start, subjects) for i, start in enumerate(range(0, len(subjects), PART))]
+    documents = {part: keeper.kept(part.name) for part in parts}
     with progress("Fitting subjects", len(subjects)) as advance:
-        for start in range(0, len(subjects), PART):
-            part = subjects[start : start + PART]
-            name = f"part-{start // PART + 1:04d}"
-            document = keeper.kept(name)
-            if document is None:
-                document = fitter.part(part, start)
-                keeper.keep(name, document)
-            found |= _read(document, part, name)
-            advance(len(part))
+        advance(sum(len(part.subjects) for part in parts if documents[part] is not None))
+        missing = [part for part in parts if documents[part] is None]
+        for part, document in _worked(fitter.part, missing, threads):
+            keeper.keep(part.name, document)
+            documents[part] = document
+            advance(len(part.subjects))
+    found: dict[Any, SubjectFit] = {}
+    for part in parts:
+        found |= _read(documents[part], part)
     return found
 
 
-def _read(document: Any, part: Sequence[Any], name: str) -> dict[Any, SubjectFit]:
+@dataclass(frozen=True)
+class _Part:
+    """Some subjects, by their place among all."""
+
+    number: int
+    start: int
+    everyone: tuple[Any, ...]
+
+    @property
+    def name(self) -> str:
+        return f"part-{self.number:04d}"
+
+    @property
+    def subjects(self) -> tuple[Any, ...]:
+        return self.everyone[self.start : self.start + PART]
+
+
+def _worked(
+    work: Callable[[_Part], Any], parts: Sequence[_Part], threads: int | None
+) -> Iterator[tuple[_Part, Any]]:
+    """Each part with its document, as soon as it is done."""
+    workers = available_threads() if threads is None else threads
+    with warnings.catch_warnings():  # the range of validity stands beside every estimate
+        warnings.simplefilter("ignore", PenchantWarning)
+        if workers == 1:
+            for part in parts:
+                yield part, work(part)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            futures = {pool.submit(work, part): part for part in parts}
+            try:
+                for future in as_completed(futures):
+                    yield futures[future], future.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+
+def _read(document: Any, part: _Part) -> dict[Any, SubjectFit]:
     """Fits as they are kept, new or old, so that both give the same numbers."""
     try:
         labels = document["subjects"]
         fits = [SubjectFit.from_dict(kept) for kept in document["fits"]]
     except (KeyError, TypeError, ValueError, AttributeError):
         labels, fits = None, []
-    if labels != [_label(subject) for subject in part] or len(fits) != len(part):
+    expected = [_label(subject) for subject in part.subjects]
+    if labels != expected or len(fits) != len(expected):
         raise DataError(
-            f"{name} must hold the fits of its {len(part)} subjects; got something else. The file "
-            "is damaged: remove it, and resume."
+            f"{part.name} must hold the fits of its {len(expected)} subjects; got something else. "
+            "The file is damaged: remove it, and resume."
         )
-    return dict(zip(part, fits, strict=True))
+    return dict(zip(part.subjects, fits, strict=True))
 
 
 def _label(subject: Any) -> Any:
@@ -118,22 +158,19 @@ class _Fitter:
         measurer: Measurer,
         plan: Plan,
         categories: Mapping[Any, Category | None],
-        threads: int | None,
         timings: Timings,
     ) -> None:
         self.measurer, self.plan, self.categories = measurer, plan, categories
-        self.threads = available_threads() if threads is None else threads
-        self.timings = timings
+        self.timings, self.clock = timings, Lock()
         self.linear = {category: plan.linear(category) for category in plan.nominals}
 
-    def part(self, subjects: Sequence[Any], start: int) -> dict[str, Any]:
-        """What is kept of some subjects; `start` is the place of the first among all."""
+    def part(self, part: _Part) -> dict[str, Any]:
+        """What is kept of some subjects."""
+        subjects = part.subjects
         exact = self._timed("exact fits", self._exact, subjects)
-        kept = self._timed("intervals", self._each, self._interval, exact)
-        with warnings.catch_warnings():  # the range of validity stands beside every estimate
-            warnings.simplefilter("ignore", PenchantWarning)
-            linear = self._timed("linearised fits", self._each, self._linearized, subjects)
-        places = list(enumerate(zip(subjects, kept, strict=True), start))
+        kept = self._timed("intervals", self._with_intervals, exact)
+        linear = self._timed("linearised fits", self._each, self._linearized, subjects)
+        places = list(enumerate(zip(subjects, kept, strict=True), part.start))
         played = self._timed("forward simulation", self._each, self._simulated, places)
         fits = zip(kept, linear, played, strict=True)
         return {
@@ -144,27 +181,25 @@ class _Fitter:
     def _timed(self, step: str, work: Callable[..., Any], *arguments: Any) -> Any:
         begun = time.perf_counter()
         found = work(*arguments)
-        self.timings[step] = self.timings.get(step, 0.0) + time.perf_counter() - begun
+        spent = time.perf_counter() - begun
+        with self.clock:
+            self.timings[step] = self.timings.get(step, 0.0) + spent
         return found
 
     def _each(self, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
-        if self.threads == 1:
-            return [work(thing) for thing in things]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(work, things))
+        return [work(thing) for thing in things]
 
     def _episodes(self, subject: Any) -> list[Any]:
         return [self.measurer.data.episodes[i] for i in self.measurer.data.of(subject)]
 
-    def _exact(self, subjects: Sequence[Any]) -> list[ModelEstimate]:
+    def _exact(self, subjects: Sequence[Any]) -> ModelEstimates:
         episodes = [episode for subject in subjects for episode in self._episodes(subject)]
         prior = self.plan.parameter_prior
-        return list(
-            fit_each_model(episodes, self.plan.model, parameter_prior=prior, threads=self.threads)
-        )
+        return fit_each_model(episodes, self.plan.model, parameter_prior=prior, threads=1)
 
-    def _interval(self, estimate: ModelEstimate) -> Fitted:
-        return of_exact(estimate, self.plan.level, self.plan.intervals)
+    def _with_intervals(self, estimates: ModelEstimates) -> list[Fitted]:
+        parameters = estimates.parameters_at(self.plan.level, self.plan.intervals)
+        return [of_exact(one, mine) for one, mine in zip(estimates, parameters, strict=True)]
 
     def _linearized(self, subject: Any) -> Linearized | None:
         category = self.categories[subject]

@@ -48,7 +48,7 @@ class Study:
     exact_tests, linearized_tests
         Between groups.
     timings
-        Seconds of each step; of what was done in this run only.
+        Seconds of each step, summed over threads; of what was done in this run only.
     """
 
     data: StudyData

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.inference.estimate import IntervalKind, ModelEstimate
+from penchant.inference.estimate import ModelEstimate
 from penchant.inference.linearized import LinearizedEstimate
 from penchant.population.subjects import subject_estimates
 from penchant.softmax.document import numbers, plain
@@ -181,8 +181,8 @@ def _fields(kept: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def of_exact(estimate: ModelEstimate, level: float, kind: IntervalKind) -> Fitted:
-    """What is kept of an exact fit."""
+def of_exact(estimate: ModelEstimate, parameters: tuple[Parameter, ...]) -> Fitted:
+    """What is kept of an exact fit; its natural parameters come with their intervals."""
     found = subject_estimates([estimate], scale="natural", subjects=[0])
     assert found.covariances is not None
     return Fitted(
@@ -194,7 +194,7 @@ def of_exact(estimate: ModelEstimate, level: float, kind: IntervalKind) -> Fitte
         names=estimate.names,
         theta=estimate.theta,
         covariance=estimate.covariance,
-        parameters=estimate.parameters_at(level, kind),
+        parameters=parameters,
         natural_covariance=found.covariances[0],
     )
 
