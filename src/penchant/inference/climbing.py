@@ -148,6 +148,8 @@ def climb_together(
         )
         value = climb.points.value[active]
         fine = trial.value >= value - 1e-12 * (1 + np.abs(value))
+        # where variables all but vanish, weights may be too large to say where up is
+        fine &= np.isfinite(trial.gradient).all(axis=1)
         # up: take the step, and learn the curvature from it
         moved = active[fine]
         path = trial_u[fine] - climb.u[moved]

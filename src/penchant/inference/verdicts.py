@@ -60,6 +60,7 @@ def estimates_at(
     proofs = Proofs.of(profiles, points)
     touched = theta[:, profiles.positive] <= 1e-12
     covariances = joint_covariances(profiles, peaks, touched)
+    loose = _loose(profiles, peaks)
     null = -profiles.n_decisions * float(np.log(profiles.n_options))
     names = (*profiles.weights, *(s.name for s in profiles.shape))
     found = []
@@ -80,7 +81,7 @@ def estimates_at(
             log_likelihood = solution.log_likelihood if separated else peak.point.log_likelihood
         held = _bounds(profiles, peak, touched[k])
         checks = replace(checks, bounds=held, iterations=peak.n_steps)
-        status, message = _verdict(profiles, grid, peak, inner, held, covariances[k])
+        status, message = _verdict(profiles, grid, peak, inner, held, loose[k])
         if status in USELESS:
             covariances[k] = np.nan
         found.append(
@@ -163,7 +164,7 @@ def _verdict(
     peak: Peak,
     inner: tuple[Status, str],
     held: tuple[str, ...],
-    covariance: Matrix,
+    loose: BoolVector,
 ) -> tuple[Status, str]:
     """The worst that can be said, and the sentence that goes with it."""
     status, sentence = inner
@@ -191,7 +192,6 @@ def _verdict(
             f"The profile over {names} is flat: it varies by less than {FLAT} log-units over the "
             "whole range, so that every value is in the 95 % interval. Hold it fixed."
         )
-    loose = _loose(profiles, peak)
     if loose.any():
         which = " and ".join(s.name for s, far in zip(profiles.shape, loose, strict=True) if far)
         return "weakly identified", (
@@ -207,15 +207,15 @@ def _flat(grid: Grid) -> bool:
     return len(values) > 1 and bool(values.max() - values.min() < FLAT)
 
 
-def _loose(profiles: Profiles, peak: Peak) -> BoolVector:
+def _loose(profiles: Profiles, peaks: Sequence[Peak]) -> BoolVector:
     """Shape parameters whose standard error, by the curvature, is as long as their range."""
-    n = profiles.n_shape
-    if not n:
-        return np.zeros(0, dtype=bool)
-    values, vectors = np.linalg.eigh(peak.curvature)
-    length = np.where(values > 0, values, 0.0)
-    with np.errstate(divide="ignore"):
-        variance = (vectors**2) @ np.where(length > 0, 1.0 / length, np.inf)
+    curvature = np.stack([peak.curvature for peak in peaks])
+    if not profiles.n_shape:
+        return np.zeros((len(peaks), 0), dtype=bool)
+    values, vectors = np.linalg.eigh(curvature)
+    fine = values > 0
+    lengths = np.where(fine, 1.0 / np.where(fine, values, 1.0), 1e300)
+    variance = np.einsum("kab,kb->ka", vectors**2, lengths)
     return np.asarray(np.sqrt(variance) > np.ptp(profiles.bounds, axis=1))
 
 
