@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from penchant.models import MeanVariance as MeanVariance
     from penchant.models import ModelCheck as ModelCheck
     from penchant.models import Natural as Natural
-    from penchant.models import ProspectValue as ProspectValue
     from penchant.models import NaturalPrior as NaturalPrior
+    from penchant.models import ProspectValue as ProspectValue
     from penchant.models import QLearning as QLearning
     from penchant.models import QuasiHyperbolicDiscounting as QuasiHyperbolicDiscounting
     from penchant.models import RandomChoice as RandomChoice
@@ -85,17 +85,22 @@ if TYPE_CHECKING:
     from penchant.softmax import GaussianPrior as GaussianPrior
     from penchant.softmax import ScaledPrior as ScaledPrior
     from penchant.softmax import simulate_choices as simulate_choices
+    from penchant.study import Design as Design
     from penchant.study import ModelComparison as ModelComparison
+    from penchant.study import ModelRecovery as ModelRecovery
     from penchant.study import ModelSelection as ModelSelection
     from penchant.study import Recovery as Recovery
     from penchant.study import Study as Study
     from penchant.study import StudyData as StudyData
     from penchant.study import Task as Task
     from penchant.study import compare as compare
+    from penchant.study import decisions_needed as decisions_needed
+    from penchant.study import model_recovery as model_recovery
     from penchant.study import recover as recover
     from penchant.study import run_study as run_study
     from penchant.study import select_models as select_models
     from penchant.study import study_data as study_data
+    from penchant.study import subjects_needed as subjects_needed
 
 # Loaded at first use, so that `import penchant` and `penchant --help` answer at once.
 _HOMES = {
@@ -189,17 +194,22 @@ _HOMES = {
         "simulate_choices",
     ),
     "penchant.study": (
+        "Design",
         "ModelComparison",
+        "ModelRecovery",
         "ModelSelection",
         "Recovery",
         "Study",
         "StudyData",
         "Task",
         "compare",
+        "decisions_needed",
+        "model_recovery",
         "recover",
         "run_study",
         "select_models",
         "study_data",
+        "subjects_needed",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

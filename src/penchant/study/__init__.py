@@ -2,20 +2,26 @@
 
 from penchant.study.compare import compare
 from penchant.study.data import StudyData, study_data
+from penchant.study.decisions_needed import decisions_needed
+from penchant.study.design import Design
 from penchant.study.model_comparison import ModelComparison
+from penchant.study.model_recovery import ModelRecovery, model_recovery
 from penchant.study.plan import PAPER_NOMINALS, Plan
 from penchant.study.recover import recover
 from penchant.study.recovery import Recovery
 from penchant.study.run import run_study
 from penchant.study.selection import ModelSelection, select_models
 from penchant.study.study import Study
+from penchant.study.subjects_needed import subjects_needed
 from penchant.study.tables import TABLES
 from penchant.study.task import Task
 
 __all__ = [
     "PAPER_NOMINALS",
     "TABLES",
+    "Design",
     "ModelComparison",
+    "ModelRecovery",
     "ModelSelection",
     "Plan",
     "Recovery",
@@ -23,8 +29,11 @@ __all__ = [
     "StudyData",
     "Task",
     "compare",
+    "decisions_needed",
+    "model_recovery",
     "recover",
     "run_study",
     "select_models",
     "study_data",
+    "subjects_needed",
 ]
