@@ -139,6 +139,22 @@ def test_an_interval_narrower_than_the_grid_is_not_missed(seed):
     assert low <= estimate.psi[0] <= high
 
 
+@pytest.mark.parametrize("seed", [4, 57, 88])
+def test_amounts_that_delays_make_worth_nothing_do_no_harm(seed):
+    model, rng = pn.ConstantSensitivityDiscounting(), np.random.default_rng(seed)
+    truth = {
+        "temperature": np.exp(rng.normal(0.5, 1)),
+        "discount_rate": np.exp(rng.uniform(-7, -1)),
+        "time_sensitivity": np.exp(rng.uniform(-1.6, 1.4)),
+    }
+    offers = offered.delayed(n=40, seed=seed)
+    trials = pn.simulate_trials(offers, model, truth, rng=rng)
+    estimate = pn.fit(trials, model)
+    assert np.isfinite(estimate.log_likelihood)
+    weak = pn.fit(trials, model, parameter_prior=pn.ScaledPrior())
+    assert np.isfinite(weak.theta).all()
+
+
 @pytest.mark.parametrize("name", ["expected-utility", "prospect", "prelec"])
 def test_consistent_gamblers_are_separated_and_finite_with_a_prior(name):
     model, _ = offered.STATIC[name]

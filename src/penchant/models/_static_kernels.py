@@ -7,6 +7,7 @@ to starts[e + 1], and row after row is filled. Slopes have no rows where they ar
 import numpy as np
 from numba import njit
 
+NOTHING = 37.0  # exp(-37) of an amount is less than its rounding error: worth nothing
 SLOTS = 64  # values of a shape parameter whose powers are kept, while the trials are the same
 
 
@@ -41,6 +42,8 @@ def exponential(amount, delay, starts, which, psi, x, slopes):
                     x[row, i, a] = 0.0
                     if steep:
                         slopes[0, row, i, a] = 0.0
+                if rate * delay[t, i] > NOTHING:
+                    continue
                 value = amount[t, i] * np.exp(-rate * delay[t, i])
                 x[row, i, later] = value
                 if steep:
@@ -65,10 +68,10 @@ def constant_sensitivity(amount, delay, starts, which, psi, x, slopes):
                     continue
                 log_z = power * (log_rate + log_delay[t, i])
                 z = np.exp(log_z)
-                x[row, i, 0] = amount[t, i] * np.exp(-z)
+                value = amount[t, i] * np.exp(-z) if z <= NOTHING else 0.0
+                x[row, i, 0] = value
                 if steep:
-                    # -V z in one exponential, so that it is 0 and not 0 times infinity
-                    fall = -amount[t, i] * np.exp(log_z - z)
+                    fall = -value * z if z <= NOTHING else 0.0
                     slopes[0, row, i, 0] = fall * power / psi[k, 0]
                     slopes[1, row, i, 0] = fall * (log_rate + log_delay[t, i])
             row += 1
@@ -81,6 +84,8 @@ def prelec_weight(p, gamma):
         return p, 0.0
     log_l = np.log(-np.log(p))
     power = np.exp(gamma * log_l)
+    if power > NOTHING:
+        return 0.0, 0.0
     weight = np.exp(-power)
     return weight, -weight * power * log_l
 
