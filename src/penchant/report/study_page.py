@@ -1,4 +1,4 @@
-"""The report of a study, section by section."""
+"""The report of a study: the page, the data, the subjects one by one."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from penchant._version import __version__
 from penchant.choices.notes import counted
 from penchant.errors import listing
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
-from penchant.report.paper_tables import paper_tables
-from penchant.report.study_words import asked, in_short, methods, shown
-from penchant.softmax.tables import p_value
+from penchant.report.study_cells import study_table
+from penchant.report.study_groups import (
+    forward_section,
+    groups_section,
+    linearized_section,
+    some_drawn,
+    tests_section,
+)
+from penchant.report.study_words import asked, in_short, methods
 from penchant.study import Study
-from penchant.study.plan import nominal_words
 from penchant.study.tables import NOT_CLASSIFIED
 
-P_VALUES = ("p_value", "adjusted_p_value")
-SHORT = {
-    "statistic": "t",
-    "degrees_of_freedom": "df",
-    "p_value": "p",
-    "adjusted_p_value": "adjusted p",
-    "hedges_g": "Hedges' g",
-    "name": "parameter",
-    "i2": "I2",
-    "exact_log_likelihood": "exact log-likelihood",
-    "log_likelihood": "log-likelihood",
+MEANINGS = {
+    "decision_noise": "how random choices are, in the units of rewards; 0 is always the best guess",
+    "prior_mean": "the reward that was expected of every option before play",
+    "prior_variance": "how uncertain that expectation was; a large one makes people explore",
+    "length_scale": "how far apart two options may lie and still be thought alike",
+    "implied_noise_sd": "the noise of rewards that the bonus for uncertainty amounts to",
+    "temperature": "how random choices are, in the units of rewards",
+    "learning_rate": "how far the value of an option moves towards each new reward, from 0 to 1",
 }
 STATUSES = {
     "converged": "one best estimate, with standard errors",
@@ -60,19 +62,15 @@ def study_page(study: Study, figures: Sequence[Drawing], *, title: str, command:
         Section("Performance", _performance(study, drawn)),
         Section("Estimates of subjects", _subjects(study, drawn)),
         Section("Fits without a converged estimate", _failures(study)),
-        Section("Groups: exact estimates", _groups(study, drawn)),
-        Section("The paper's linearised estimates", _linearized(study)),
-        Section("Tests between groups", _tests(study)),
-        Section("Do agents behave like the people?", _forward(study, drawn)),
+        Section("Groups: exact estimates", groups_section(study, drawn)),
+        Section("The paper's linearised estimates", linearized_section(study)),
+        Section("Tests between groups", tests_section(study)),
+        Section("Do agents behave like the people?", forward_section(study, drawn)),
         Section("Methods", [Paragraph(text) for text in methods(study)]),
         Section("How to reproduce this report", _reproduce(study, command)),
     ]
     made = f"{counted(len(study.subjects), 'subject')}; made by Penchant {__version__}"
     return page(title, made, [section for section in sections if section.blocks])
-
-
-def _some(drawn: Mapping[str, Drawing], *names: str) -> list[Block]:
-    return [drawn[name] for name in names if name in drawn]
 
 
 def _data(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
@@ -93,7 +91,7 @@ def _data(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
         blocks.append(Paragraph(f"Columns of the table: {data.columns.words()}."))
     if data.notes:
         blocks.append(Listing(data.notes))
-    return [*blocks, Paragraph(study.landscapes.words), *_some(drawn, "choices")]
+    return [*blocks, Paragraph(study.landscapes.words), *some_drawn(drawn, "choices")]
 
 
 def _range(numbers: Sequence[int]) -> str:
@@ -119,7 +117,7 @@ def _performance(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
         "Low: linear or power law; high: logarithmic, or no growth. Which of linear and power fits "
         f"better is close to arbitrary. {_doubtful(study)}"
     )
-    return [DataTable("How regret grows", header, rows, note), *_some(drawn, "regret-growth")]
+    return [DataTable("How regret grows", header, rows, note), *some_drawn(drawn, "regret-growth")]
 
 
 def _doubtful(study: Study) -> str:
@@ -148,8 +146,9 @@ def _subjects(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
             counts,
             words=frozenset((0, 2)),
         ),
-        *_some(drawn, "subjects", "scatter"),
-        _table(
+        *_glossary(names),
+        *some_drawn(drawn, "subjects", "scatter"),
+        study_table(
             study,
             "subjects",
             "Exact estimates of all subjects",
@@ -158,6 +157,12 @@ def _subjects(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
             note=f"low and high: {100 * study.plan.level:g} % {study.plan.intervals} intervals.",
         ),
     ]
+
+
+def _glossary(names: Sequence[str]) -> list[Block]:
+    """What the parameters are, for those who meet them for the first time."""
+    known = [f"{name.replace('_', ' ')}: {MEANINGS[name]}" for name in names if name in MEANINGS]
+    return [Listing(known)] if known else []
 
 
 def _failures(study: Study) -> list[Block]:
@@ -186,126 +191,6 @@ def _failures(study: Study) -> list[Block]:
     return [DataTable("What went wrong, and for whom", header, rows, note, words=words)]
 
 
-def _groups(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
-    if not study.groups:
-        return []
-    exact = _only(study.columns("table-2"), "estimator", "exact")
-    keep = ["performance", "condition", "n_subjects", "parameter", "estimate", "standard_error"]
-    keep += ["low", "high", "status"]
-    return [
-        *_some(drawn, "groups"),
-        _shown("Random effects, by group", exact, keep, note=_left_out(study)),
-        _table(
-            study,
-            "populations",
-            "By every rule",
-            ("performance", "condition", "rule", *keep[2:], "i2"),
-            folded=True,
-            note="Positive parameters are pooled as logarithms and mapped back. i2: share of the "
-            "variance that lies between subjects.",
-        ),
-    ]
-
-
-def _left_out(study: Study) -> str:
-    lost = {
-        str(left) for rules in study.exact.values() for left in rules["random-effects"].left_out
-    }
-    return f"Left out: {listing(sorted(lost))}." if lost else "No subject was left out."
-
-
-def _linearized(study: Study) -> list[Block]:
-    if not study.linearized:
-        return []
-    points = [f"{name}: {nominal_words(point)}" for name, point in study.plan.nominals.items()]
-    worst = [column.group.label for column in study.linearized if not column.valid]
-    doubt = (
-        f"It is not small for {listing(worst)}: the prior variance means nothing there."
-        if worst
-        else "It is small for every group."
-    )
-    return [
-        Paragraph(f"Linearised about, by performance: {'; '.join(points)}."),
-        *paper_tables(study),
-        Paragraph(
-            "Table I averages theta over the subjects of a group; Table II maps the average back, "
-            "which is not the average of the maps. Delta / nominal tells how far the average lies "
-            f"from the nominal point, and should be small beside 1. {doubt} The exact estimates "
-            "need no nominal point."
-        ),
-        _table(
-            study,
-            "linearized",
-            "Linearised estimates of all subjects",
-            _linearized_columns(study),
-            folded=True,
-        ),
-    ]
-
-
-def _linearized_columns(study: Study) -> list[str]:
-    fits = [fit.linearized for fit in study.fits.values() if fit.linearized is not None]
-    keep = ["subject", "condition", "performance", "status"]
-    for name in fits[0].names:
-        keep += [name, f"{name}_standard_error"]
-    return [*keep, "ratio", "valid", *fits[0].natural_names, "exact_log_likelihood"]
-
-
-def _tests(study: Study) -> list[Block]:
-    if study.exact_tests is None and not study.linearized_tests:
-        return [Paragraph("There is one group only: nothing to compare.")]
-    keep = ["first", "second", "name", "difference", "low", "high", "statistic"]
-    keep += ["degrees_of_freedom", "p_value", "adjusted_p_value", "hedges_g"]
-    tests, joint = study.columns("tests"), study.columns("joint-tests")
-    blocks: list[Block] = []
-    for estimator, caption in (
-        ("exact", "Exact estimates: Welch's tests"),
-        ("linearised", "Linearised theta: the paper's Welch tests between conditions"),
-    ):
-        mine, both = _only(tests, "estimator", estimator), _only(joint, "estimator", estimator)
-        if mine:
-            blocks.append(_shown(caption, mine, keep))
-            columns = ("first", "second", "test", "statistic", "df_1", "df_2", *P_VALUES, "note")
-            blocks.append(_shown(f"{caption.split(':')[0]}: all parameters at once", both, columns))
-    return [
-        *blocks,
-        Paragraph(
-            "Differences are first minus second, of logarithms where the name says so; Hedges' g "
-            "is the difference in standard deviations between subjects. The linearised tests treat "
-            "the model's standard errors as if subjects did not differ otherwise, as the paper "
-            "does: they are optimistic."
-        ),
-    ]
-
-
-def _forward(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
-    figures = _some(drawn, "forward-reward", "forward-regret", "forward-distance")
-    if not figures:
-        return [Paragraph("No agents played again: none were asked for, or nobody has estimates.")]
-    table = study.columns("forward")
-    rows = []
-    for group in study.groups:
-        mine = [
-            i
-            for i in range(len(table["measure"]))
-            if (table["performance"][i], table["condition"][i])
-            == (group.performance, group.condition)
-        ]
-        last = [i for i in mine if table["measure"][i] == "regret"][-1:]
-        steps = [i for i in mine if table["measure"][i] == "distance" and table["n_subjects"][i]]
-        if last:
-            cells = [group.label, table["n_subjects"][last[0]]]
-            cells += [table["people"][last[0]], table["simulated"][last[0]]]
-            cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]
-            rows.append([shown(cell) for cell in cells])
-    header = ("group", "subjects", "final regret: people", "agents", "mean step: people", "agents")
-    return [*figures, DataTable("People and agents", header, rows)]
-
-
-def _mean(values: Sequence[float], places: Sequence[int]) -> float:
-    return sum(values[i] for i in places) / len(places) if places else float("nan")
-
-
 def _reproduce(study: Study, command: str) -> list[Block]:
     facts = [[name, _fact(value)] for name, value in study.fingerprint().items()]
     return [
@@ -321,52 +206,3 @@ def _fact(value: Any) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{k}: {v}" for k, v in value.items()) or "none"
     return "none" if value is None else str(value)
-
-
-def _table(
-    study: Study,
-    name: str,
-    caption: str,
-    keep: Sequence[str],
-    *,
-    note: str = "",
-    folded: bool = False,
-) -> DataTable:
-    return _shown(caption, study.columns(name), keep, note=note, folded=folded)
-
-
-def _shown(
-    caption: str,
-    table: Mapping[str, Sequence[Any]],
-    keep: Sequence[str],
-    *,
-    note: str = "",
-    folded: bool = False,
-) -> DataTable:
-    """Some columns of a table, with numbers as they are read."""
-    present = [name for name in keep if name in table]
-    columns = [[_cell(name, value) for value in table[name]] for name in present]
-    words = frozenset(
-        i
-        for i, name in enumerate(present)
-        if i == 0 or all(isinstance(v, str) for v in table[name])
-    )
-    rows = [list(row) for row in zip(*columns, strict=True)]
-    header = [SHORT.get(name, _read(name)) for name in present]
-    return DataTable(caption, header, rows, note, folded, words)
-
-
-def _cell(column: str, value: Any) -> str:
-    if column in P_VALUES:
-        return p_value(value)
-    return _read(value) if column in ("parameter", "name") else shown(value)
-
-
-def _read(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _only(table: Mapping[str, Sequence[Any]], name: str, value: Any) -> dict[str, list[Any]]:
-    """The rows of a table with this value in a column; nothing if there are none."""
-    places = [i for i, found in enumerate(table.get(name, ())) if found == value]
-    return {key: [column[i] for i in places] for key, column in table.items()} if places else {}

@@ -1,0 +1,161 @@
+"""The report of a study: groups, the paper's tables, tests, and agents that play again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penchant.bandit.reward_prior import RewardPrior
+from penchant.errors import listing
+from penchant.report.page import Block, DataTable, Drawing, Paragraph
+from penchant.report.paper_tables import paper_tables
+from penchant.report.study_cells import P_VALUES, SHORT, only, some_columns, study_table
+from penchant.report.study_words import shown
+from penchant.study import Study
+from penchant.study.plan import nominal_words
+
+
+def some_drawn(drawn: Mapping[str, Drawing], *names: str) -> list[Block]:
+    """The drawings of these names that there are."""
+    return [drawn[name] for name in names if name in drawn]
+
+
+def groups_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
+    """Exact estimates of the groups."""
+    if not study.groups:
+        return []
+    exact = only(study.columns("table-2"), "estimator", "exact")
+    keep = ["performance", "condition", "n_subjects", "parameter", "estimate", "standard_error"]
+    keep += ["low", "high", "status"]
+    return [
+        *some_drawn(drawn, "groups"),
+        some_columns("Random effects, by group", exact, keep, note=_left_out(study)),
+        study_table(
+            study,
+            "populations",
+            "By every rule",
+            ("performance", "condition", "rule", *keep[2:], "i2"),
+            folded=True,
+            note="Positive parameters are pooled as logarithms and mapped back. i2: share of the "
+            "variance that lies between subjects.",
+        ),
+    ]
+
+
+def _left_out(study: Study) -> str:
+    lost = {
+        str(left) for rules in study.exact.values() for left in rules["random-effects"].left_out
+    }
+    return f"Left out: {listing(sorted(lost))}." if lost else "No subject was left out."
+
+
+def linearized_section(study: Study) -> list[Block]:
+    """The paper's tables."""
+    if not study.linearized:
+        return []
+    points = [f"{name}: {nominal_words(point)}" for name, point in study.plan.nominals.items()]
+    worst = [column.group.label for column in study.linearized if not column.valid]
+    doubt = (
+        f"It is not small for {listing(worst)}: the prior variance means nothing there."
+        if worst
+        else "It is small for every group."
+    )
+    return [
+        Paragraph(f"Linearised about, by performance: {'; '.join(points)}."),
+        *paper_tables(study),
+        Paragraph(
+            "Table I averages theta over the subjects of a group; Table II maps the average back, "
+            "which is not the average of the maps. Delta / nominal tells how far the average lies "
+            f"from the nominal point, and should be small beside 1. {doubt} The exact estimates "
+            f"need no nominal point.{_own_scale(study)}"
+        ),
+        study_table(
+            study,
+            "linearized",
+            "Linearised estimates of all subjects",
+            _linearized_columns(study),
+            folded=True,
+        ),
+    ]
+
+
+def _own_scale(study: Study) -> str:
+    """That the two estimators need not have the same length scale."""
+    points = study.plan.nominals.values()
+    held = any(isinstance(p, RewardPrior) and p.length_scale is not None for p in points)
+    if not held:
+        return ""
+    return (
+        " The linearised ones hold the length scale of their nominal point, which may be another "
+        "than that of the exact ones."
+    )
+
+
+def _linearized_columns(study: Study) -> list[str]:
+    fits = [fit.linearized for fit in study.fits.values() if fit.linearized is not None]
+    keep = ["subject", "condition", "performance", "status"]
+    for name in fits[0].names:
+        keep += [name, f"{name}_standard_error"]
+    return [*keep, "ratio", "valid", *fits[0].natural_names, "exact_log_likelihood"]
+
+
+def tests_section(study: Study) -> list[Block]:
+    """Tests between the groups."""
+    if study.exact_tests is None and not study.linearized_tests:
+        return [Paragraph("There is one group only: nothing to compare.")]
+    keep = ["first", "second", "name", "difference", "low", "high", "statistic"]
+    keep += ["degrees_of_freedom", "p_value", "adjusted_p_value", "hedges_g"]
+    tests, joint = study.columns("tests"), study.columns("joint-tests")
+    blocks: list[Block] = []
+    for estimator, caption in (
+        ("exact", "Exact estimates: Welch's tests"),
+        ("linearised", "Linearised theta: the paper's Welch tests between conditions"),
+    ):
+        mine, both = only(tests, "estimator", estimator), only(joint, "estimator", estimator)
+        if mine:
+            blocks.append(some_columns(caption, mine, keep))
+            blocks.append(_joint(f"{caption.split(':')[0]}: all parameters at once", both))
+    return [
+        *blocks,
+        Paragraph(
+            "Differences are first minus second, of logarithms where the name says so; Hedges' g "
+            "is the difference in standard deviations between subjects. The linearised tests treat "
+            "the model's standard errors as if subjects did not differ otherwise, as the paper "
+            "does: they are optimistic."
+        ),
+    ]
+
+
+def _joint(caption: str, table: Mapping[str, Sequence[Any]]) -> DataTable:
+    columns = ("first", "second", "test", "statistic", "df_1", "df_2", *P_VALUES, "note")
+    own = {**SHORT, "statistic": "statistic", "df_1": "df", "df_2": "df of F"}
+    return some_columns(caption, table, columns, names=own)
+
+
+def forward_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
+    """People and agents side by side."""
+    figures = some_drawn(drawn, "forward-reward", "forward-regret", "forward-distance")
+    if not figures:
+        return [Paragraph("No agents played again: none were asked for, or nobody has estimates.")]
+    table = study.columns("forward")
+    rows = []
+    for group in study.groups:
+        mine = [
+            i
+            for i in range(len(table["measure"]))
+            if (table["performance"][i], table["condition"][i])
+            == (group.performance, group.condition)
+        ]
+        last = [i for i in mine if table["measure"][i] == "regret"][-1:]
+        steps = [i for i in mine if table["measure"][i] == "distance" and table["n_subjects"][i]]
+        if last:
+            cells = [group.label, table["n_subjects"][last[0]]]
+            cells += [table["people"][last[0]], table["simulated"][last[0]]]
+            cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]
+            rows.append([shown(cell) for cell in cells])
+    header = ("group", "subjects", "final regret: people", "agents", "mean step: people", "agents")
+    return [*figures, DataTable("People and agents", header, rows)]
+
+
+def _mean(values: Sequence[float], places: Sequence[int]) -> float:
+    return sum(values[i] for i in places) / len(places) if places else float("nan")
