@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from penchant.population import pool as pool
     from penchant.population import pool_each as pool_each
     from penchant.population import pool_jointly as pool_jointly
+    from penchant.report import write_study as write_study
     from penchant.softmax import Constraints as Constraints
     from penchant.softmax import Estimate as Estimate
     from penchant.softmax import Estimates as Estimates
@@ -185,6 +186,7 @@ _HOMES = {
         "pool_each",
         "pool_jointly",
     ),
+    "penchant.report": ("write_study",),
     "penchant.softmax": (
         "Constraints",
         "Estimate",
