@@ -219,8 +219,8 @@ class ConstantSensitivityDiscounting(StaticModel):
     def shape(self) -> tuple[Shape, ...]:
         """Impatience and sensitivity to time, both on a logarithmic scale."""
         return (
-            Shape("discount_rate", *self.rates, scale="log", n_grid=35),
-            Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=13),
+            Shape("discount_rate", *self.rates, scale="log", n_grid=45),
+            Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11),
         )
 
     def fill(

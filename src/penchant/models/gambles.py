@@ -21,8 +21,8 @@ from penchant.models.model import Natural, Shape
 from penchant.models.probability_weighting import WEIGHTINGS
 from penchant.models.static import Offers, StaticModel
 
-CURVATURE = Shape("curvature", 0.05, 5.0, scale="log", n_grid=25)
-SENSITIVITY = Shape("probability_sensitivity", 0.3, 3.0, scale="log", n_grid=11)
+CURVATURE = Shape("curvature", 0.05, 5.0, scale="log", n_grid=21)
+SENSITIVITY = Shape("probability_sensitivity", 0.3, 3.0, scale="log", n_grid=9)
 TEMPERATURE = Natural("temperature", "reciprocal", 0)
 
 
