@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from penchant.softmax import ScaledPrior as ScaledPrior
     from penchant.softmax import simulate_choices as simulate_choices
     from penchant.study import Design as Design
+    from penchant.study import Latent as Latent
     from penchant.study import ModelComparison as ModelComparison
     from penchant.study import ModelRecovery as ModelRecovery
     from penchant.study import ModelSelection as ModelSelection
@@ -96,7 +97,10 @@ if TYPE_CHECKING:
     from penchant.study import Task as Task
     from penchant.study import compare as compare
     from penchant.study import decisions_needed as decisions_needed
+    from penchant.study import latent as latent
+    from penchant.study import log_likelihood_draws as log_likelihood_draws
     from penchant.study import model_recovery as model_recovery
+    from penchant.study import parameter_draws as parameter_draws
     from penchant.study import recover as recover
     from penchant.study import run_study as run_study
     from penchant.study import select_models as select_models
@@ -197,6 +201,7 @@ _HOMES = {
     ),
     "penchant.study": (
         "Design",
+        "Latent",
         "ModelComparison",
         "ModelRecovery",
         "ModelSelection",
@@ -206,7 +211,10 @@ _HOMES = {
         "Task",
         "compare",
         "decisions_needed",
+        "latent",
+        "log_likelihood_draws",
         "model_recovery",
+        "parameter_draws",
         "recover",
         "run_study",
         "select_models",

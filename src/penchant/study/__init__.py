@@ -4,8 +4,10 @@ from penchant.study.compare import compare
 from penchant.study.data import StudyData, study_data
 from penchant.study.decisions_needed import decisions_needed
 from penchant.study.design import Design
+from penchant.study.latent import Latent, latent
 from penchant.study.model_comparison import ModelComparison
 from penchant.study.model_recovery import ModelRecovery, model_recovery
+from penchant.study.parameter_draws import log_likelihood_draws, parameter_draws
 from penchant.study.plan import PAPER_NOMINALS, Plan
 from penchant.study.recover import recover
 from penchant.study.recovery import Recovery
@@ -20,6 +22,7 @@ __all__ = [
     "PAPER_NOMINALS",
     "TABLES",
     "Design",
+    "Latent",
     "ModelComparison",
     "ModelRecovery",
     "ModelSelection",
@@ -30,7 +33,10 @@ __all__ = [
     "Task",
     "compare",
     "decisions_needed",
+    "latent",
+    "log_likelihood_draws",
     "model_recovery",
+    "parameter_draws",
     "recover",
     "run_study",
     "select_models",

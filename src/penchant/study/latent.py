@@ -1,0 +1,241 @@
+"""What went on in the player, event by event: regressors for imaging and reaction times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from penchant._frames import Backend, frame
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.events import NOTHING
+from penchant.choices.notes import counted
+from penchant.errors import DataError, listing
+from penchant.inference.estimate import ModelEstimate
+from penchant.inference.fit_each import ModelEstimates
+from penchant.inference.predicting import as_episodes
+from penchant.study.option_beliefs import option_beliefs
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Latent:
+    """Latent variables of every event, in the order of the episodes and of time.
+
+    Attributes
+    ----------
+    columns
+        One number per event each. `subject`, `block`, `event` (from 0 in its episode), `chosen`
+        (-1: nothing), `reward`, `scored`; `probability` and `log_probability` of the choice made;
+        `entropy` of the choice probabilities, in nats; `value`, `prediction_error` (reward minus
+        value) and `uncertainty` of the option chosen or shown, where the model has them. NaN where
+        there was no choice, no reward, or no finite estimate.
+    options
+        The same before the event for every option: (n_events, n_options), `probability` always.
+    lengths
+        Events of each episode.
+    without
+        Subjects without a finite estimate.
+    """
+
+    columns: Mapping[str, Any]
+    options: Mapping[str, Matrix]
+    lengths: tuple[int, ...]
+    without: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    def __getitem__(self, name: str) -> Any:
+        """One column, by name."""
+        if name not in self.columns:
+            raise DataError(
+                f"name must be one of {', '.join(self.columns)}; got {name!r}. Choose one."
+            )
+        return self.columns[name]
+
+    def to_frame(
+        self,
+        backend: Backend | None = None,
+        *,
+        options: bool = False,
+        rows: Sequence[Any] | None = None,
+    ) -> Any:
+        """A table with one row per event.
+
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow".
+        options
+            Add the columns of every option: probability_0, value_0 ...
+        rows
+            Row of the original table for each event of each episode, as
+            `penchant.bandit.episode_table.episode_rows` gives them: the result has these rows, in
+            the order of that table, so that it can stand beside it. Events of no row (-1) are left
+            out.
+        """
+        columns = dict(self.columns)
+        if options:
+            columns |= {
+                f"{name}_{i}": values[:, i]
+                for name, values in self.options.items()
+                for i in range(values.shape[1])
+            }
+        if rows is not None:
+            order = self._order(rows)
+            columns = {name: np.asarray(values)[order] for name, values in columns.items()}
+        return frame({name: _plain(values) for name, values in columns.items()}, backend)
+
+    def _order(self, rows: Sequence[Any]) -> IntVector:
+        """Which events have a row, in the order of the rows."""
+        if tuple(map(len, rows)) != self.lengths:
+            raise DataError(
+                "rows must hold a row for each event of each episode; got "
+                f"{listing(str(len(r)) for r in rows)} for episodes of "
+                f"{listing(map(str, self.lengths))} events. Give those of the same episodes."
+            )
+        every = np.concatenate([np.asarray(r, dtype=np.int64) for r in rows])
+        known = np.flatnonzero(every >= 0)
+        return known[np.argsort(every[known], kind="stable")]
+
+    def __repr__(self) -> str:
+        names = [n for n in ("value", "prediction_error", "uncertainty") if n in self.columns]
+        more = f"; {counted(len(self.without), 'subject')} without" if self.without else ""
+        said = ", ".join(["probability", "entropy", *names])
+        return f"<Latent variables of {counted(len(self), 'event')}: {said}{more}>"
+
+
+def latent(estimates: ModelEstimate | ModelEstimates, episodes: Any = None) -> Latent:
+    """Probabilities, values, prediction errors and uncertainty at every event.
+
+    Parameters
+    ----------
+    estimates
+        Of `fit` or `fit_each`. For regressors, fit with `parameter_prior=ScaledPrior()`: subjects
+        whose choices are separated have no finite estimate otherwise, and NaN here.
+    episodes
+        Episodes to describe, in this order; those of the fit if not given. With estimates of many
+        subjects, each by its own subject's estimate.
+
+    Notes
+    -----
+    Built-in models that learn offer what their player believes. A model of your own does with a
+    method `latent(episode, theta, psi)` that returns arrays (n_events, n_options) by name.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> episode = pn.Episode([0, 1, None, 1, 0, 1], [1.0, 0.0, None, 0.5, 1.0, 0.2])
+    >>> estimate = pn.fit(episode, pn.QLearning(2, learning_rate=0.5))
+    >>> found = pn.latent(estimate)
+    >>> found
+    <Latent variables of 6 events: probability, entropy, value, prediction_error>
+    >>> found["prediction_error"].round(2)
+    array([ 1.  ,  0.  ,   nan,  0.5 ,  0.5 , -0.05])
+    """
+    many = isinstance(estimates, ModelEstimates)
+    fits = list(estimates) if isinstance(estimates, ModelEstimates) else [estimates]
+    if episodes is None:
+        pairs = [(fit, episode) for fit in fits for episode in _of_fit(fit)]
+    else:
+        of = {fit.subject: fit for fit in fits}
+        pairs = [
+            (_of_subject(of, e.subject) if many else fits[0], e) for e in as_episodes(episodes)
+        ]
+    parts = [_described(fit, episode) for fit, episode in pairs]
+    without = dict.fromkeys(fit.subject for fit, _ in pairs if not _is_finite(fit))
+    return _joined(parts, tuple(e.n_events for _, e in pairs), tuple(without))
+
+
+def _described(estimate: ModelEstimate, episode: Any) -> tuple[dict[str, Any], dict[str, Matrix]]:
+    """Columns and matrices of one episode."""
+    theta, psi = estimate.weights, estimate.psi
+    at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
+    x = np.asarray(estimate.model.explanatory(episode, *at))
+    if _is_finite(estimate):
+        q = x @ theta
+        log_p = q - special.logsumexp(q, axis=1, keepdims=True)
+        beliefs = option_beliefs(estimate.model, episode, theta, psi)
+    else:
+        log_p = np.full(x.shape[:2], np.nan)
+        ones = np.ones(len(theta))
+        known = option_beliefs(estimate.model, episode, ones, at)
+        beliefs = {name: np.full(values.shape, np.nan) for name, values in known.items()}
+    p = np.exp(log_p)
+    is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
+    rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
+    made = (episode.chosen != NOTHING) & is_choice
+    columns: dict[str, Any] = {
+        "subject": [episode.subject] * episode.n_events,
+        "block": [episode.block] * episode.n_events,
+        "event": np.arange(episode.n_events),
+        "chosen": episode.chosen,
+        "reward": rewards,
+        "scored": episode.scored,
+        "probability": _of_chosen(p, episode.chosen, made),
+        "log_probability": _of_chosen(log_p, episode.chosen, made),
+        "entropy": -special.xlogy(p, p).sum(axis=1),
+    }
+    there = episode.chosen != NOTHING
+    for name, values in beliefs.items():
+        columns[name] = values if values.ndim == 1 else _of_chosen(values, episode.chosen, there)
+        if name == "value":
+            columns["prediction_error"] = rewards - columns["value"]
+    matrices = {name: values for name, values in beliefs.items() if values.ndim == 2}
+    return columns, {"probability": p, **matrices}
+
+
+def _of_chosen(values: Matrix, chosen: IntVector, which: BoolVector) -> Vector:
+    found = np.full(len(chosen), np.nan)
+    found[which] = values[np.flatnonzero(which), chosen[which]]
+    return found
+
+
+def _joined(
+    parts: Sequence[tuple[dict[str, Any], dict[str, Matrix]]],
+    lengths: tuple[int, ...],
+    without: tuple[Any, ...],
+) -> Latent:
+    columns = {
+        name: (
+            [label for own, _ in parts for label in own[name]]
+            if name in ("subject", "block")
+            else np.concatenate([own[name] for own, _ in parts])
+        )
+        for name in parts[0][0]
+    }
+    options = {name: np.concatenate([m[name] for _, m in parts]) for name in parts[0][1]}
+    for name in ("subject", "block"):
+        labels = np.empty(len(columns[name]), dtype=object)
+        labels[:] = columns[name]
+        columns[name] = labels
+    return Latent(columns, options, lengths, without)
+
+
+def _is_finite(estimate: ModelEstimate) -> bool:
+    return bool(np.isfinite(estimate.theta).all())
+
+
+def _of_fit(estimate: ModelEstimate) -> tuple[Any, ...]:
+    if estimate.episodes is None:
+        raise DataError(
+            "episodes must be given for an estimate without its own; got none, as they are not "
+            "stored with an estimate. Pass them."
+        )
+    return estimate.episodes
+
+
+def _of_subject(of: Mapping[Any, ModelEstimate], subject: Any) -> ModelEstimate:
+    if subject not in of:
+        raise DataError(
+            f"episodes must be of subjects that were fitted; got {subject!r}. "
+            "Fit all of them, or leave the others out."
+        )
+    return of[subject]
+
+
+def _plain(values: Any) -> list[Any]:
+    return list(values.tolist()) if isinstance(values, np.ndarray) else list(values)
