@@ -107,7 +107,7 @@ def fit_prefixes(
         batch = fit_batch(choices, groups, None, NEWTON_STEPS, workers, advance)
     covariance, conditions = batch.covariances()
     totals = np.diff(groups.bounds).astype(np.float64)
-    proven = settled(batch, covariance, conditions, totals, None)
+    proven = settled(batch, covariance, conditions, totals, has_prior=False)
     arrived = batch.converged & (conditions <= WEAK)
     found = _Found(
         batch.theta.reshape(repeats, n, d),
