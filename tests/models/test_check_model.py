@@ -6,6 +6,7 @@ import pytest
 import offered
 import penchant as pn
 import played
+from penchant.models.catalogue import CATALOGUE
 from penchant.models.model import Natural
 
 EPISODES = [played.q_episode(1, 60), played.q_episode(2, 45)]
@@ -60,6 +61,28 @@ def test_nothing_is_wrong_with_learning_models(model, episode):
     assert found.ok, found.summary()
     assert repr(found) == f"<ModelCheck of {type(model).__name__}: ok>"
     assert "nothing wrong was found" in found.summary()
+
+
+PLAYED = [name for name, entry in CATALOGUE.items() if entry.data == "play"]
+
+
+@pytest.mark.parametrize("name", [name for name in PLAYED if name != "locality"])
+def test_nothing_is_wrong_with_the_models_of_the_catalogue(name):
+    rng = np.random.default_rng(0)
+    found = check(
+        CATALOGUE[name].example(), pn.Episode(rng.integers(0, 2, 60), rng.normal(size=60))
+    )
+    assert found.ok, found.summary()
+
+
+def test_terms_of_locality_are_told_apart_on_a_grid_but_not_on_two_places():
+    rng = np.random.default_rng(0)
+    wide = pn.Episode(rng.integers(0, 12, 80), rng.normal(size=80))
+    assert check(pn.Locality(pn.grid(4, 3)), wide).ok
+    narrow = pn.Episode(rng.integers(0, 2, 80), rng.normal(size=80))
+    only(
+        check(pn.Locality(pn.grid(2, 1)), narrow), "not told apart", "distance, log_distance, same"
+    )
 
 
 def test_what_was_looked_at_is_said():
