@@ -21,7 +21,6 @@ from penchant.errors import listing
 from penchant.io.document import json_text
 from penchant.io.source import source
 from penchant.io.table import read_table
-from penchant.models.ucl import UCL
 from penchant.study.data_notes import data_notes
 
 FEW = 10  # decisions below which hardly anything can be told of a subject
@@ -46,13 +45,13 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
         say("This is a history of play; --model, --grid and --noise-variance check the model, too.")
         refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
     ready = None if agent.model is None else ready_model(agent, data, history)
-    places = ready.locations if isinstance(ready, UCL) else None
+    places = getattr(ready, "locations", None)
     play = load_episodes(file, data, history, places)
-    if isinstance(ready, UCL):
+    if ready is not None and places is not None:
         said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         play.check_options(ready.n_options, said)
         say(map_words(agent, ready, play.base))
-        say_map(play, ready.locations)
+        say_map(play, places)
     document = checked_play(play)
     if json:
         if hasattr(sys.stdout, "reconfigure"):

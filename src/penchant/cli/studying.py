@@ -30,7 +30,7 @@ from penchant.errors import DataError
 from penchant.io.document import json_text, write_json
 from penchant.io.source import source
 from penchant.io.table import read_table
-from penchant.models.ucl import UCL
+from penchant.models.catalogue import entry_of
 from penchant.report.folder import StudyFolder
 from penchant.report.study_files import write_study
 from penchant.report.study_words import in_short
@@ -52,6 +52,7 @@ def run_study_command(
         raise DataError("--output must name a folder for the results; got none. Try -o results.")
     check_base(table.base)
     agent = _with_model(agent)
+    _check_played(agent)
     data_options, history = _as_play(table, analysis)
     ready = ready_model(agent, data_options, history)
     nominals = _nominals(agent, analysis)
@@ -94,6 +95,15 @@ def _with_model(agent: Agent) -> Agent:
     if agent.model is not None:
         return agent
     return Agent(**{**{f.name: getattr(agent, f.name) for f in fields(agent)}, "model": "ucl"})
+
+
+def _check_played(agent: Agent) -> None:
+    assert agent.model is not None
+    if entry_of(agent.model).data == "trials":
+        raise DataError(
+            f"--model must be one of play for a study; got {agent.model}, which is of choices "
+            "among offers. Use penchant fit."
+        )
 
 
 def _as_play(table: PlayTable, analysis: Analysis) -> tuple[Data, History]:
@@ -174,7 +184,7 @@ def _read(
     rows = read_table(
         origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
     )
-    places = ready.locations if isinstance(ready, UCL) else None
+    places = getattr(ready, "locations", None)
     if table.landscape is not None and table.expected is not None:
         raise DataError(
             "--expected must be left out with --landscape; got both. Either tells the mean rewards."

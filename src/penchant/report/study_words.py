@@ -68,6 +68,8 @@ def _differences(study: Study) -> list[str]:
     tests = study.exact_tests.differences
     clear = [d for d in tests if d.adjusted_p_value < SIGNIFICANT]
     done = sum(not np.isnan(d.p_value) for d in tests)
+    if not done:
+        return ["Tests between groups: none could be done, as too few subjects have estimates."]
     if not clear:
         none = f"none of {done} differences has p < 0.05 after Holm's adjustment"
         return [f"Tests between groups: {none}."]
