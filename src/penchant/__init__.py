@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from penchant.study import ModelComparison as ModelComparison
     from penchant.study import ModelRecovery as ModelRecovery
     from penchant.study import ModelSelection as ModelSelection
+    from penchant.study import PredictiveCheck as PredictiveCheck
     from penchant.study import Recovery as Recovery
     from penchant.study import Study as Study
     from penchant.study import StudyData as StudyData
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from penchant.study import log_likelihood_draws as log_likelihood_draws
     from penchant.study import model_recovery as model_recovery
     from penchant.study import parameter_draws as parameter_draws
+    from penchant.study import predictive_check as predictive_check
     from penchant.study import recover as recover
     from penchant.study import run_study as run_study
     from penchant.study import select_models as select_models
@@ -205,6 +207,7 @@ _HOMES = {
         "ModelComparison",
         "ModelRecovery",
         "ModelSelection",
+        "PredictiveCheck",
         "Recovery",
         "Study",
         "StudyData",
@@ -215,6 +218,7 @@ _HOMES = {
         "log_likelihood_draws",
         "model_recovery",
         "parameter_draws",
+        "predictive_check",
         "recover",
         "run_study",
         "select_models",

@@ -9,6 +9,8 @@ from penchant.study.model_comparison import ModelComparison
 from penchant.study.model_recovery import ModelRecovery, model_recovery
 from penchant.study.parameter_draws import log_likelihood_draws, parameter_draws
 from penchant.study.plan import PAPER_NOMINALS, Plan
+from penchant.study.predictive import predictive_check
+from penchant.study.predictive_result import PredictiveCheck
 from penchant.study.recover import recover
 from penchant.study.recovery import Recovery
 from penchant.study.run import run_study
@@ -27,6 +29,7 @@ __all__ = [
     "ModelRecovery",
     "ModelSelection",
     "Plan",
+    "PredictiveCheck",
     "Recovery",
     "Study",
     "StudyData",
@@ -37,6 +40,7 @@ __all__ = [
     "log_likelihood_draws",
     "model_recovery",
     "parameter_draws",
+    "predictive_check",
     "recover",
     "run_study",
     "select_models",

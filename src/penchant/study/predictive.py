@@ -1,0 +1,122 @@
+"""Does the fitted model do what people did: predictive checks with the estimate's uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant._progress import progress
+from penchant._typing import Matrix
+from penchant.bandit.locations import whole_number
+from penchant.errors import DataError
+from penchant.inference.estimate import ModelEstimate
+from penchant.inference.fit_each import ModelEstimates
+from penchant.study.choice_statistics import Decisions, decisions_of, statistic_names, statistics
+from penchant.study.parameter_draws import parameter_draws
+from penchant.study.predictive_result import PredictiveCheck
+from penchant.study.replays import after_history, anew, best_by
+
+
+def predictive_check(
+    estimates: ModelEstimate | ModelEstimates,
+    *,
+    rng: np.random.Generator,
+    world: Any = None,
+    n_draws: int = 200,
+    n_parts: int = 5,
+) -> PredictiveCheck:
+    """Compare what people did with what the fitted model does.
+
+    Parameters are drawn from the joint covariance of each subject's estimate, inside their ranges,
+    and choices are simulated with them; `ScaledPrior()` gives everybody standard errors.
+
+    Parameters
+    ----------
+    estimates
+        Of `fit` or `fit_each`, with their episodes at hand.
+    world
+        What options pay, as `Task` takes it: a landscape, a schedule, a function of rng; or a
+        mapping from blocks to these. Agents then play anew, as many decisions as people made. If
+        not given, each choice is drawn after what truly happened before it.
+    n_draws
+        How often.
+    n_parts
+        Parts of an episode, for the learning curve.
+    rng
+        Source of randomness.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> rng = np.random.default_rng(1)
+    >>> task = pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1))
+    >>> rule = {"temperature": 0.3, "learning_rate": 0.3}
+    >>> plays = pn.simulate_many(
+    ...     task, pn.QLearning(2), rule, n_decisions=60, n_agents=10, rng=rng
+    ... )
+    >>> estimates = pn.fit_each(plays, pn.QLearning(2), parameter_prior=pn.ScaledPrior())
+    >>> pn.predictive_check(estimates, world=task, n_draws=50, rng=rng)
+    <PredictiveCheck, played anew: 0 of 9 statistics with p < 0.05>
+    """
+    whole_number(n_draws, "n_draws", 1)
+    whole_number(n_parts, "n_parts", 1)
+    fits = list(estimates) if isinstance(estimates, ModelEstimates) else [estimates]
+    if any(fit.episodes is None for fit in fits):
+        raise DataError(
+            "episodes must be at hand for a predictive check; got none, as they are not stored "
+            "with an estimate. Fit again."
+        )
+    drawn, left_out = _drawn(fits, n_draws, rng)
+    played = [e for fit, _ in drawn for e in _played(fit)]
+    n_options = _n_options(drawn[0][0], played[0])
+    observed = [decisions_of(e, best_by(world, e, n_options), n_parts) for e in played]
+    plays: list[list[Decisions]] = [[] for _ in range(n_draws)]
+    with progress("Simulating people", len(drawn)) as advance:
+        for fit, draws in drawn:
+            for episode in _played(fit):
+                best = best_by(world, episode, n_options)
+                if world is None:
+                    made = after_history(fit, episode, draws, best, n_parts, rng)
+                else:
+                    made = anew(fit, episode, draws, world, n_options, n_parts, rng)
+                for mine, one in zip(plays, made, strict=True):
+                    mine.append(one)
+            advance(1)
+    return PredictiveCheck(
+        statistic_names(n_options, n_parts),
+        statistics(observed, n_options, n_parts),
+        np.array([statistics(mine, n_options, n_parts) for mine in plays]),
+        sum(len(one.chosen) for one in observed),
+        "given what happened" if world is None else "played anew",
+        left_out,
+    )
+
+
+def _played(estimate: ModelEstimate) -> list[Any]:
+    return [episode for episode in estimate.episodes or () if episode.n_decisions]
+
+
+def _drawn(
+    fits: Sequence[ModelEstimate], n_draws: int, rng: np.random.Generator
+) -> tuple[list[tuple[ModelEstimate, Matrix]], tuple[Any, ...]]:
+    """Parameters of everybody who has standard errors, and who has none."""
+    drawn, left_out, why = [], [], ""
+    for fit, own in zip(fits, rng.spawn(len(fits)), strict=True):
+        try:
+            drawn.append((fit, parameter_draws(fit, n_draws, rng=own)))
+        except DataError as error:
+            left_out.append(fit.subject)
+            why = str(error)
+    if not drawn:
+        raise DataError(why)
+    return drawn, tuple(left_out)
+
+
+def _n_options(estimate: ModelEstimate, episode: Any) -> int:
+    known = getattr(estimate.model, "n_options", None)
+    if known is not None:
+        return int(known)
+    return int(np.asarray(estimate.model.explanatory(episode, *estimate.psi)).shape[1])

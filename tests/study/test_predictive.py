@@ -1,0 +1,193 @@
+"""Predictive checks: statistics by hand, and models that do or do not do what people did."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import penchant as pn
+from penchant.study.choice_statistics import best_options, decisions_of, statistics
+
+WEAK = pn.ScaledPrior()
+TURNING = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)
+
+
+def _plays(model, rule, n_subjects=8, seed=2, world=TURNING):
+    rng, task = np.random.default_rng(seed), pn.Task(world, 60)
+    return [e for i in range(n_subjects) for e in task.play(model, rule, rng=rng, subject=i)]
+
+
+def _learners(**options):
+    return _plays(pn.QLearning(2), {"temperature": 0.25, "learning_rate": 0.4}, **options)
+
+
+def test_statistics_are_those_counted_by_hand():
+    episode = pn.Episode(
+        [2, 0, 1, None, 1, 0, 0],
+        [0.3, 0.1, 0.9, None, 0.7, 0.2, None],
+        is_choice=[False, True, True, True, True, True, True],
+        scored=[True, True, True, True, True, True, True],
+    )
+    best = best_options(episode, 3)
+    assert best[0].tolist() == [False, True, False]  # option 1 paid 0.8 on average
+    play = decisions_of(episode, best, n_parts=2)
+    assert play.chosen.tolist() == [0, 1, 1, 0, 0]
+    assert play.previous.tolist() == [-1, 0, 1, 1, 0]  # shown options and timeouts passed over
+    assert play.part.tolist() == [0, 0, 0, 1, 1]
+    found = statistics([play], 3, 2)
+    # shares of three options, switches of four, best option, in the first three, in the last two
+    np.testing.assert_allclose(found, [3 / 5, 2 / 5, 0, 2 / 4, 2 / 5, 2 / 3, 0])
+
+
+def test_replaced_choices_follow_the_true_history():
+    episode = pn.Episode([0, 1, 1, 0], [1.0, 0.0, 0.2, 0.1])
+    play = decisions_of(episode, best_options(episode, 2), 1, replaced=[1, 1, 0, 1])
+    assert play.previous.tolist() == [-1, 0, 1, 1]
+    assert statistics([play], 2, 1)[2] == pytest.approx(2 / 3)
+
+
+def test_a_model_is_not_blamed_for_its_own_play():
+    estimates = pn.fit_each(_learners(n_subjects=4), pn.QLearning(2), parameter_prior=WEAK)
+    rng = np.random.default_rng(3)
+    for world in (None, TURNING):
+        found = pn.predictive_check(estimates, world=world, n_draws=50, rng=rng)
+        assert (found.p_values > 0.01).mean() > 0.75, found.summary()
+
+
+def test_a_model_that_cannot_stay_is_found_out():
+    sticky = pn.QLearning(2, stickiness=True)
+    rule = {"temperature": 0.6, "learning_rate": 0.3, "stickiness": 2.0}
+    plays = _plays(sticky, rule)
+    wrong = pn.fit_each(plays, pn.RandomChoice(2), parameter_prior=WEAK)
+    right = pn.fit_each(plays, sticky, parameter_prior=WEAK)
+    rng = np.random.default_rng(3)
+    blamed, fine = (pn.predictive_check(e, n_draws=100, rng=rng) for e in (wrong, right))
+    place = blamed.names.index("switches")
+    assert blamed.p_values[place] == 0.0
+    assert blamed.predicted[place] > blamed.observed[place]
+    assert fine.p_values[place] > 0.01
+
+
+def test_given_the_history_predictions_are_mean_probabilities():
+    (episode,) = _plays(pn.RandomChoice(2), {"bias_0": 0.4}, n_subjects=1)
+    fitted = pn.fit(episode, pn.RandomChoice(2))
+    sharp = dataclasses.replace(fitted, covariance=1e-12 * fitted.covariance)
+    found = pn.predictive_check(sharp, n_draws=400, rng=np.random.default_rng(0))
+    p = fitted.predict()[0, 0]
+    error = np.sqrt(p * (1 - p) / (60 * 400))
+    assert found.predicted[0] == pytest.approx(p, abs=4 * error)
+    # maximum likelihood with an option bias reproduces the share itself
+    assert found.observed[0] == pytest.approx(p, abs=1e-6)
+    assert found.replicated[:, 0].std() == pytest.approx(np.sqrt(p * (1 - p) / 60), rel=0.15)
+
+
+def test_uncertain_estimates_predict_more_widely():
+    (episode,) = _learners(n_subjects=1)
+    fitted = pn.fit(episode, pn.QLearning(2), parameter_prior=WEAK)
+    sharp = dataclasses.replace(fitted, covariance=1e-12 * fitted.covariance)
+    wide, narrow = (
+        pn.predictive_check(e, n_draws=300, rng=np.random.default_rng(0)).replicated[:, 0].std()
+        for e in (fitted, sharp)
+    )
+    assert wide > 1.05 * narrow
+
+
+def test_worlds_may_differ_between_blocks():
+    rng = np.random.default_rng(1)
+    worlds = {"calm": pn.Landscape([0.1, 0.9], pn.GaussianNoise(0.05)), "turning": TURNING}
+    rule = {"temperature": 0.25, "learning_rate": 0.4}
+    plays = [
+        pn.Episode(e.chosen, e.rewards, subject="a", block=block)
+        for block, world in worlds.items()
+        for e in pn.Task(world, 60).play(pn.QLearning(2), rule, rng=rng)
+    ]
+    estimate = pn.fit(plays, pn.QLearning(2), parameter_prior=WEAK)
+    found = pn.predictive_check(estimate, world=worlds, n_draws=40, rng=rng)
+    assert found.n_decisions == 120 and found.how == "played anew"
+    with pytest.raises(pn.DataError, match="got none for 'turning'"):
+        pn.predictive_check(estimate, world={"calm": worlds["calm"]}, n_draws=3, rng=rng)
+
+
+def test_a_world_may_be_drawn_anew():
+    estimates = pn.fit_each(_learners(n_subjects=2), pn.QLearning(2), parameter_prior=WEAK)
+    found = pn.predictive_check(
+        estimates,
+        world=lambda rng: rng.random((60, 2)),
+        n_draws=5,
+        rng=np.random.default_rng(0),
+    )
+    assert np.isfinite(found.replicated).all()
+
+
+def test_choices_among_offers_are_checked():
+    rng = np.random.default_rng(3)
+    offers = {
+        "amount": np.column_stack([rng.uniform(5, 20, 60), rng.uniform(20, 60, 60)]),
+        "delay": np.column_stack([np.zeros(60), rng.uniform(5, 200, 60)]),
+    }
+    rule = {"temperature": 4.0, "discount_rate": 0.02}
+    trials = pn.simulate_trials(offers, pn.HyperbolicDiscounting(), rule, rng=rng)
+    estimate = pn.fit(trials, pn.HyperbolicDiscounting(), parameter_prior=WEAK)
+    found = pn.predictive_check(estimate, n_draws=50, rng=rng)
+    assert found.p_values[0] > 0.01
+    with pytest.raises(pn.DataError, match="world must be left out for Trials"):
+        pn.predictive_check(estimate, world=offers, n_draws=5, rng=rng)
+
+
+def test_many_options_have_no_shares_one_by_one():
+    world = pn.Landscape(np.arange(15.0), pn.GaussianNoise(1.0))
+    rule = {"temperature": 2.0, "learning_rate": 0.5}
+    plays = _plays(pn.QLearning(15), rule, n_subjects=2, world=world)
+    estimates = pn.fit_each(plays, pn.QLearning(15), parameter_prior=WEAK)
+    found = pn.predictive_check(estimates, n_draws=5, rng=np.random.default_rng(0), n_parts=3)
+    assert found.names == (
+        "switches",
+        "best option",
+        *(f"best option, part {j} of 3" for j in (1, 2, 3)),
+    )
+
+
+def test_subjects_without_standard_errors_are_left_out_and_counted():
+    sure = pn.Episode([0] + [1] * 20, [0.0] + [1.0] * 20, subject="sure")
+    plays = [sure, *_learners(n_subjects=3)]
+    estimates = pn.fit_each(plays, pn.QLearning(2, learning_rate=0.5))
+    found = pn.predictive_check(estimates, n_draws=5, rng=np.random.default_rng(0))
+    assert found.left_out == ("sure",) and found.n_decisions == 180
+    assert "Left out, without standard errors: 1" in found.summary()
+    with pytest.raises(pn.DataError, match="estimate must have standard errors"):
+        pn.predictive_check(estimates[0], n_draws=5, rng=np.random.default_rng(0))
+
+
+def test_the_same_randomness_gives_the_same_check():
+    estimates = pn.fit_each(_learners(n_subjects=2), pn.QLearning(2), parameter_prior=WEAK)
+    first, second = (
+        pn.predictive_check(estimates, world=TURNING, n_draws=4, rng=np.random.default_rng(9))
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.replicated, second.replicated)
+
+
+def test_tables_and_what_figures_take():
+    estimates = pn.fit_each(_learners(n_subjects=2), pn.QLearning(2), parameter_prior=WEAK)
+    found = pn.predictive_check(estimates, n_draws=6, rng=np.random.default_rng(9))
+    rows = found.to_frame(backend="pyarrow")
+    assert rows.column("statistic").to_pylist() == list(found.names)
+    assert "Predictive check, given what happened" in found.summary()
+    predicted, observed = found.shares
+    assert predicted.sum() == pytest.approx(1.0) and observed.sum() == pytest.approx(1.0)
+    people, simulated = found.curves
+    assert people.shape == (1, 5) and simulated.shape == (6, 5)
+    axes = pn.figures.figure(columns=2).subplots(1, 2)
+    pn.figures.predicted_observed(axes[0], predicted, observed, counts=[120, 120])
+    pn.figures.learning_curve(axes[1], people, simulated, quantity="share of the best option")
+    assert repr(found).startswith("<PredictiveCheck, given what happened: ")
+    assert "<table>" in found._repr_html_()
+
+
+def test_estimates_need_their_episodes():
+    (episode,) = _learners(n_subjects=1)
+    estimate = pn.fit(episode, pn.QLearning(2), parameter_prior=WEAK)
+    with pytest.raises(pn.DataError, match="episodes must be at hand for a predictive check"):
+        pn.predictive_check(
+            dataclasses.replace(estimate, episodes=None), rng=np.random.default_rng(0)
+        )
