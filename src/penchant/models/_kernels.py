@@ -26,45 +26,49 @@ def learner(
     columns : (2,), where f and the choice traces go, or -1
     """
     n_options, n_slopes = x.shape[1], dx.shape[0]
+    at_f, at_trace = columns
     b, f, trace = np.empty(n_options), np.empty(n_options), np.empty(n_options)
-    slopes = np.empty((3, n_slopes, n_options))
+    db, df = np.empty((n_slopes, n_options)), np.empty((n_slopes, n_options))
+    d_trace = np.empty((n_slopes, n_options))
     row = 0
     for k in range(len(which)):
-        b[:], f[:], trace[:], slopes[:] = initial, 1.0, 0.0, 0.0
+        up, down, other, trace_rate = rates[k]
+        b[:], f[:], trace[:] = initial, 1.0, 0.0
+        db[:], df[:], d_trace[:] = 0.0, 0.0, 0.0
         for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0] = b[i]
-                if columns[0] >= 0:
-                    x[row, i, columns[0]] = f[i]
-                if columns[1] >= 0:
-                    x[row, i, columns[1]] = trace[i]
-                for q in range(n_slopes):
-                    dx[q, row, i, 0] = slopes[0, q, i]
-                    if columns[0] >= 0:
-                        dx[q, row, i, columns[0]] = slopes[1, q, i]
-                    if columns[1] >= 0:
-                        dx[q, row, i, columns[1]] = slopes[2, q, i]
+            show(b, db, row, 0, x, dx)
+            if at_f >= 0:
+                show(f, df, row, at_f, x, dx)
+            if at_trace >= 0:
+                show(trace, d_trace, row, at_trace, x, dx)
             row += 1
-            j = chosen[t]
-            if j < 0 or rewards[t] != rewards[t]:
+            j, reward = chosen[t], rewards[t]
+            if j < 0 or reward != reward:
                 continue
-            for i in range(n_options):
-                if i == j:
-                    kind = 0 if rewards[t] >= b[i] else 1
-                    target, share = rewards[t], 0.0
-                elif others == FORGETTING:
-                    kind, target, share = 2, initial, 1.0
-                elif others == FICTITIOUS:
-                    kind, target, share = 2, -rewards[t], 0.0
-                else:
-                    continue
-                approach(b, slopes[0], i, target, rates[k, kind], index[kind])
-                if columns[0] >= 0:
-                    approach(f, slopes[1], i, share, rates[k, kind], index[kind])
-            if columns[1] >= 0 and is_choice[t]:
+            gains = reward >= b[j]
+            rate, own = (up, index[0]) if gains else (down, index[1])
+            approach(b, db, j, reward, rate, own)
+            if at_f >= 0:
+                approach(f, df, j, 0.0, rate, own)
+            if others:
+                target, share = (initial, 1.0) if others == FORGETTING else (-reward, 0.0)
                 for i in range(n_options):
-                    target = 1.0 if i == j else 0.0
-                    approach(trace, slopes[2], i, target, rates[k, 3], index[3])
+                    if i != j:
+                        approach(b, db, i, target, other, index[2])
+                        if at_f >= 0:
+                            approach(f, df, i, share, other, index[2])
+            if at_trace >= 0 and is_choice[t]:
+                for i in range(n_options):
+                    approach(trace, d_trace, i, 1.0 if i == j else 0.0, trace_rate, index[3])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def show(values, slopes, row, column, x, dx):
+    """Write the values of all options, and their slopes, into a column."""
+    for i in range(len(values)):
+        x[row, i, column] = values[i]
+        for q in range(len(slopes)):
+            dx[q, row, i, column] = slopes[q, i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
