@@ -80,3 +80,20 @@ def test_the_training_loss_is_never_above_that_of_the_published_parameters(plays
         _, train = split(plays, row)
         estimate = pn.fit(train, MODEL)
         assert -estimate.log_likelihood <= float(row["train_nll_clean"]) + 1e-6, row
+
+
+@pytest.mark.slow
+def test_rounds_left_out_are_predicted_better_than_by_the_best_published_model(plays, evidence):
+    """With the default prior and all terms of locality, for the first people, nothing clipped."""
+    published = rows(evidence / "data" / "gridsearch2d" / "published_losses.csv")
+    model = pn.GPUCB(pn.grid(11, 11), locality="all")
+    ours = theirs = 0.0
+    for row in published:
+        if row["model"] == "LRBFUCB" and int(row["subject"]) <= 4:
+            test, train = split(plays, row)
+            estimate = pn.fit(train, model, parameter_prior=pn.ScaledPrior())
+            log_p = estimate.log_likelihoods(test)
+            assert np.isfinite(log_p).all()
+            ours -= log_p.sum()
+            theirs += float(row["nll"])
+    assert ours < 0.92 * theirs
