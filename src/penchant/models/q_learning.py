@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from penchant._typing import IntVector, Matrix
 from penchant.bandit.locations import whole_number
 from penchant.errors import DataError
 from penchant.models._kernels import FICTITIOUS, FORGETTING, learner
+from penchant.models.learning_rates import LearningRates, Rate, Tied
 from penchant.models.model import Natural, Shape
 from penchant.models.q_learning_agent import QLearningAgents
 from penchant.models.record import CompiledModel, Record
@@ -43,12 +45,6 @@ from penchant.models.variables import (
     in_units_of_temperature,
     known_number,
 )
-
-Rate = float | None
-Tied = Literal["learning_rate"]
-MOST_RATES = 3
-N_GRID = {1: 33, 2: 17, 3: 9}
-LOWEST = {"forgetting": 0.0, "fictitious_rate": 0.0}  # others: 0.001, where learning begins
 
 
 @dataclass(frozen=True)
@@ -116,65 +112,13 @@ class QLearning(CompiledModel):
                 "initial_value must be known with dual_rates; got None. It decides which of the "
                 "two rates is used: give a number, or use a single rate."
             )
-        self._check_rates()
+        if isinstance(self.learning_rate, list):
+            object.__setattr__(self, "learning_rate", tuple(self.learning_rate))
+        _ = self._rates  # says what is wrong with them
 
-    def _check_rates(self) -> None:
-        rates = {
-            "learning_rate": self.learning_rate if not self.dual_rates else None,
-            "forgetting": self.forgetting,
-            "fictitious": self.fictitious,
-            "choice_rate": self.choice_rate,
-        }
-        for name, rate in rates.items():
-            tied = rate == "learning_rate" and name in ("forgetting", "fictitious")
-            if not tied and rate is not None and not _is_share(rate):
-                raise DataError(f"{name} must lie in 0..1, or be None; got {rate!r}. Correct it.")
-            if tied and self.dual_rates:
-                raise DataError(
-                    f"{name} must not be 'learning_rate' with dual_rates; got it. Give a number, "
-                    "or None to estimate it."
-                )
-        pair = self.learning_rate
-        if self.dual_rates and pair is not None and not _is_pair(pair):
-            raise DataError(
-                f"learning_rate must be two numbers in 0..1 with dual_rates; got {pair!r}. "
-                "Give those for rewards above and below the value, or None."
-            )
-        if self.forgetting != 0.0 and self.fictitious != 0.0:
-            raise DataError(
-                "forgetting and fictitious must not both be given: each says what becomes of "
-                f"options not taken; got {self.forgetting!r} and {self.fictitious!r}. Choose one."
-            )
-        if self.choice_rate is not None and not self.choice_kernel:
-            raise DataError(
-                f"choice_rate must come with choice_kernel=True; got {self.choice_rate}. Add it."
-            )
-        estimated = self._estimated
-        if len(estimated) > MOST_RATES:
-            raise DataError(
-                f"rates to be estimated must be at most {MOST_RATES}; got {', '.join(estimated)}. "
-                "Give one a known value: learning_rate, forgetting, fictitious or choice_rate."
-            )
-
-    @property
-    def _roles(self) -> tuple[str | float, ...]:
-        """Rates of gains, of losses, of options not taken, of the trace: a name, or a number."""
-        known = self.learning_rate
-        if self.dual_rates:
-            names = ("learning_rate_positive", "learning_rate_negative")
-            up, down = known if isinstance(known, tuple | list) else names
-        else:
-            up = down = "learning_rate" if known is None else float(known)  # type: ignore[arg-type]
-        if self.fictitious != 0.0:
-            others = _role(self.fictitious, "fictitious_rate", up)
-        else:
-            others = _role(self.forgetting, "forgetting", up)
-        trace = _role(self.choice_rate, "choice_rate", up) if self.choice_kernel else 0.0
-        return up, down, others, trace
-
-    @property
-    def _estimated(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(role for role in self._roles if isinstance(role, str)))
+    @cached_property
+    def _rates(self) -> LearningRates:
+        return LearningRates.of(self)
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -190,57 +134,57 @@ class QLearning(CompiledModel):
         return ("inverse_temperature",)
 
     @property
+    def smooth(self) -> bool:
+        """Not with dual rates: where a reward equals the value, the other rate takes over."""
+        return not (self.dual_rates and self._rates.estimated)
+
+    @property
     def shape(self) -> tuple[Shape, ...]:
         """The rates that are estimated."""
-        names = self._estimated
-        return tuple(
-            Shape(name, LOWEST.get(name, 0.001), self._highest(name), n_grid=N_GRID[len(names)])
-            for name in names
-        )
-
-    def _highest(self, name: str) -> float:
-        return 0.95 if name == "choice_rate" and self.stickiness else 1.0
+        return self._rates.shape(self.stickiness)
 
     @property
     def natural(self) -> tuple[Natural, ...]:
         """tau, Q0, the rates, then kappa, phi and b as they are."""
         first, *others = in_units_of_temperature(self.weights)
         n_values = int(self.initial_value is None)
-        rates = (Natural(name, "shape", q) for q, name in enumerate(self._estimated))
+        rates = (Natural(name, "shape", q) for q, name in enumerate(self._rates.estimated))
         return (first, *others[:n_values], *rates, *others[n_values:])
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """Values before every event, and what the options add; with derivatives in the rates."""
-        n_weights, n_shape = len(self.weights), len(self._estimated)
-        x, dx = blank_variables(
-            record, which, self.n_options, n_weights, n_shape if with_slopes else 0
-        )
-        roles, names = self._roles, self._estimated
-        index = np.array([names.index(r) if isinstance(r, str) else -1 for r in roles])
-        rates = np.empty((len(which), len(roles)))
-        for a, role in enumerate(roles):
-            rates[:, a] = psi[:, index[a]] if isinstance(role, str) else role
-        columns = [1 if self.initial_value is None else -1]
-        columns.append((2 if self.initial_value is None else 1) if self.choice_kernel else -1)
-        others = FICTITIOUS if self.fictitious != 0.0 else FORGETTING
+        rates = self._rates
+        n_slopes = len(rates.estimated) if with_slopes else 0
+        x, dx = blank_variables(record, which, self.n_options, len(self.weights), n_slopes)
         learner(
             record.chosen,
             record.rewards,
             record.is_choice,
             record.starts,
             which,
-            rates,
-            index,
+            rates.at(psi),
+            rates.index(),
             float(self.initial_value or 0.0),
-            0 if self.fictitious == self.forgetting == 0.0 else others,
-            np.array(columns),
+            self._others,
+            np.array([self._column("initial_value/temperature"), self._column("choice_kernel")]),
             x,
             dx,
         )
         fill_controls(record, which, x, self.stickiness, self.bias)
         return x, dx if with_slopes else None
+
+    @property
+    def _others(self) -> int:
+        """What becomes of options not taken."""
+        if self.fictitious != 0.0:
+            return FICTITIOUS
+        return FORGETTING if self.forgetting != 0.0 else 0
+
+    def _column(self, weight: str) -> int:
+        """Where the variable of a weight stands, or -1."""
+        return self.weights.index(weight) if weight in self.weights else -1
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> QLearningAgents:
         """Agents who play so."""
@@ -248,7 +192,7 @@ class QLearning(CompiledModel):
             self.n_options,
             n_agents,
             parameters,
-            rates=dict(zip(("up", "down", "others", "trace"), self._roles, strict=True)),
+            rates=self._rates,
             initial_value=self.initial_value,
             fictitious=self.fictitious != 0.0,
         )
@@ -269,22 +213,6 @@ class QLearning(CompiledModel):
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []
         return ", ".join(words)
-
-
-def _is_share(value: Any) -> bool:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    return bool(number and 0 <= value <= 1)
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, tuple | list) and len(value) == 2 and all(map(_is_share, value))
-
-
-def _role(rate: Rate | Tied, name: str, same: str | float) -> str | float:
-    """The name of a rate that is estimated, its value if known, or that of the learning rate."""
-    if rate is None:
-        return name
-    return same if rate == "learning_rate" else float(rate)
 
 
 def _said(rate: Any) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.choosing import Habits, finite, positive, share, softmax
+from penchant.models.learning_rates import LearningRates
 
 
 @dataclass
@@ -35,7 +36,7 @@ class QLearningAgents:
         n_agents: int,
         parameters: Mapping[str, float],
         *,
-        rates: Mapping[str, str | float],
+        rates: LearningRates,
         initial_value: float | None,
         fictitious: bool,
     ) -> QLearningAgents:
@@ -46,7 +47,7 @@ class QLearningAgents:
         parameters
             temperature, the rates that are estimated, and what the options of the model add.
         rates
-            Rates up, down, others and trace: a number, or the name of a parameter.
+            Each a number, or the name of a parameter.
         initial_value
             Value before play; None if it is a parameter.
         fictitious
@@ -55,7 +56,7 @@ class QLearningAgents:
         start = finite(parameters, "initial_value") if initial_value is None else initial_value
         found = {
             role: share(parameters, rate) if isinstance(rate, str) else rate
-            for role, rate in rates.items()
+            for role, rate in asdict(rates).items()
         }
         kernel = finite(parameters, "choice_kernel") if "choice_kernel" in parameters else 0.0
         return cls(
@@ -78,7 +79,7 @@ class QLearningAgents:
         """Learn from the option each agent chose and the reward it received."""
         error = rewards - self.values[self.agents, chosen]
         taken = self.values[self.agents, chosen] + error * np.where(
-            error >= 0, self.rates["up"], self.rates["down"]
+            error >= 0, self.rates["gains"], self.rates["losses"]
         )
         elsewhere = -rewards[:, None] if self.fictitious else self.initial_value
         self.values = self.values + self.rates["others"] * (elsewhere - self.values)
