@@ -217,3 +217,9 @@ def test_agents_need_possible_parameters():
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(pn.DataError, match=next(iter(wrong))):
         pn.QLearning(**{"n_options": 3, **wrong})
+
+
+def test_a_pair_of_rates_may_be_a_list():
+    model = pn.QLearning(2, dual_rates=True, learning_rate=[0.4, 0.2])
+    assert model == pn.QLearning(2, dual_rates=True, learning_rate=(0.4, 0.2))
+    assert "learning rate 0.4 and 0.2" in str(model)

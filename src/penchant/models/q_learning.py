@@ -23,7 +23,7 @@ values as chosen ones do, but are no choices: stickiness and the choice kernel p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -94,7 +94,7 @@ class QLearning(CompiledModel):
 
     n_options: int
     initial_value: float | None = 0.0
-    learning_rate: Rate | tuple[float, float] = None
+    learning_rate: Rate | Sequence[float] = None
     dual_rates: bool = False
     forgetting: Rate | Tied = 0.0
     fictitious: Rate | Tied = 0.0
