@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from penchant.cli.model_settings import TAKEN
 from penchant.io.document import json_text
 from penchant.models.catalogue import CATALOGUE, Entry, entry_of
 from penchant.models.model import natural_parameters
@@ -78,7 +79,9 @@ def description(entry: Entry) -> str:
     names = ", ".join(n.name for n in natural_parameters(model))
     settings = [
         textwrap.fill(
-            f"  {s.name} = {_said(s.default)}: {s.what}", WIDTH, subsequent_indent=" " * 6
+            f"  {s.name} = {_said(s.default)}: {s.what}{_option(entry, s.name)}",
+            WIDTH,
+            subsequent_indent=" " * 6,
         )
         for s in entry.settings
     ]
@@ -88,9 +91,15 @@ def description(entry: Entry) -> str:
         textwrap.fill(f"Parameters: {names}.", WIDTH),
     ]
     if settings:
-        head = "Settings (--settings NAME=VALUE,..., several numbers as 1/2/3):"
+        head = "Settings (--settings NAME=VALUE,...; free: estimated; several numbers: 1/2/3):"
         parts.append("\n".join([head, *settings]))
     return "\n\n".join(parts)
+
+
+def _option(entry: Entry, name: str) -> str:
+    """The option of its own that a setting has, if any."""
+    own = name in TAKEN.get(entry.name, set())
+    return f" (--{name.replace('_', '-')})" if own else ""
 
 
 def _said(value: Any) -> str:

@@ -17,6 +17,7 @@ from penchant.models.catalogue import Entry, entry_of
 # Options of their own that a model takes, beside --settings.
 PLACES = {"grid", "locations"}
 TAKEN = {
+    "ucl": {*PLACES, "noise_variance", "length_scale", "kernel", "cooling", "bonus", "clock"},
     "q-learning": {"initial_value"},
     "ucb1": {"initial_value"},
     "kalman": {"noise_variance"},
