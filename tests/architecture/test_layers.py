@@ -38,6 +38,7 @@ MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("_
 # Commands load numerical libraries when they run, so that help and usage errors answer at once.
 LATE = {"cli/check.py", "cli/fit.py", "cli/models.py", "cli/reproduce.py"}
 LATE |= {"cli/simulate.py", "cli/study.py"}
+LATE |= {"cli/compare.py", "cli/predict.py", "cli/recover.py"}
 
 
 def _part(path):

@@ -16,8 +16,11 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from penchant._version import __version__
 from penchant.cli.check import check
+from penchant.cli.compare import compare
 from penchant.cli.fit import fit
 from penchant.cli.models import models
+from penchant.cli.predict import predict
+from penchant.cli.recover import recover
 from penchant.cli.reproduce import reproduce
 from penchant.cli.simulate import simulate
 from penchant.cli.study import study
@@ -41,6 +44,9 @@ app.command(simulate)
 app.command(models)
 app.command(reproduce)
 app.command(study)
+app.command(recover)
+app.command(compare)
+app.command(predict)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 
-def _comma_separated(type_: Any, tokens: Sequence[Any]) -> list[str]:
+def comma_separated(type_: Any, tokens: Sequence[Any]) -> list[str]:
     """Values given as `a,b` or repeated."""
     parts = [part.strip() for token in tokens for part in token.value.split(",")]
     return [part for part in parts if part]
 
 
-def _whole(type_: Any, tokens: Sequence[Any]) -> int:
+def whole(type_: Any, tokens: Sequence[Any]) -> int:
     """A whole number; cyclopts would round others."""
     word = tokens[0].value
     try:
@@ -27,8 +27,8 @@ def _whole(type_: Any, tokens: Sequence[Any]) -> int:
 
 Flag = Annotated[bool, Parameter(show_default=False)]
 Column = Annotated[str | None, Parameter(metavar="COLUMN")]
-Number = Annotated[int, Parameter(metavar="N", converter=_whole)]
-_several = Parameter(converter=_comma_separated, n_tokens=1, show_default=False)
+Number = Annotated[int, Parameter(metavar="N", converter=whole)]
+_several = Parameter(converter=comma_separated, n_tokens=1, show_default=False)
 Columns = Annotated[list[str], _several, Parameter(metavar="COLUMN,...")]
 Labels = Annotated[list[str], _several, Parameter(metavar="LABEL,...")]
 Repeated = Annotated[list[str], Parameter(n_tokens=1, show_default=False)]
@@ -160,7 +160,7 @@ class Model:
     constraint: Annotated[Repeated, Parameter(metavar="BOUND")] = field(default_factory=list)
     covariance: Literal["model", "robust", "clustered"] = "model"
     max_steps: Number = 100
-    threads: Annotated[int | None, Parameter(metavar="N", converter=_whole)] = None
+    threads: Annotated[int | None, Parameter(metavar="N", converter=whole)] = None
 
 
 @Parameter(name="*", group=Group("Output", sort_key=6))
@@ -315,7 +315,7 @@ class World:
     )
     decisions: Number = 90
     agents: Number = 1
-    seed: Annotated[int | None, Parameter(metavar="N", converter=_whole)] = None
+    seed: Annotated[int | None, Parameter(metavar="N", converter=whole)] = None
     output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE")] = None
     overwrite: Flag = False
 
@@ -341,7 +341,7 @@ class Experiments:
     """
 
     only: Annotated[list[str], _several, Parameter(metavar="NAME")] = field(default_factory=list)
-    replicates: Annotated[int | None, Parameter(metavar="N", converter=_whole)] = None
+    replicates: Annotated[int | None, Parameter(metavar="N", converter=whole)] = None
     seed: Number = 1
-    threads: Annotated[int | None, Parameter(metavar="N", converter=_whole)] = None
+    threads: Annotated[int | None, Parameter(metavar="N", converter=whole)] = None
     quick: Flag = False

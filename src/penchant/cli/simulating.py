@@ -32,8 +32,8 @@ def run_simulate(agent: Agent, world: World) -> int:
     """Play, write or print; the exit code."""
     _check_counts(world)
     with reserved(world.output, overwrite=world.overwrite, suffixes=TABLES):
-        landscape = _landscape(agent, world)
-        model = _model(agent, landscape)
+        landscape = landscape_of(agent, world)
+        model = model_of(agent, landscape)
         parameters = _parameters(world.parameters, model)
         say(f"Model: {model}.")
         if hasattr(model, "locations"):
@@ -64,7 +64,8 @@ def _check_counts(world: World) -> None:
             raise DataError(f"--{name} must be at least 1; got {count}. Correct it.")
 
 
-def _landscape(agent: Agent, world: World) -> Landscape:
+def landscape_of(agent: Agent, world: World) -> Landscape:
+    """What the options pay, from --landscape or --means."""
     if agent.model is None:
         raise DataError(
             "--model must be given; got none. Say how the agents decide, such as q-learning."
@@ -99,7 +100,8 @@ def _landscape(agent: Agent, world: World) -> Landscape:
     return LANDSCAPES[world.landscape](width, height, noise)
 
 
-def _model(agent: Agent, landscape: Landscape) -> Any:
+def model_of(agent: Agent, landscape: Landscape) -> Any:
+    """How agents decide, for the options of the landscape."""
     model = ucl(agent) if agent.model == "ucl" else _other_model(agent, landscape.n_options)
     if model.n_options != landscape.n_options:
         said = f"--model {agent.model}"

@@ -1,0 +1,123 @@
+"""What `compare` does: load, compare, show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from penchant.cli.model import prior
+from penchant.cli.reserved import reserved
+from penchant.cli.result import Result
+from penchant.cli.rivals import contenders, fold_labels
+from penchant.cli.showing_files import kept, shown
+from penchant.cli.words import say
+from penchant.cli.workflow_options import Contest, Played, Rivals, Written
+from penchant.errors import DataError
+from penchant.figures.comparison import exceedance, model_totals
+from penchant.figures.style import figure
+from penchant.io.output import TABLES, write_table
+from penchant.study.compare import compare
+from penchant.study.model_comparison import WORDS, ModelComparison
+
+
+def run_compare(
+    file: str | None,
+    table: Played,
+    rivals: Rivals,
+    contest: Contest,
+    decisions: Path | None,
+    written: Written,
+) -> int:
+    """Compare, write, print; the exit code."""
+    weights = prior(contest.prior)
+    nested = _pairs(contest.nested, rivals.model)
+    _check_decisions(decisions, contest, written)
+    with (
+        kept(written, read=file),
+        reserved(decisions, overwrite=written.overwrite, suffixes=TABLES, read=file),
+    ):
+        field = contenders(file, table.data(), table.history(), rivals)
+        folds: Any = contest.folds
+        if folds is not None and folds != "block":
+            folds = int(folds) if _is_whole(folds) else fold_labels(field.play, folds, table.gaps)
+        criterion: Any = contest.criterion and contest.criterion.replace("-", "_")
+        found = compare(
+            field.models,
+            field.episodes,
+            folds=folds,
+            criterion=criterion,
+            parameter_prior=weights,
+            nested=nested,
+            average=contest.average,
+            threads=contest.threads,
+        )
+        if decisions is not None:
+            write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
+            say(f"Written: {decisions}")
+        shown(_result(found), written, lambda: comparison_figure(found))
+    return 0
+
+
+def _result(found: ModelComparison) -> Result:
+    words = found.table()
+    return Result(
+        statuses=(),
+        doubts=(),
+        printed=words,
+        kept=words,
+        document=found.to_dict,
+        frame=lambda: found.to_frame("pyarrow"),
+    )
+
+
+def comparison_figure(found: ModelComparison) -> Any:
+    """Totals above the best model, and how many people follow which."""
+    drawn = figure(columns=2)
+    left, right = drawn.subplots(1, 2)
+    errors = found.standard_errors
+    model_totals(left, found.names, found.totals, errors=errors, criterion=WORDS[found.criterion])
+    chosen = found.selection
+    unknown = [float("nan")] * len(found.names)
+    exceedance(
+        right,
+        found.names,
+        unknown if chosen is None else chosen.protected_exceedance,
+        frequencies=None if chosen is None else chosen.frequencies,
+    )
+    return drawn
+
+
+def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of models by their places."""
+    found = []
+    for word in words:
+        parts = word.split(",")
+        if len(parts) != 2 or not all(_is_whole(part) for part in parts):
+            raise DataError(
+                f"--nested must be two places of models, SMALLER,LARGER; got {word!r}. "
+                "Try --nested 1,2."
+            )
+        places = [int(part) for part in parts]
+        if not all(1 <= place <= len(models) for place in places):
+            raise DataError(
+                f"--nested must name models by their place, 1 to {len(models)}; got {word!r}. "
+                "Correct it."
+            )
+        found.append((models[places[0] - 1], models[places[1] - 1]))
+    return found
+
+
+def _check_decisions(decisions: Path | None, contest: Contest, written: Written) -> None:
+    if decisions is None:
+        return
+    if contest.folds is None:
+        raise DataError(
+            "--decisions must come with --folds; got none. It holds decisions that were held out."
+        )
+    if decisions in (written.output, written.figure):
+        raise DataError(f"--decisions must be a file of its own; got {decisions}. Name another.")
+
+
+def _is_whole(word: str) -> bool:
+    return word.strip().isdigit()

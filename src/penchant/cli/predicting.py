@@ -1,0 +1,193 @@
+"""What `predict` does: load, fit, describe every row, write the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from penchant.bandit.episode_table import episode_rows
+from penchant.choices.notes import counted
+from penchant.cli.episodes import Play, load_episodes, say_episodes
+from penchant.cli.model import prior
+from penchant.cli.model_settings import model_named
+from penchant.cli.offers import load_trials, say_trials
+from penchant.cli.options import Agent, Data, History
+from penchant.cli.playing import model_for_play, ready_model
+from penchant.cli.refusing import refuse
+from penchant.cli.showing_files import kept
+from penchant.cli.words import say
+from penchant.cli.workflow_options import Played, Prediction, Written
+from penchant.errors import DataError, listing
+from penchant.figures.play import learning_curve
+from penchant.figures.saving import save
+from penchant.figures.shares import predicted_observed
+from penchant.figures.style import figure
+from penchant.inference.fit import fit_model
+from penchant.inference.fit_each import fit_each_model
+from penchant.io.document import json_text
+from penchant.io.output import TABLES, write_table
+from penchant.models.catalogue import entry_of
+from penchant.study.latent import Latent, latent
+from penchant.study.predictive import predictive_check
+from penchant.study.predictive_result import PredictiveCheck
+
+OF_THE_DATA = ("subject", "block", "chosen", "reward")  # columns that the file has already
+
+
+def run_predict(
+    file: str | None, table: Played, agent: Agent, prediction: Prediction, written: Written
+) -> int:
+    """Fit, describe, write; the exit code."""
+    weights = prior(prediction.prior)
+    _check(agent, prediction, written)
+    with kept(written, TABLES, read=file):
+        data, history = table.data(), table.history()
+        model, episodes, play = _loaded(file, data, history, agent, prediction)
+        together = prediction.pool or all(episode.subject is None for episode in episodes)
+        if together:
+            estimates: Any = fit_model(episodes, model, parameter_prior=weights)
+        else:
+            estimates = fit_each_model(
+                episodes, model, parameter_prior=weights, threads=prediction.threads
+            )
+        found = latent(estimates, episodes)
+        _say_found(found, model)
+        made = _table(found, play, table.gaps, prediction.all_options)
+        if written.output is not None:
+            write_table(written.output, made, overwrite=written.overwrite)
+            say(f"Written: {written.output}")
+        if prediction.check is not None:
+            _checked(estimates, prediction, written)
+        elif written.json:
+            print(json_text(_rows(made)), end="")
+        elif written.output is None:
+            _print_csv(made)
+    finite = np.isfinite(found["log_probability"][found["scored"]])
+    return 0 if finite.any() else 1
+
+
+def _check(agent: Agent, prediction: Prediction, written: Written) -> None:
+    if agent.model is None:
+        raise DataError(
+            "--model must be given; got none. Say how people decide, such as q-learning."
+        )
+    if prediction.check is None:
+        if written.figure is not None:
+            raise DataError(
+                f"--figure must come with --check; got {written.figure}. It shows the check."
+            )
+        refuse(prediction, "without --check", names={"seed"})
+        return
+    if prediction.check < 1:
+        raise DataError(f"--check must be at least 1; got {prediction.check}. 200 is usual.")
+    if prediction.seed is None or prediction.seed < 0:
+        got = "none" if prediction.seed is None else prediction.seed
+        raise DataError(
+            f"--seed must be a whole number, 0 or more, with --check; got {got}. "
+            "Any will do: the same one gives the same result."
+        )
+
+
+def _loaded(
+    file: str | None, data: Data, history: History, agent: Agent, prediction: Prediction
+) -> tuple[Any, Sequence[Any], Play | None]:
+    """The model, the episodes or trials, and the table of play that they come from."""
+    assert agent.model is not None
+    if entry_of(agent.model).data == "trials":
+        refuse(prediction, f"with --model {agent.model}", names={"clock"})
+        model = model_named(agent, 0)
+        trials = load_trials(file, data, history, agent.model)
+        say_trials(trials)
+        return model, trials, None
+    if prediction.clock != "choices":
+        history = _with_clock(history, prediction.clock)
+    ready = ready_model(agent, data, history)
+    play = load_episodes(file, data, history, getattr(ready, "locations", None))
+    say_episodes(play.episodes)
+    return model_for_play(ready, play, agent), play.episodes, play
+
+
+def _with_clock(history: History, clock: Any) -> History:
+    given = {name: getattr(history, name) for name in history.__dataclass_fields__}
+    return History(**{**given, "clock": clock})
+
+
+def _say_found(found: Latent, model: Any) -> None:
+    say(f"Model: {model}.")
+    scored = found["scored"] & np.isfinite(found["log_probability"])
+    if scored.any():
+        logs = found["log_probability"][scored]
+        say(
+            f"Predicted: {counted(int(scored.sum()), 'decision')}, log-likelihood "
+            f"{logs.sum():.2f}, geometric mean probability {np.exp(logs.mean()):.3f}."
+        )
+    if found.without:
+        say(
+            f"Note: no finite estimate, and empty cells: {listing(map(str, found.without))}. "
+            "--prior weak has one for everybody."
+        )
+
+
+def _table(found: Latent, play: Play | None, gaps: Any, all_options: bool) -> pa.Table:
+    """The rows of the file with columns added; for offers, one row per decision by subject."""
+    if play is None:
+        return found.to_frame("pyarrow", options=all_options)
+    named = {part: getattr(play.columns, part) for part in ("subject", "block", "decision")}
+    rows = episode_rows(play.table, **named, gaps=gaps)
+    new = found.to_frame("pyarrow", options=all_options, rows=rows)
+    table = play.table
+    for name in new.column_names:
+        if name not in OF_THE_DATA:
+            label = name if name not in table.column_names else f"model_{name}"
+            table = table.append_column(label, new.column(name))
+    return table
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    def cell(value: Any) -> Any:
+        return None if isinstance(value, float) and not np.isfinite(value) else value
+
+    return [{name: cell(value) for name, value in row.items()} for row in table.to_pylist()]
+
+
+def _print_csv(table: pa.Table) -> None:
+    text = pa.BufferOutputStream()
+    pa_csv.write_csv(table, text, pa_csv.WriteOptions(include_header=False))
+    print(",".join(table.column_names))
+    print(text.getvalue().to_pybytes().decode(), end="")
+
+
+def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
+    """Print and draw the predictive check."""
+    assert prediction.check is not None
+    rng = np.random.default_rng(prediction.seed)
+    found = predictive_check(estimates, n_draws=prediction.check, rng=rng)
+    if written.figure is not None:
+        save(check_figure(found), written.figure, overwrite=written.overwrite)
+        say(f"Written: {written.figure}")
+    if written.json:
+        print(json_text(_rows(found.to_frame(backend="pyarrow"))), end="")
+    else:
+        print(found.summary())
+
+
+def check_figure(found: PredictiveCheck) -> Any:
+    """Shares of options and the learning curve, predicted and observed."""
+    drawn = figure(columns=2)
+    left, right = drawn.subplots(1, 2)
+    predicted, observed = found.shares
+    predicted_observed(left, predicted, observed, counts=[found.n_decisions] * len(observed))
+    people, simulated = found.curves
+    learning_curve(
+        right,
+        people,
+        simulated,
+        quantity="share of the best option",
+        labels=("people", "simulated from the estimates"),
+    )
+    right.set_xlabel("part of the episode")
+    return drawn

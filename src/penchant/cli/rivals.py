@@ -1,0 +1,140 @@
+"""Models as `compare` spells them, NAME:SETTINGS, and the data that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant.bandit.episode_table import episode_rows
+from penchant.cli.episodes import Play, load_episodes, say_episodes
+from penchant.cli.model_settings import PLACES, TAKEN, model_named
+from penchant.cli.offers import load_trials, say_trials
+from penchant.cli.options import Agent, Data, History
+from penchant.cli.playing import model_for_play, ready_model
+from penchant.cli.workflow_options import Rivals
+from penchant.errors import DataError
+from penchant.models.catalogue import entry_of
+
+SHARED = ("grid", "locations", "noise_variance", "length_scale")
+OF_UCL = {*PLACES, "noise_variance", "length_scale"}
+SETTINGS_OF_UCL = ("kernel", "cooling", "bonus")  # options of their own elsewhere
+
+
+@dataclass(frozen=True)
+class Contenders:
+    """Models by name, and the episodes or trials that they explain.
+
+    Attributes
+    ----------
+    models
+        By what was typed.
+    episodes
+        Of all subjects.
+    play
+        The table that they come from; None for choices among offers.
+    """
+
+    models: dict[str, Any]
+    episodes: Sequence[Any]
+    play: Play | None
+
+
+def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -> Contenders:
+    """Read the table and make the models for it."""
+    agents = _agents(rivals)
+    kinds = {entry_of(str(agent.model)).data for agent in agents.values()}
+    if len(kinds) > 1:
+        raise DataError(
+            "--model must be all of play, or all of offers; got both. Compare those of one kind: "
+            "penchant models lists them."
+        )
+    if kinds == {"trials"}:
+        models = {name: model_named(agent, 0) for name, agent in agents.items()}
+        trials = load_trials(file, data, history, next(iter(agents)))
+        say_trials(trials)
+        return Contenders(models, trials, None)
+    ready = {name: ready_model(agent, data, history) for name, agent in agents.items()}
+    places = next((m.locations for m in ready.values() if hasattr(m, "locations")), None)
+    play = load_episodes(file, data, history, places)
+    say_episodes(play.episodes)
+    return Contenders(_models(agents, ready, play), play.episodes, play)
+
+
+def _models(agents: dict[str, Agent], ready: dict[str, Any], play: Play) -> dict[str, Any]:
+    """The models for these data; what is assumed of the options is said once."""
+    found: dict[str, Any] = {}
+    said: set[str] = set()
+    for name, agent in agents.items():
+        model = ready[name]
+        kind = "counted" if model is None else "placed" if hasattr(model, "locations") else "own"
+        if kind == "counted" and kind in said:
+            found[name] = model_named(agent, play.n_options)
+        elif kind == "placed" and kind in said:
+            found[name] = model
+        else:
+            found[name] = model_for_play(model, play, agent)
+        said.add(kind)
+    sizes = {name: model.n_options for name, model in found.items()}
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{name} {n}" for name, n in sizes.items())
+        raise DataError(
+            f"--model must be of the same options; got {told}. Give --options for those that count."
+        )
+    return found
+
+
+def _agents(rivals: Rivals) -> dict[str, Agent]:
+    if not rivals.model:
+        raise DataError(
+            "--model must be given, once for each model; got none. "
+            "Try --model q-learning --model random."
+        )
+    found: dict[str, Agent] = {}
+    used: set[str] = set()
+    for words in rivals.model:
+        if words in found:
+            raise DataError(f"--model must name each model once; got {words} twice. Drop one.")
+        name, _, settings = words.partition(":")
+        taken = OF_UCL if name == "ucl" else TAKEN.get(entry_of(name).name, set())
+        given = {option: getattr(rivals, option) for option in SHARED if option in taken}
+        used |= taken
+        found[words] = _agent(name, [part for part in settings.split(",") if part], given)
+    for option in SHARED:
+        if getattr(rivals, option) is not None and option not in used:
+            raise DataError(
+                f"--{option.replace('_', '-')} must be left out with these models; got "
+                f"{getattr(rivals, option)}. None of them takes it."
+            )
+    return found
+
+
+def _agent(name: str, settings: list[str], given: dict[str, Any]) -> Agent:
+    """What `fit` would be told of one model."""
+    if name == "ucl":
+        for word in list(settings):
+            setting, _, value = word.partition("=")
+            if setting in SETTINGS_OF_UCL:
+                given[setting] = value
+                settings.remove(word)
+    return Agent(model=name, settings=settings, **given)  # type: ignore[arg-type]  # checked
+
+
+def fold_labels(play: Play | None, column: str, gaps: Any) -> list[Any]:
+    """The fold of every event, by a column of the table."""
+    if play is None:
+        raise DataError(
+            f"--folds must be a number or block for choices among offers; got {column!r}. "
+            "Try --folds 5."
+        )
+    if column not in play.table.column_names:
+        raise DataError(
+            f"--folds must be a number, block, or a column; got {column!r}, but the columns are "
+            f"{', '.join(play.table.column_names)}. Correct it."
+        )
+    labels = np.array(play.table.column(column).to_pylist(), dtype=object)
+    named = {part: getattr(play.columns, part) for part in ("subject", "block", "decision")}
+    rows = episode_rows(play.table, **named, gaps=gaps)
+    return [np.array([labels[k] if k >= 0 else None for k in own], dtype=object) for own in rows]
