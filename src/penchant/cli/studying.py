@@ -6,6 +6,7 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from penchant.bandit.reward_prior import RewardPrior
@@ -235,7 +236,7 @@ def _write(
     report = write_study(
         found,
         folder.path,
-        title=kept.title or f"A study of choices: {source(file).name}",
+        title=kept.title or f"A study of choices: {Path(source(file).name).name}",
         command=command_line(file, (table, agent, analysis, kept)),
         figures=kept.figures,
         overwrite=True,

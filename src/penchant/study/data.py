@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class StudyData:
     @property
     def subjects(self) -> tuple[Any, ...]:
         """Every subject once, sorted."""
-        return tuple(dict.fromkeys(episode.subject for episode in self.episodes))
+        return tuple(self._places)
 
     @property
     def n_options(self) -> int:
@@ -70,7 +71,14 @@ class StudyData:
 
     def of(self, subject: Any) -> list[int]:
         """Places of a subject's episodes."""
-        return [i for i, episode in enumerate(self.episodes) if episode.subject == subject]
+        return self._places.get(subject, [])
+
+    @cached_property
+    def _places(self) -> dict[Any, list[int]]:
+        found: dict[Any, list[int]] = {}
+        for i, episode in enumerate(self.episodes):
+            found.setdefault(episode.subject, []).append(i)
+        return found
 
     def condition(self, subject: Any) -> str:
         """The labels of all conditions of a subject, as one."""
