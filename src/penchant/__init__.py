@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from penchant._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from penchant import datasets as datasets
     from penchant import figures as figures
     from penchant.bandit import Episode as Episode
     from penchant.bandit import GaussianNoise as GaussianNoise
@@ -227,7 +228,7 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_PARTS = ("figures",)  # used by their own name: penchant.figures.forest(...)
+_PARTS = ("datasets", "figures")  # used by their own name: penchant.figures.forest(...)
 
 __all__ = sorted([*_HOME_OF, *_PARTS])
 

@@ -134,11 +134,17 @@ def episode_rows(
 
     A decision that has no row, as time ran out, is -1.
 
+    Parameters
+    ----------
+    frame, subject, block, decision, gaps
+        As in `episodes_from_frame`.
+
     Examples
     --------
+    >>> import penchant as pn
     >>> import pyarrow as pa
     >>> table = pa.table({"who": ["bo", "al", "bo", "al"], "trial": [2, 1, 1, 2]})
-    >>> [rows.tolist() for rows in episode_rows(table, subject="who", decision="trial")]
+    >>> [rows.tolist() for rows in pn.episode_rows(table, subject="who", decision="trial")]
     [[1, 3], [2, 0]]
     """
     table = open_frame(frame)

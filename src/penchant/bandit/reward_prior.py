@@ -22,7 +22,8 @@ class RewardPrior:
 
     Examples
     --------
-    >>> RewardPrior(mean=200, variance=1e6).relative_precision(10.0)
+    >>> import penchant as pn
+    >>> pn.RewardPrior(mean=200, variance=1e6).relative_precision(10.0)
     1e-05
     """
 

@@ -113,7 +113,8 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()
+    >>> import penchant as pn
+    >>> pn.datasets.names()
     ('delays', 'menu', 'travel-mode')
     """
     return tuple(_DATASETS)
@@ -122,9 +123,15 @@ def names() -> tuple[str, ...]:
 def dataset(name: str) -> Dataset:
     """Return the description of example data and the roles of their columns.
 
+    Parameters
+    ----------
+    name
+        One of `names()`.
+
     Examples
     --------
-    >>> dataset("menu").explanatory
+    >>> import penchant as pn
+    >>> pn.datasets.dataset("menu").explanatory
     ('price', 'quality')
     """
     found = _DATASETS.get(str(name).replace("_", "-"))
@@ -140,9 +147,17 @@ def dataset(name: str) -> Dataset:
 def load(name: str) -> pa.Table:
     """Return example data as an Arrow table: one row per option of a decision, or per decision.
 
+    `.to_pandas()` makes it a pandas data frame.
+
+    Parameters
+    ----------
+    name
+        One of `names()`.
+
     Examples
     --------
-    >>> load("travel-mode").num_rows
+    >>> import penchant as pn
+    >>> pn.datasets.load("travel-mode").num_rows
     840
     """
     file = files("penchant.datasets") / f"{dataset(name).name.replace('-', '_')}.csv"

@@ -82,9 +82,15 @@ class Look:
 def look(series: int) -> Look:
     """How the series of this number is drawn, from 0; after the eighth they repeat.
 
+    Parameters
+    ----------
+    series
+        Its number.
+
     Examples
     --------
-    >>> look(1)
+    >>> import penchant as pn
+    >>> pn.figures.look(1)
     Look(color='#D55E00', line='--', marker='s')
     """
     place = series % len(PALETTE)
@@ -129,8 +135,9 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
 
     Examples
     --------
-    >>> axes = figure().subplots()
-    >>> two = figure(columns=2, height=2.4).subplots(1, 2)
+    >>> import penchant as pn
+    >>> axes = pn.figures.figure().subplots()
+    >>> two = pn.figures.figure(columns=2, height=2.4).subplots(1, 2)
     """
     if columns not in WIDTHS:
         raise DataError(f"columns must be 1 or 2; got {columns!r}. Choose one.")

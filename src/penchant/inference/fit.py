@@ -47,8 +47,20 @@ def fit(
         `GaussianPrior` or `ScaledPrior` on the weights: the MAP estimate. `ScaledPrior()` is
         recommended for prediction and for small samples. `NaturalPrior` on natural parameters of a
         model.
-    method, constraints, covariance, start, max_steps, threads
-        For choices only: see `penchant.softmax.fit`.
+    method
+        For choices: "ml", or "firth" for bias-reduced estimates, finite even when separated.
+    constraints
+        For choices: linear inequalities on the weights, `Constraints`.
+    covariance
+        For choices: "model", the inverse information; "robust", the sandwich; "clustered", by
+        subject.
+    start
+        For choices: where Newton's method begins; the answer does not depend on it.
+    max_steps
+        For choices: steps allowed.
+    threads
+        For choices: processors to use on large data; all, if not given. The answer does not depend
+        on it.
     strict
         Raise instead of returning an estimate whose status is not "converged" (or "at a bound").
 

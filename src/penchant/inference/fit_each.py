@@ -123,11 +123,27 @@ def fit_each(
     """Fit every subject by itself: the numbers of `fit`, for many in one call, with progress.
 
     A subject whose choices do not allow an estimate has a status that says so; it never stops the
-    others. Parameters are those of `fit`; episodes of the same subject share their parameters.
+    others. Episodes of the same subject share their parameters.
+
+    Parameters
+    ----------
+    data
+        `Choices` with a subject, or a list of `Episode` or of `Trials`, of many subjects.
+    model, parameter_prior, method, constraints, covariance, max_steps
+        As in `fit`.
+    threads
+        Processors to use; all, if not given. The answer does not depend on it.
 
     Returns
     -------
     `Estimates` for choices, `ModelEstimates` for episodes.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> people = pn.trials_from_frame(pn.datasets.load("delays"))
+    >>> pn.fit_each(people, pn.HyperbolicDiscounting())
+    <ModelEstimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
     """
     if isinstance(data, Choices):
         return fit_each_choices(

@@ -317,6 +317,13 @@ def compare_nominals(
 ) -> list[LinearizedEstimate]:
     """Linearised fits about several points, the highest *exact* log-likelihood first.
 
+    Parameters
+    ----------
+    episodes, model
+        As in `fit_linearized`.
+    nominals
+        The points, each as `nominal` of `fit_linearized`.
+
     Notes
     -----
     Paper: linearisation points are to be compared by their likelihood; linearised likelihoods of
@@ -334,6 +341,14 @@ def relinearize(
     """Linearise again about the last estimate until nothing moves: the exact estimate.
 
     Each step is halved until the exact likelihood rises.
+
+    Parameters
+    ----------
+    episodes, model, nominal
+        As in `fit_linearized`; the answer does not depend on the point one starts from unless the
+        likelihood has several peaks.
+    max_steps
+        Linearisations allowed.
     """
     problem = Problem(model, as_episodes(episodes))
     psi, _ = nominal_point(model, nominal)

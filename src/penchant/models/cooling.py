@@ -35,6 +35,8 @@ def cooling_choices(
     times
         Time t of each decision, from 1; 1, 2, 3 ... if not given. At t = 1 the choice is uniform
         and tells nothing of nu, for log 1 = 0.
+    available, subject
+        As in `Choices.from_arrays`: options on offer, and who decided.
 
     Returns
     -------

@@ -9,7 +9,7 @@ with one gain and one loss at most both are the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -155,12 +155,19 @@ class MeanVariance(StaticModel):
 
     Fully linear: theta = (1/tau, phi/tau), no shape. phi < 0 is averse to risk; it is per unit of
     amount.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> trials = pn.Trials([0], {"outcome": [[9.0, 25.0]], "probability": [[1.0, 0.5]]})
+    >>> pn.MeanVariance().explanatory(trials)[0].tolist()
+    [[9.0, 0.0], [12.5, 156.25]]
     """
 
     attributes = ("outcome", "probability")
     weights = ("inverse_temperature", "variance_weight")
     positive = ("inverse_temperature",)
-    shape: tuple[Shape, ...] = ()
+    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
     natural = (TEMPERATURE, Natural("risk_attitude", "ratio", 1, 0))
 
     def fill(

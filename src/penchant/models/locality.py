@@ -16,7 +16,7 @@ short way of the hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class Locality(CompiledModel):
         """One for each term."""
         return tuple(self.terms)
 
-    shape: tuple[Shape, ...] = ()
+    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     @property
     def natural(self) -> tuple[Natural, ...]:

@@ -51,6 +51,8 @@ def simulate(
         Decisions to make.
     rng
         Source of randomness.
+    subject, block
+        Labels of the person and of the play.
 
     Examples
     --------
@@ -77,7 +79,28 @@ def simulate_many(
     n_agents: int,
     rng: np.random.Generator,
 ) -> list[Episode]:
-    """Plays of many agents with the same parameters, each by itself; subjects are 0, 1, 2 ..."""
+    """Plays of many agents with the same parameters, each by itself; subjects are 0, 1, 2 ...
+
+    Parameters
+    ----------
+    landscape, model, parameters, n_decisions, rng
+        As in `simulate`.
+    n_agents
+        How many play.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> task = pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1))
+    >>> rule = {"temperature": 0.3, "learning_rate": 0.2}
+    >>> rng = np.random.default_rng(1)
+    >>> plays = pn.simulate_many(
+    ...     task, pn.QLearning(2), rule, n_decisions=50, n_agents=3, rng=rng
+    ... )
+    >>> plays[2]
+    Episode: 50 decisions scored of 50 events, subject 2
+    """
     n_decisions = whole_number(n_decisions, "n_decisions", 0)
     agents = agents_of(model, dict(parameters), whole_number(n_agents, "n_agents", 1))
     chosen = np.empty((n_decisions, n_agents), dtype=np.int64)

@@ -38,6 +38,8 @@ def simulate_trials(
         one of the best where there are several.
     rng
         Source of randomness.
+    subject, block
+        Labels of the person and of the part of the task.
 
     Notes
     -----

@@ -48,6 +48,8 @@ def temperature_choices(
         Value V of each option at each decision: (n_decisions, n_options).
     chosen
         Index of the option taken, from 0; None to simulate or predict.
+    available, subject
+        As in `Choices.from_arrays`: options on offer, and who decided.
 
     Returns
     -------

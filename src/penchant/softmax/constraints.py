@@ -25,9 +25,19 @@ class InfeasibleError(DataError):
 class Constraints:
     """Inequalities matrix @ theta >= bound, one per row.
 
+    Parameters
+    ----------
+    matrix
+        Which weights an inequality is about: (n_constraints, n_parameters).
+    bound
+        Least value of each row.
+    labels
+        The inequalities in words; made from the numbers if not given.
+
     Examples
     --------
-    >>> positive = Constraints.at_least(["price", "quality"], quality=0.0)
+    >>> import penchant as pn
+    >>> positive = pn.Constraints.at_least(["price", "quality"], quality=0.0)
     >>> positive.matrix
     array([[0., 1.]])
     >>> positive.labels

@@ -25,9 +25,13 @@ class GaussianPrior:
 
     Examples
     --------
-    >>> GaussianPrior(0.0, [1.0, 4.0]).quadratic(2, scale=None).precision
-    array([[1.  , 0.  ],
-           [0.  , 0.25]])
+    One choice of two options, and what was known of the weight beforehand:
+
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> choices = pn.Choices.from_arrays(np.array([[[1.0], [0.0]]]), [0])
+    >>> pn.fit(choices, parameter_prior=pn.GaussianPrior(2.0, 0.25)).theta.round(4)
+    array([2.029])
     """
 
     mean: Any
@@ -77,11 +81,22 @@ class ScaledPrior:
     people separate the data more often than not, and maximum likelihood then predicts with
     certainty what does not happen.
 
+    Parameters
+    ----------
+    c
+        How strong it is: 1 to 3 suit most data.
+
     Examples
     --------
-    >>> ScaledPrior(c=2.0).quadratic(2, scale=np.array([1.0, 3.0])).precision
-    array([[ 2.,  0.],
-           [ 0., 18.]])
+    A variable in other units has another weight, and the same prediction:
+
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> price = np.array([[[1.0], [2.0]], [[3.0], [1.0]], [[2.0], [2.5]]])
+    >>> euros = pn.Choices.from_arrays(price, [0, 1, 0])
+    >>> cents = pn.Choices.from_arrays(100 * price, [0, 1, 0])
+    >>> [pn.fit(sets, parameter_prior=pn.ScaledPrior()).theta.round(6) for sets in (euros, cents)]
+    [array([-1.251968]), array([-0.01252])]
     """
 
     c: float = 1.0

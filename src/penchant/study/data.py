@@ -131,6 +131,7 @@ def study_data(
 
     Examples
     --------
+    >>> import penchant as pn
     >>> import pyarrow as pa
     >>> table = pa.table(
     ...     {
@@ -141,7 +142,7 @@ def study_data(
     ...         "drug": ["placebo", "placebo", "placebo", "dopa", "dopa", "dopa"],
     ...     }
     ... )
-    >>> data = study_data(table, conditions=["drug"], base=1)
+    >>> data = pn.study_data(table, conditions=["drug"], base=1)
     >>> data, data.condition(2)
     (<StudyData: 2 subjects, 2 episodes, 6 decisions scored>, 'dopa')
     """

@@ -48,6 +48,8 @@ def decisions_needed(
         Natural parameter of interest.
     width
         Largest width, high - low; with `relative`, divided by the true value.
+    relative
+        Whether the width counts in true values.
     share
         Share of people whose interval must be so narrow. Who has no finite estimate, or an
         unbounded interval, has none.

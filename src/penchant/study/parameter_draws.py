@@ -77,6 +77,15 @@ def log_likelihood_draws(
     fit with a prior: `parameter_prior=ScaledPrior()`. ArviZ takes them as
     `arviz.from_dict(log_likelihood={"choice": draws[None]}, posterior=...)` for `arviz.loo`.
 
+    Parameters
+    ----------
+    estimate
+        Of a fit whose episodes are at hand.
+    n_draws
+        How many draws.
+    rng
+        Source of randomness.
+
     Examples
     --------
     >>> import numpy as np
