@@ -104,6 +104,26 @@ def test_other_names_labels_and_a_decimal_comma(penchant, played):
     assert tables[0] == tables[1]
 
 
+def test_a_table_as_it_comes(penchant, played):
+    """Byte-order mark, semicolons, decimal commas, NULL, options from 1, ids with gaps."""
+    frame = table().astype({"choice": object, "reward": object})
+    ids = {name: 3 * i + 2 for i, name in enumerate(sorted(set(frame.subject)))}
+    frame["subject"] = frame.subject.map(ids)
+    frame["choice"] = frame.choice + 1
+    frame["reward"] = [f"{reward:.6f}".replace(".", ",") for reward in frame.reward]
+    frame.loc[[3, 44], ["choice", "reward"]] = "NULL"
+    frame = frame.assign(block=1 + (frame.trial > 14)).drop(index=[70, 71])
+    text = frame.to_csv(index=False, sep=";")
+    (played / "raw.csv").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    options = ["--base", "1", "--decimal", ",", "--gaps", "timeout"]
+    ended = penchant("study", "raw.csv", *STUDY[2:], *options, "-o", "out")
+    assert ended.code == 0, ended.err
+    assert "Note: 4 decisions without a choice, in 3 subjects (2, 5, 8)" in ended.err
+    assert ended.out.startswith("Data: 9 subjects, 18 episodes, 266 decisions scored.")
+    kept = pyarrow.csv.read_csv(played / "out" / "tables" / "subjects.csv").to_pydict()
+    assert kept["subject"] == sorted(ids.values())
+
+
 def test_places_instead_of_numbers(penchant, played):
     frame = table().assign(x=table().choice % 4 + 1, y=table().choice // 4 + 1)
     frame.drop(columns="choice").to_csv(played / "places.csv", index=False)
