@@ -135,8 +135,9 @@ def climb_together(
     fresh = np.full(n, near is None)
     step = newton_steps(climb, profiles.bounds, everyone, held)
     fraction, halvings = np.ones(n), np.zeros(n, dtype=np.int64)
-    climb.converged = np.abs(step).max(axis=1, initial=0.0) < ENOUGH
-    active = everyone[~climb.converged] if max_steps else everyone[:0]
+    known = np.asarray(np.isfinite(points.gradient).all(axis=1))
+    climb.converged = known & (np.abs(step).max(axis=1, initial=0.0) < ENOUGH)
+    active = everyone[known & ~climb.converged] if max_steps else everyone[:0]
     while len(active):
         trial_u = np.clip(climb.u[active] + fraction[active, None] * step[active], low, high)
         trial = profiles.solve(
@@ -148,6 +149,7 @@ def climb_together(
         )
         value = climb.points.value[active]
         fine = trial.value >= value - 1e-12 * (1 + np.abs(value))
+        fine &= np.isfinite(trial.gradient).all(axis=1)
         # where variables all but vanish, weights may be too large to say where up is
         fine &= np.isfinite(trial.gradient).all(axis=1)
         # up: take the step, and learn the curvature from it
@@ -165,9 +167,10 @@ def climb_together(
                 profiles, climb.u, climb.points, stale, planes
             )
         step[moved] = newton_steps(climb, profiles.bounds, moved, held)
-        fraction[moved], halvings[moved] = 1.0, 0
-        # a step after this one would be shorter by far
+        # a step after this one would be shorter by far, unless it was cut short
         short = (np.abs(path).max(axis=1, initial=0.0) < NEARLY) & (climb.n_steps[moved] > 1)
+        short &= fraction[moved] == 1
+        fraction[moved], halvings[moved] = 1.0, 0
         arrived = short | (np.abs(step[moved]).max(axis=1, initial=0.0) < ENOUGH)
         climb.converged[moved[arrived]] = True
         # not up: half the step
@@ -198,12 +201,14 @@ def newton_steps(climb: Ascent, bounds: Matrix, which: IntVector, fixed: BoolVec
     held = outwards | fixed[which]
     curvature = climb.curvature[which].copy()
     curvature[held[:, :, None] | held[:, None, :]] = 0.0
+    lost = ~np.isfinite(curvature).all(axis=(1, 2))
+    curvature[lost] = 0.0
     values, vectors = np.linalg.eigh(curvature)
     # What is held has neither curvature nor gradient.
     size = np.abs(values)
     largest = np.maximum(size.max(axis=1, keepdims=True), 1e-12)
     size = np.maximum(size, 1e-6 * largest)
-    free = np.where(held, 0.0, gradient)
+    free = np.where(held | ~np.isfinite(gradient), 0.0, gradient)
     along = np.einsum("kab,ka->kb", vectors, free)
     step = np.einsum("kab,kb->ka", vectors, along / size)
     step[held] = 0.0

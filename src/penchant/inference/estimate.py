@@ -192,7 +192,9 @@ class ModelEstimate:
             natural.kind == "shape" and self.model.shape[natural.index].scale == "log"
         )
         if positive and value > 0:
-            return float(value * np.exp(-half / value)), float(value * np.exp(half / value))
+            with np.errstate(over="ignore"):
+                factor = np.exp(half / value)
+            return float(value / factor), float(value * factor)
         low, high = value - half, value + half
         if natural.kind == "shape":  # a linear range, such as 0 to 1, is all there is
             shape = self.model.shape[natural.index]

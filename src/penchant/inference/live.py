@@ -10,9 +10,9 @@ from penchant.bandit.episode import Episode
 from penchant.inference.climbing import Peak
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, best_peak, climb, grid_search
+from penchant.inference.search import Grid, best_peak, climb, grid_search, grid_steps
 from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
-from penchant.models.model import Model
+from penchant.models.model import Model, is_smooth
 from penchant.models.natural_prior import Prior
 
 CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to be left alone
@@ -87,14 +87,14 @@ class Live:
 
     def _clear(self, problem: Problem, grid: Grid, peak: Peak) -> bool:
         """Whether no other peak can be near: the older grid is far below, away from this one."""
-        if self.episode.n_decisions > OFTEN * self._grid_size:
+        if self.episode.n_decisions > OFTEN * self._grid_size or not is_smooth(self.model):
             return False
         if not problem.n_shape:
             return True
-        steps = np.ptp(problem.bounds, axis=1) / [s.n_grid - 1 for s in problem.model.shape]
-        away = np.abs(problem.profiles.to_search(grid.psi) - peak.u) > 3 * steps
+        profiles = problem.profiles
+        away = np.abs(profiles.to_search(grid.psi) - peak.u) > 3 * grid_steps(profiles)
         others = grid.values[away.any(axis=1)]
-        return bool((others < peak.point.value - CLEAR).all())
+        return len(others) > 0 and bool((others < peak.point.value - CLEAR).all())
 
     def _search(self, problem: Problem, known: list[Peak]) -> ModelEstimate:
         """Look at the whole grid."""

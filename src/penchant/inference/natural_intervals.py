@@ -12,7 +12,7 @@ itself for weights and ratios, the weight for a share.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special, stats
@@ -26,6 +26,8 @@ from penchant.models.model import Natural
 
 CLOSE = 1e-9  # of the root of the deviance
 MOST_STEPS = 80
+MOST_RETURNS = 10  # to a profile that is still above its target at another psi
+RETURN = 1e-6  # how far above, on the scale of the root of the deviance
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
 
@@ -229,8 +231,19 @@ class _Tasks:
 
     def run(self) -> Vector:
         """Positions of the ends; infinite where the profile never falls so far."""
+        found = self._closed_in()
+        moved = np.arange(len(found))
+        for _ in range(MOST_RETURNS):
+            moved, again = self._above_elsewhere(found, moved)
+            if not len(moved):
+                break
+            found[moved] = again._closed_in()
+        return found
+
+    def _closed_in(self) -> Vector:
+        """Where the profile has fallen through its target, followed from where it begins."""
         found = np.full(len(self.whose), np.nan)
-        active = np.flatnonzero(np.isnan(found))
+        active = np.arange(len(self.whose))
         kept = np.zeros(len(self.whose), dtype=np.int64)
         for _ in range(MOST_STEPS):
             beyond = active[self.sign * (self.inside[active] - self.limit[active]) >= 0]
@@ -247,7 +260,7 @@ class _Tasks:
             found[active[arrived]] = position[arrived]
             active = active[~arrived]
         found[active] = self.inside[active]
-        return self._checked(found)
+        return found
 
     def _next(self, active: IntVector) -> Vector:
         """Further out while nothing is outside; then where a line through both ends crosses."""
@@ -296,8 +309,12 @@ class _Tasks:
         climbed = climb_together(
             profiles, self.whose[active], psi, near, fixed=fixed, planes=planes, finish=False
         )
-        self.psi[active], self.theta[active] = climbed.points.psi, climbed.points.theta
-        return self._short(climbed.points.value, active)
+        short = self._short(climbed.points.value, active)
+        # Only what is inside is followed: further out a climb may end on the slope of another peak.
+        inside = short < 0
+        self.psi[active[inside]] = climbed.points.psi[inside]
+        self.theta[active[inside]] = climbed.points.theta[inside]
+        return short
 
     def _short(self, value: Vector, which: Sequence[int] | IntVector) -> Vector:
         """Root of the deviance less that of the target."""
@@ -305,36 +322,43 @@ class _Tasks:
         deviance = np.maximum(2 * (highest - value), 0.0)
         return np.asarray(np.sqrt(deviance) - np.sqrt(2 * self.drop))
 
-    def _checked(self, found: Vector) -> Vector:
-        """Look at other cells of the grid: one may still be above the target further out.
+    def _above_elsewhere(self, found: Vector, which: IntVector) -> tuple[IntVector, _Tasks]:
+        """Tasks whose profile at the end found is above its target at another psi, begun there.
 
-        Only cells whose own profile is above the target can be.
+        Only cells of the grid whose own profile is above the target can be.
         """
+        nothing = which[:0]
         if self.line.is_shape or not self.line.profiles.n_shape:
-            return found
-        for k in np.flatnonzero(np.isfinite(found)).tolist():
-            grid, peak = self.grids[k], self.peaks[k]
-            cells = np.flatnonzero(grid.values > peak.point.value - self.drop)
-            if not len(cells):
-                continue
-            whose = np.full(len(cells), self.whose[k])
-            planes = self.line.planes(np.full(len(cells), found[k]))
-            points = self.line.profiles.solve(
-                whose, grid.psi[cells], with_slopes=False, planes=planes
-            )
-            best = int(np.argmax(points.value))
-            if points.value[best] > peak.point.value - self.drop + 1e-7:
-                again = _Tasks.of(
-                    self.line,
-                    [grid],
-                    [peak],
-                    np.zeros(1, dtype=np.int64),
-                    found[k : k + 1],
-                    self.sign,
-                    self.drop,
-                )
-                again.whose = self.whose[k : k + 1]
-                again.short_in[:] = again._short(points.value[best : best + 1], [0])
-                again.psi[0], again.theta[0] = grid.psi[cells[best]], points.theta[best]
-                found[k] = again.run()[0]
-        return found
+            return nothing, self
+        high = [
+            np.flatnonzero(self.grids[k].values > self.peaks[k].point.value - self.drop)
+            if np.isfinite(found[k])
+            else nothing
+            for k in which
+        ]
+        task = np.repeat(which, [len(cells) for cells in high])
+        if not len(task):
+            return nothing, self
+        psi = self.grids[0].psi[np.concatenate(high)]
+        planes = self.line.planes(found[task])
+        points = self.line.profiles.solve(self.whose[task], psi, with_slopes=False, planes=planes)
+        short = self._short(points.value, task)
+        rows = [np.flatnonzero(task == k) for k in which]
+        best = np.array([mine[np.argmin(short[mine])] for mine in rows if len(mine)])
+        best = best[short[best] < -RETURN]
+        moved = task[best]
+        again = replace(
+            self,
+            grids=[self.grids[k] for k in moved],
+            peaks=[self.peaks[k] for k in moved],
+            whose=self.whose[moved],
+            inside=found[moved],
+            outside=np.full(len(moved), np.nan),
+            short_in=short[best],
+            short_out=np.full(len(moved), np.nan),
+            limit=self.limit[moved],
+            step=np.array([self.line.unit(self.peaks[k]) for k in moved]) * np.sqrt(2 * self.drop),
+            psi=psi[best],
+            theta=points.theta[best],
+        )
+        return moved, again

@@ -145,7 +145,8 @@ def _step(
             return np.zeros_like(gradient), np.zeros(len(gradient))
         gradient = np.einsum("kar,ka->kr", basis, gradient)
         information = basis.transpose(0, 2, 1) @ information @ basis
-    scale = np.sqrt(np.maximum(np.abs(information.diagonal(0, 1, 2)), 1e-300))
+    size_of = np.abs(information.diagonal(0, 1, 2))
+    scale = np.sqrt(np.where(size_of > 1e-100, size_of, 1.0))  # 1: nothing is known
     values, vectors = np.linalg.eigh(information / scale[:, :, None] / scale[:, None, :])
     size = np.maximum(np.abs(values), 1e-10)
     along = np.einsum("kab,ka->kb", vectors, gradient / scale)

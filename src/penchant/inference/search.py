@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -12,9 +13,10 @@ from penchant.inference.climbing import Near, Peak, climb_together
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Points, Profiles
-from penchant.models.model import Model
+from penchant.models.model import Model, is_smooth
 
 BEST_CELLS = 3
+LOOKS = (1.0, 0.5, 0.25, 0.125, 0.0625)  # steps of the grid looked away from a peak among kinks
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def best_peaks(
 
     A cell that leads to a peak already found is not climbed from: a local maximum of the grid
     beside the peak's own cell, or another cell within three steps. Where the best cell has no
-    finite weights (`lost`) nothing is climbed.
+    finite weights (`lost`) nothing is climbed. Around the peak of a model that is not smooth there
+    may be others inside a cell.
     """
     found = [list(peaks) for peaks in known]
     starts = [_starts(grid) for grid in grids]
@@ -115,7 +118,33 @@ def best_peaks(
         ]
         cells = np.array([starts[k][turn][0] for k in whose], dtype=np.int64)
         _climb_all(profiles, psi, np.array(whose, dtype=np.int64), cells, found)
-    return [max(peaks, key=lambda peak: peak.point.value) for peaks in found]
+    if not is_smooth(profiles.model) and not lost.all():
+        for share in LOOKS:
+            _look_around(profiles, np.flatnonzero(~lost), found, share)
+    return [_highest(peaks) for peaks in found]
+
+
+def _highest(peaks: Sequence[Peak]) -> Peak:
+    return max(peaks, key=lambda peak: peak.point.value)
+
+
+def _look_around(
+    profiles: Profiles, whose: IntVector, found: list[list[Peak]], share: float
+) -> None:
+    """Climb from points beside the peaks, a share of a grid's step away, that are higher still."""
+    best = [_highest(found[k]) for k in whose]
+    ways = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
+    low, high = profiles.bounds[:, 0], profiles.bounds[:, 1]
+    beside = np.stack([peak.u + share * grid_steps(profiles) * ways for peak in best])
+    u = np.clip(beside, low, high).reshape(-1, profiles.n_shape)
+    points = profiles.solve(
+        np.repeat(whose, len(ways)), profiles.from_search(u), with_slopes=False, patient=False
+    )
+    values = points.value.reshape(len(whose), len(ways))
+    known = np.array([peak.point.value for peak in best])
+    higher = np.flatnonzero(values.max(axis=1) > known + 1e-9)
+    cells = higher * len(ways) + values[higher].argmax(axis=1)
+    _climb_all(profiles, points.psi, whose[higher], cells, found)
 
 
 def _starts(grid: Grid) -> list[tuple[int, int]]:
@@ -141,9 +170,14 @@ def _climb_all(
 def _reached(profiles: Profiles, u: Matrix, start: tuple[int, int], peaks: Sequence[Peak]) -> bool:
     """Whether a peak lies within so many steps of the grid from a cell."""
     cell, steps = start
+    reach = steps * grid_steps(profiles)
+    return any(bool((np.abs(u[cell] - peak.u) <= reach).all()) for peak in peaks)
+
+
+def grid_steps(profiles: Profiles) -> Vector:
+    """Steps of the grid along each shape parameter, in search units."""
     n_steps = np.array([shape.n_grid - 1 for shape in profiles.shape])
-    step = (profiles.bounds[:, 1] - profiles.bounds[:, 0]) / n_steps
-    return any(bool((np.abs(u[cell] - peak.u) <= steps * step).all()) for peak in peaks)
+    return np.asarray((profiles.bounds[:, 1] - profiles.bounds[:, 0]) / n_steps)
 
 
 def best_peak(problem: Problem, grid: Grid, known: Sequence[Peak] = ()) -> Peak:

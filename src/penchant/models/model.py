@@ -193,6 +193,11 @@ def positive_weights(model: Model) -> tuple[int, ...]:
     return tuple(model.weights.index(name) for name in names)
 
 
+def is_smooth(model: Model) -> bool:
+    """Whether the variables are smooth in psi: yes, unless the model says `smooth = False`."""
+    return bool(getattr(model, "smooth", True))
+
+
 def model_words(model: Any) -> str:
     """The model in words: its own, or the name of its class."""
     own: Any = type(model)
