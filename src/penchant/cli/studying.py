@@ -5,37 +5,28 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from penchant.bandit.reward_prior import RewardPrior
-from penchant.choices.frames import open_frame
 from penchant.cli.agent import nominal
-from penchant.cli.episodes import (
-    Play,
-    check_base,
-    in_lines,
-    named_columns,
-    option_labels,
-    say_columns,
-)
-from penchant.cli.landscape_file import LandscapeFile, read_landscapes
+from penchant.cli.episodes import check_base
 from penchant.cli.model import prior
-from penchant.cli.options import Agent, Data, History
+from penchant.cli.options import Agent
 from penchant.cli.playing import model_for_play, ready_model
 from penchant.cli.refusing import refuse
 from penchant.cli.study_options import Analysis, Kept, PlayTable
+from penchant.cli.study_reading import as_play, read_study
 from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.io.document import json_text, write_json
 from penchant.io.source import source
-from penchant.io.table import read_table
 from penchant.models.catalogue import entry_of
 from penchant.report.folder import StudyFolder
 from penchant.report.study_files import write_study
 from penchant.report.study_words import in_short
-from penchant.study import PAPER_NOMINALS, Plan, Study, StudyData, study_data
+from penchant.study import PAPER_NOMINALS, Plan, Study, StudyData
 from penchant.study.fitting import PART, USABLE
 from penchant.study.run import carry_out
 
@@ -52,16 +43,16 @@ def run_study_command(
     if kept.output is None:
         raise DataError("--output must name a folder for the results; got none. Try -o results.")
     check_base(table.base)
-    agent = _with_model(agent)
+    agent = replace(agent, model=agent.model or "ucl")
     _check_played(agent)
-    data_options, history = _as_play(table, analysis)
+    data_options, history = as_play(table, analysis)
     ready = ready_model(agent, data_options, history)
     nominals = _nominals(agent, analysis)
     _check_counts(analysis)
     weights = prior(analysis.prior)
     with StudyFolder(kept.output, resume=kept.resume) as folder:
         begun = time.perf_counter()
-        data, landscape, play = _read(file, table, data_options, history, ready)
+        data, landscape, play = read_study(file, table, data_options, history, ready)
         model = model_for_play(ready, play, agent)
         plan = Plan(
             model,
@@ -92,12 +83,6 @@ def run_study_command(
             return INTERRUPTED
 
 
-def _with_model(agent: Agent) -> Agent:
-    if agent.model is not None:
-        return agent
-    return Agent(**{**{f.name: getattr(agent, f.name) for f in fields(agent)}, "model": "ucl"})
-
-
 def _check_played(agent: Agent) -> None:
     assert agent.model is not None
     if entry_of(agent.model).data == "trials":
@@ -105,29 +90,6 @@ def _check_played(agent: Agent) -> None:
             f"--model must be one of play for a study; got {agent.model}, which is of choices "
             "among offers. Use penchant fit."
         )
-
-
-def _as_play(table: PlayTable, analysis: Analysis) -> tuple[Data, History]:
-    """The same options as `fit` has them."""
-    data = Data(
-        decision=[table.decision] if table.decision else [],
-        chosen=table.chosen,
-        subject=table.subject,
-        options=table.options,
-        delimiter=table.delimiter,
-        decimal=table.decimal,
-        encoding=table.encoding,
-    )
-    history = History(
-        reward=table.reward,
-        block=table.block,
-        is_choice=table.is_choice,
-        scored=table.scored,
-        base=table.base,
-        gaps=table.gaps,
-        clock=analysis.clock,
-    )
-    return data, history
 
 
 def _check_counts(analysis: Analysis) -> None:
@@ -176,51 +138,6 @@ def _pairs(words: str) -> list[tuple[str, str]]:
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError(words)
     return [(pair[0], pair[1]) for pair in pairs]
-
-
-def _read(
-    file: str, table: PlayTable, data: Data, history: History, ready: Any
-) -> tuple[StudyData, LandscapeFile | None, Play]:
-    origin = source(file)
-    rows = read_table(
-        origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
-    )
-    places = getattr(ready, "locations", None)
-    if table.landscape is not None and table.expected is not None:
-        raise DataError(
-            "--expected must be left out with --landscape; got both. Either tells the mean rewards."
-        )
-    with in_lines(origin, data):
-        columns = named_columns(list(rows.column_names), data, history, places is not None)
-        say_columns(columns)
-        labels = option_labels(open_frame(rows), columns, data)
-    landscape = None
-    if table.landscape is not None:
-        landscape = read_landscapes(
-            table.landscape, list(rows.column_names), table.landscape_by, labels
-        )
-    by = table.landscape_by or (None if landscape is None else landscape.by)
-    with in_lines(origin, data):
-        found = study_data(
-            rows,
-            columns=columns.arguments() | {part: "none" for part in _absent(columns)},
-            conditions=table.condition,
-            landscape_by=by,
-            expected=table.expected,
-            base=table.base,
-            options=labels,
-            locations=places,
-            gaps=table.gaps,
-        )
-    for note in found.notes:
-        say(f"Note: {note}")
-    play = Play(list(found.episodes), rows, columns, origin, data, table.base, labels)
-    return found, landscape, play
-
-
-def _absent(columns: Any) -> list[str]:
-    """Parts that were left out, or not found: they stay so."""
-    return [part for part, name in columns.arguments().items() if name is None]
 
 
 def _write(
