@@ -4,16 +4,18 @@ from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import ModelEstimates, fit_each
 from penchant.inference.linearized import (
-    LinearizedEstimate,
     compare_nominals,
     fit_linearized,
-    relinearize,
+    fit_linearized_each,
 )
+from penchant.inference.linearized_estimate import LinearizedEstimate, LinearizedEstimates
 from penchant.inference.live import Live, live
 from penchant.inference.profile_curve import ProfileCurve, profile_curve
+from penchant.inference.relinearized import relinearize
 
 __all__ = [
     "LinearizedEstimate",
+    "LinearizedEstimates",
     "Live",
     "ModelEstimate",
     "ModelEstimates",
@@ -22,6 +24,7 @@ __all__ = [
     "fit",
     "fit_each",
     "fit_linearized",
+    "fit_linearized_each",
     "live",
     "profile_curve",
     "relinearize",

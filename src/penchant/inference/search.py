@@ -16,6 +16,7 @@ from penchant.inference.profiles import Points, Profiles
 from penchant.models.model import Model, is_smooth
 
 BEST_CELLS = 3
+ALIKE = 0.05  # log-units between cells that may share a supremum, which none reaches
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.0625)  # steps of the grid looked away from a peak among kinks
 
 
@@ -106,10 +107,11 @@ def best_peaks(
     """
     found = [list(peaks) for peaks in known]
     starts = [_starts(grid) for grid in grids]
-    best = np.array([int(np.argmax(grid.values)) for grid in grids])
     psi = grids[0].psi
-    _climb_all(profiles, psi, np.flatnonzero(lost), best[lost], found, max_steps=0)
     u = profiles.to_search(psi)
+    endless = np.flatnonzero(lost)
+    middles = [_middle_of_flat(profiles, k, grids[k], u) for k in endless.tolist()]
+    _climb_all(profiles, psi, endless, np.array(middles, dtype=np.int64), found, max_steps=0)
     for turn in range(BEST_CELLS):
         whose = [
             k
@@ -122,6 +124,20 @@ def best_peaks(
         for share in LOOKS:
             _look_around(profiles, np.flatnonzero(~lost), found, share)
     return [_highest(peaks) for peaks in found]
+
+
+def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid, u: Matrix) -> int:
+    """The best cell; the middle one of those that are as good, where the supremum is shared."""
+    best = int(np.argmax(grid.values))
+    near = np.flatnonzero(grid.values > grid.values[best] - ALIKE)
+    steps = grid_steps(profiles)
+    away = ((u[near] - u[near].mean(axis=0)) / steps) ** 2
+    middle = int(near[np.argmin(away.sum(axis=1))])
+    if middle == best:
+        return best
+    both = np.array([best, middle])
+    points = profiles.solve(np.full(2, subject), grid.psi[both], with_slopes=False)
+    return middle if points.value[1] > points.value[0] - 1e-6 else best
 
 
 def _highest(peaks: Sequence[Peak]) -> Peak:

@@ -170,9 +170,7 @@ def _verdict(
     status, sentence = inner
     names = " and ".join(shape.name for shape in profiles.shape)
     if status in ("not identified", "separated"):
-        advice = sentence.replace("method='firth' or ", "").replace(
-            ", or read the profile intervals", ""
-        )
+        advice = sentence.replace("method='firth' or ", "")
         at = ", ".join(
             f"{s.name} = {v:.4g}" for s, v in zip(profiles.shape, peak.point.psi, strict=True)
         )
