@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from penchant import DataError
-from penchant.figures import confusion, figure, recovery
+from penchant.figures import confusion, figure, predictive_intervals, recovery
 from penchant.figures.style import BLUE, VERMILLION
 
 TRUE = np.array([2.0, 3.0, 5.0, 7.0, 4.0, 6.0])
@@ -90,3 +90,19 @@ def test_rows_are_what_was_simulated_and_columns_what_was_found():
 def test_wrong_arguments_are_named(draw, message):
     with pytest.raises(DataError, match=message):
         draw(figure().subplots())
+
+
+def test_statistics_outside_their_interval_are_marked():
+    rng = np.random.default_rng(0)
+    axes = predictive_intervals(
+        figure().subplots(),
+        ["switches", "best option"],
+        [0.5, 0.9],
+        rng.normal([0.5, 0.4], 0.05, (400, 2)),
+    )
+    inside, outside = axes.get_lines()
+    assert inside.get_xdata().tolist() == [0.5] and outside.get_xdata().tolist() == [0.9]
+    assert outside.get_label() == "observed, outside"
+    low, high = axes.collections[3].get_segments()[0][:, 0]  # thin line of the second row
+    assert low == pytest.approx(0.4 - 1.96 * 0.05, abs=0.02)
+    assert high == pytest.approx(0.4 + 1.96 * 0.05, abs=0.02)

@@ -119,6 +119,38 @@ def test_a_world_may_be_drawn_anew():
     assert np.isfinite(found.replicated).all()
 
 
+def test_the_best_option_means_the_same_for_people_and_agents():
+    def machines(rng):
+        chances = np.repeat([[0.8, 0.2], [0.2, 0.8]], 30, axis=0)
+        return (rng.random((60, 2)) < chances).astype(float)
+
+    plays = _learners(n_subjects=4, world=machines)
+    estimates = pn.fit_each(plays, pn.QLearning(2), parameter_prior=WEAK)
+    best = np.repeat([0, 1], 30)
+    found = pn.predictive_check(
+        estimates, world=machines, best=best, n_draws=40, n_parts=2, rng=np.random.default_rng(1)
+    )
+    by_hand = np.mean([(e.chosen == best)[30:].mean() for e in plays])
+    assert found.observed[-1] == pytest.approx(by_hand)
+    assert (found.p_values > 0.01).mean() > 0.8, found.summary()
+    with pytest.raises(pn.DataError, match=r"best must hold options in 0..1, one per decision"):
+        pn.predictive_check(estimates, best=[0, 2], n_draws=2, rng=np.random.default_rng(1))
+
+
+def test_agents_run_out_of_time_where_people_did():
+    (episode,) = _learners(n_subjects=1)
+    chosen, rewards = episode.chosen.astype(float), episode.rewards.copy()
+    chosen[10], rewards[10] = np.nan, np.nan
+    late = pn.Episode(chosen, rewards)
+    estimate = pn.fit(late, pn.QLearning(2), parameter_prior=WEAK)
+    found = pn.predictive_check(
+        estimate, world=TURNING, n_draws=6, n_parts=1, rng=np.random.default_rng(1)
+    )
+    assert found.n_decisions == 59
+    # shares are multiples of 1/59: as many decisions count as the person made
+    np.testing.assert_allclose(found.replicated[:, 0] * 59 % 1, 0.0, atol=1e-9)
+
+
 def test_choices_among_offers_are_checked():
     rng = np.random.default_rng(3)
     offers = {

@@ -22,9 +22,8 @@ from penchant.cli.showing_files import kept
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, listing
-from penchant.figures.play import learning_curve
+from penchant.figures.predictive import predictive_intervals
 from penchant.figures.saving import save
-from penchant.figures.shares import predicted_observed
 from penchant.figures.style import figure
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
@@ -176,18 +175,7 @@ def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
 
 
 def check_figure(found: PredictiveCheck) -> Any:
-    """Shares of options and the learning curve, predicted and observed."""
-    drawn = figure(columns=2)
-    left, right = drawn.subplots(1, 2)
-    predicted, observed = found.shares
-    predicted_observed(left, predicted, observed, counts=[found.n_decisions] * len(observed))
-    people, simulated = found.curves
-    learning_curve(
-        right,
-        people,
-        simulated,
-        quantity="share of the best option",
-        labels=("people", "simulated from the estimates"),
-    )
-    right.set_xlabel("part of the episode")
+    """Statistics of people on the intervals where the models put them."""
+    drawn = figure(columns=1, height=0.8 + 0.2 * len(found.names))
+    predictive_intervals(drawn.subplots(), found.names, found.observed, found.replicated)
     return drawn

@@ -17,6 +17,7 @@ from penchant.figures.grids import (
 from penchant.figures.likelihood import profile, profile_likelihood
 from penchant.figures.play import learning_curve, regret_growth, step_distances
 from penchant.figures.population import population
+from penchant.figures.predictive import predictive_intervals
 from penchant.figures.recovery import confusion, recovery
 from penchant.figures.saving import inline_svg, save
 from penchant.figures.shares import choice_probability, predicted_observed
@@ -44,6 +45,7 @@ __all__ = [
     "parameter_scatter",
     "population",
     "predicted_observed",
+    "predictive_intervals",
     "profile",
     "profile_likelihood",
     "recovery",

@@ -16,7 +16,7 @@ from penchant.inference.fit_each import ModelEstimates
 from penchant.study.choice_statistics import Decisions, decisions_of, statistic_names, statistics
 from penchant.study.parameter_draws import parameter_draws
 from penchant.study.predictive_result import PredictiveCheck
-from penchant.study.replays import after_history, anew, best_by
+from penchant.study.replays import BestOptions, after_history, anew
 
 
 def predictive_check(
@@ -24,6 +24,7 @@ def predictive_check(
     *,
     rng: np.random.Generator,
     world: Any = None,
+    best: Any = None,
     n_draws: int = 200,
     n_parts: int = 5,
 ) -> PredictiveCheck:
@@ -40,6 +41,9 @@ def predictive_check(
         What options pay, as `Task` takes it: a landscape, a schedule, a function of rng; or a
         mapping from blocks to these. Agents then play anew, as many decisions as people made. If
         not given, each choice is drawn after what truly happened before it.
+    best
+        Option that pays best at each decision of an episode, for the learning curve. If not given,
+        the world says, or the option whose rewards were highest on average in the episode.
     n_draws
         How often.
     n_parts
@@ -72,16 +76,13 @@ def predictive_check(
     drawn, left_out = _drawn(fits, n_draws, rng)
     played = [e for fit, _ in drawn for e in _played(fit)]
     n_options = _n_options(drawn[0][0], played[0])
-    observed = [decisions_of(e, best_by(world, e, n_options), n_parts) for e in played]
+    ranked = BestOptions(n_options, best, world)
+    observed = [decisions_of(e, ranked.at(e, e), n_parts) for e in played]
     plays: list[list[Decisions]] = [[] for _ in range(n_draws)]
     with progress("Simulating people", len(drawn)) as advance:
         for fit, draws in drawn:
             for episode in _played(fit):
-                best = best_by(world, episode, n_options)
-                if world is None:
-                    made = after_history(fit, episode, draws, best, n_parts, rng)
-                else:
-                    made = anew(fit, episode, draws, world, n_options, n_parts, rng)
+                made = _simulated(fit, episode, draws, ranked, n_parts, rng)
                 for mine, one in zip(plays, made, strict=True):
                     mine.append(one)
             advance(1)
@@ -93,6 +94,23 @@ def predictive_check(
         "given what happened" if world is None else "played anew",
         left_out,
     )
+
+
+def _simulated(
+    fit: ModelEstimate,
+    episode: Any,
+    draws: Matrix,
+    ranked: BestOptions,
+    n_parts: int,
+    rng: np.random.Generator,
+) -> list[Decisions]:
+    """Decisions of the model in place of those of a person, one set for each draw."""
+    if ranked.world is None:
+        best = ranked.at(episode, episode)
+        choices = after_history(fit, episode, draws, rng)
+        return [decisions_of(episode, best, n_parts, chosen) for chosen in choices]
+    plays = anew(fit, episode, draws, ranked.world, rng)
+    return [decisions_of(play, ranked.at(play, episode), n_parts) for play in plays]
 
 
 def _played(estimate: ModelEstimate) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,50 +12,39 @@ from penchant._typing import IntVector, Matrix
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
-from penchant.study.choice_statistics import Decisions, best_options, decisions_of
+from penchant.study.choice_statistics import best_options
+from penchant.study.folds import rescored
 from penchant.study.parameter_draws import log_choice_probabilities, natural_draws
 from penchant.study.task import Task
 
 
 def after_history(
-    estimate: ModelEstimate,
-    episode: Any,
-    draws: Matrix,
-    best: Matrix,
-    n_parts: int,
-    rng: np.random.Generator,
-) -> list[Decisions]:
-    """Choices drawn after the true history of every decision, one set for each draw."""
+    estimate: ModelEstimate, episode: Any, draws: Matrix, rng: np.random.Generator
+) -> list[IntVector]:
+    """Choices drawn after the true history of every decision scored, one set for each draw."""
     d, found = estimate.n_weights, []
     for draw in draws:
         log_p = log_choice_probabilities(estimate.model, episode, draw[:d], draw[d:])
-        p = np.exp(log_p[episode.scored])
-        found.append(decisions_of(episode, best, n_parts, _picked(p, rng)))
+        found.append(_picked(np.exp(log_p[episode.scored]), rng))
     return found
 
 
 def anew(
-    estimate: ModelEstimate,
-    episode: Any,
-    draws: Matrix,
-    world: Any,
-    n_options: int,
-    n_parts: int,
-    rng: np.random.Generator,
-) -> list[Decisions]:
-    """Play of agents in the same world, one for each draw."""
+    estimate: ModelEstimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
+) -> list[Any]:
+    """Play of agents in the same world, one for each draw, scored where the person was."""
+    own = world_of(world, episode)
+    scored = episode.scored[episode.is_choice]
+    task = Task(own, n_decisions=len(scored))
     found = []
     for parameters in natural_draws(estimate, draws):
-        own = _world_of(world, episode)
-        if callable(own):
-            own = own(rng)
-        task = Task(own, n_decisions=episode.n_decisions)
         (played,) = task.play(estimate.model, parameters, rng=rng)
-        found.append(decisions_of(played, best_by(own, played, n_options), n_parts))
+        found.append(rescored(played, scored, episode.subject))
     return found
 
 
-def _world_of(world: Any, episode: Any) -> Any:
+def world_of(world: Any, episode: Any) -> Any:
+    """What options pay in an episode."""
     if hasattr(episode, "offers"):
         raise DataError(
             "world must be left out for Trials, whose offers are the world; got one. Leave it out."
@@ -69,18 +59,49 @@ def _world_of(world: Any, episode: Any) -> Any:
     return world[episode.block]
 
 
-def best_by(world: Any, episode: Any, n_options: int) -> Matrix:
-    """Which options pay best at each event, by the world, or by what was received."""
-    own = None if world is None else _world_of(world, episode)
-    if isinstance(own, Landscape):
-        found = np.zeros((episode.n_events, n_options), dtype=bool)
-        found[:, own.mean_rewards == own.best] = True
-        return found
-    if own is None or callable(own):
-        return best_options(episode, n_options)
-    schedule = np.asarray(own, dtype=np.float64)
-    rows = schedule[np.arange(episode.n_events) % len(schedule)]
-    return np.asarray(rows == rows.max(axis=1, keepdims=True))
+@dataclass(frozen=True)
+class BestOptions:
+    """Which options pay best: as given, by the world, or by what was received.
+
+    Attributes
+    ----------
+    n_options
+        Number of options.
+    given
+        Option that pays best at each decision of an episode, from its first; None if not given.
+    world
+        What options pay; None if not given. Of a world that is drawn anew, what was received says
+        which option is best in the episode.
+    """
+
+    n_options: int
+    given: Any = None
+    world: Any = None
+
+    def at(self, episode: Any, like: Any) -> Matrix:
+        """Mask (n_events, n_options) for an episode that is played like one of the data."""
+        is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
+        number = np.maximum(np.cumsum(is_choice) - 1, 0)
+        options = np.arange(self.n_options)
+        if self.given is not None:
+            return np.asarray(self._given()[number % len(self._given())][:, None] == options)
+        own = None if self.world is None else world_of(self.world, like)
+        if own is None or callable(own):
+            return best_options(episode, self.n_options)
+        if isinstance(own, Landscape):
+            return np.tile(own.mean_rewards == own.best, (episode.n_events, 1))
+        rows = np.asarray(own, dtype=np.float64)[number % len(own)]
+        return np.asarray(rows == rows.max(axis=1, keepdims=True))
+
+    def _given(self) -> IntVector:
+        options = np.atleast_1d(np.asarray(self.given))
+        whole = options.ndim == 1 and options.dtype.kind in "iu"
+        if not whole or options.min() < 0 or options.max() >= self.n_options:
+            raise DataError(
+                f"best must hold options in 0..{self.n_options - 1}, one per decision; got "
+                f"{self.given!r}. Correct it."
+            )
+        return options
 
 
 def _picked(p: Matrix, rng: np.random.Generator) -> IntVector:
