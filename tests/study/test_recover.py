@@ -8,7 +8,7 @@ from scipy import stats
 
 import penchant as pn
 from penchant.study.people import drawn_people
-from penchant.study.recovery import RecoveredParameter
+from penchant.study.recovered_parameter import RecoveredParameter
 
 TASK = pn.Task(pn.Landscape([0.25, 0.7], pn.GaussianNoise(0.05)), n_decisions=110)
 RANGES = {"temperature": (0.15, 0.4), "learning_rate": (0.2, 0.7)}

@@ -18,7 +18,8 @@ from penchant.figures.comparison import exceedance, model_totals
 from penchant.figures.style import figure
 from penchant.io.output import TABLES, write_table
 from penchant.study.compare import compare
-from penchant.study.model_comparison import WORDS, ModelComparison
+from penchant.study.comparison_words import WORDS
+from penchant.study.model_comparison import ModelComparison
 
 
 def run_compare(

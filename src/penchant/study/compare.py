@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.inference.estimate import ModelEstimate
-from penchant.inference.fit_each import ModelEstimates, fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.inference.predicting import as_episodes
 from penchant.models.model import Model
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
-from penchant.study.folds import Folds, Split, splits
+from penchant.study.folds import Folds, splits
+from penchant.study.held_out import held_out
 from penchant.study.likelihood_ratio import checked_pairs, likelihood_ratios
-from penchant.study.model_comparison import Criterion, HeldOut, ModelComparison
+from penchant.study.model_comparison import Criterion, ModelComparison
 
 WEAK = ScaledPrior()
 
@@ -104,70 +103,6 @@ def compare(
         likelihood_ratios=likelihood_ratios(nested, tuple(named), log_likelihood, n_parameters),
     )
     found.scores()  # refuses a criterion that there is nothing for
-    return found
-
-
-def held_out(
-    models: Mapping[str, Model],
-    episodes: Sequence[Any],
-    cut: Sequence[Split],
-    parameter_prior: ParameterPrior | None,
-    average: bool,
-    threads: int | None,
-    words: str,
-) -> HeldOut:
-    """Log-probability of every decision by fits that did not see it."""
-    subjects = list(dict.fromkeys(episode.subject for episode in episodes))
-    ordered = [e for subject in subjects for e in episodes if e.subject == subject]
-    counts = {s: sum(e.n_decisions for e in ordered if e.subject == s) for s in subjects}
-    starts = dict(zip(subjects, np.cumsum([0, *counts.values()])[:-1].tolist(), strict=True))
-    n = sum(counts.values())
-    folds = np.empty(n, dtype=object)
-    for split in cut:
-        for place in split.places:
-            folds[starts[split.subject] + place] = split.fold
-    training = [episode for split in cut for episode in split.training]
-    log_likelihoods, without = {}, {}
-    for name, model in models.items():
-        estimates = fit_each_model(
-            training, model, parameter_prior=parameter_prior, threads=threads
-        )
-        values, lost = np.full(n, -np.inf), 0
-        for split, estimate in zip(cut, _in_order(estimates, cut), strict=True):
-            if np.isfinite(estimate.theta).all():
-                places = starts[split.subject] + split.places
-                values[places] = _predicted(estimate, split.held_out, average)
-            else:
-                lost += 1
-        log_likelihoods[name], without[name] = values, lost
-    return HeldOut(
-        log_likelihoods,
-        _labels([e.subject for e in ordered for _ in range(e.n_decisions)]),
-        _labels([e.block for e in ordered for _ in range(e.n_decisions)]),
-        np.concatenate([np.flatnonzero(e.scored) for e in ordered]),
-        folds,
-        without,
-        words,
-    )
-
-
-def _in_order(estimates: ModelEstimates, cut: Sequence[Split]) -> list[ModelEstimate]:
-    place = {label: k for k, label in enumerate(estimates.subjects)}
-    return [estimates[place[(split.subject, split.fold)]] for split in cut]
-
-
-def _predicted(estimate: ModelEstimate, episodes: tuple[Any, ...], average: bool) -> Vector:
-    if not average:
-        return estimate.log_likelihoods(episodes)
-    p = estimate.predict(episodes, average=True)
-    chosen = np.concatenate([episode.scored_options for episode in episodes])
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(p[np.arange(len(chosen)), chosen]))
-
-
-def _labels(values: list[Any]) -> Any:
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
     return found
 
 

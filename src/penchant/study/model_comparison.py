@@ -10,53 +10,16 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._frames import Backend, frame
-from penchant._typing import IntVector, Labels, Matrix, Vector
-from penchant.errors import DataError, listing, nearest
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError, nearest
 from penchant.models.model import Model
-from penchant.softmax.document import plain, plain_label
-from penchant.softmax.tables import Table, number, p_value
+from penchant.softmax.tables import Table, number
+from penchant.study.comparison_words import WORDS, comparison_document, comparison_notes
+from penchant.study.held_out import HeldOut
 from penchant.study.likelihood_ratio import LikelihoodRatio
 from penchant.study.selection import ModelSelection, select_models
 
 Criterion = Literal["aic", "bic", "held_out"]
-WORDS = {"aic": "AIC", "bic": "BIC", "held_out": "held-out loss"}
-EVIDENCE = {"aic": "-AIC/2", "bic": "-BIC/2", "held_out": "the held-out log-likelihood"}
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Log-probabilities of decisions by fits that did not see them.
-
-    Attributes
-    ----------
-    log_likelihoods
-        {model: one per decision}, -inf where a fold has no finite estimate.
-    subjects, blocks, events, folds
-        Whose decision it is, in which block, which event of it, from 0, and in which fold.
-    without
-        {model: number of folds without a finite estimate}.
-    words
-        How the folds were made, and with which prior.
-    """
-
-    log_likelihoods: Mapping[str, Vector]
-    subjects: Labels
-    blocks: Labels
-    events: IntVector
-    folds: Labels
-    without: Mapping[str, int]
-    words: str
-
-    def totals(self, subjects: tuple[Any, ...]) -> Matrix:
-        """Sums over the decisions of each subject: (n_subjects, n_models)."""
-        place = {subject: i for i, subject in enumerate(subjects)}
-        owner = np.array([place[subject] for subject in self.subjects.tolist()], dtype=np.int64)
-        return np.column_stack(
-            [
-                np.array([values[owner == i].sum() for i in range(len(subjects))])
-                for values in self.log_likelihoods.values()
-            ]
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,29 +217,7 @@ class ModelComparison:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""
-        found = [
-            "k parameters for each subject; log-lik., AIC and BIC by maximum likelihood, in total.",
-        ]
-        if self.held_out is not None:
-            found.append(f"held-out: log-likelihood of {self.held_out.words}.")
-            found += [
-                f"{name}: {count} folds without a finite estimate, whose loss is infinite. "
-                "Leave parameter_prior at its weak default."
-                for name, count in self.held_out.without.items()
-                if count
-            ]
-        if self.selection is None:
-            found.append("No share and PXP, as a score is infinite.")
-        else:
-            found.append(
-                "share of people and protected exceedance probability (PXP) by Bayesian model "
-                f"selection with {EVIDENCE[self.criterion]} as log-evidence; probability that all "
-                f"models are as frequent: {self.selection.equal_probability:.3f}."
-            )
-        found += [_said(ratio, self.subjects) for ratio in self.likelihood_ratios]
-        if self.left_out:
-            found.append(f"Left out, without a decision: {listing(map(str, self.left_out))}.")
-        return tuple(found)
+        return comparison_notes(self)
 
     def summary(self) -> str:
         """Everything one reads first, as text."""
@@ -296,71 +237,4 @@ class ModelComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON."""
-        chosen = self.selection
-        held = self.held_out_log_likelihood
-        models = [
-            {
-                "name": name,
-                "model": str(self.models[name]),
-                "n_parameters": self.n_parameters[k],
-                "log_likelihood": plain(float(self.log_likelihood[:, k].sum())),
-                "aic": plain(float(self.aic[:, k].sum())),
-                "bic": plain(float(self.bic[:, k].sum())),
-                "held_out_log_likelihood": plain(float(held[:, k].sum())),
-                "n_best": int(self.n_best[k]),
-                "frequency": None if chosen is None else float(chosen.frequencies[k]),
-                "exceedance": None if chosen is None else float(chosen.exceedance[k]),
-                "protected_exceedance": (
-                    None if chosen is None else float(chosen.protected_exceedance[k])
-                ),
-            }
-            for k, name in enumerate(self.names)
-        ]
-        subjects = [
-            {
-                "subject": plain_label(subject),
-                "n_decisions": int(self.n_decisions[i]),
-                "statuses": list(self.statuses[i]),
-                "log_likelihood": plain(self.log_likelihood[i]),
-                "aic": plain(self.aic[i]),
-                "bic": plain(self.bic[i]),
-                "held_out_log_likelihood": plain(held[i]),
-            }
-            for i, subject in enumerate(self.subjects)
-        ]
-        return {
-            "format": "penchant-model-comparison",
-            "version": 1,
-            "criterion": self.criterion,
-            "best": self.best,
-            "models": models,
-            "subjects": subjects,
-            "equal_probability": None if chosen is None else chosen.equal_probability,
-            "likelihood_ratios": [_document(ratio) for ratio in self.likelihood_ratios],
-            "notes": list(self.notes),
-        }
-
-
-def _said(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
-    n, low = len(ratio.statistics), int((ratio.p_values < 0.05).sum())
-    words = (
-        f"{ratio.smaller} in {ratio.larger}: likelihood ratio {ratio.total:.2f} with "
-        f"{ratio.df * n} degrees of freedom in total, p = {p_value(ratio.total_p_value)}; p < 0.05 "
-        f"for {low} of {n}."
-    )
-    if len(ratio.impossible):
-        who = listing(str(subjects[i]) for i in ratio.impossible)
-        words += f" The larger model fits worse for {who}: the models are not nested."
-    return words
-
-
-def _document(ratio: LikelihoodRatio) -> dict[str, Any]:
-    return {
-        "smaller": ratio.smaller,
-        "larger": ratio.larger,
-        "df": ratio.df,
-        "statistics": plain(ratio.statistics),
-        "p_values": plain(ratio.p_values),
-        "total": ratio.total,
-        "total_p_value": ratio.total_p_value,
-    }
+        return comparison_document(self)

@@ -19,8 +19,9 @@ from penchant.models.model import Model
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.tables import Table
 from penchant.study.compare import WEAK, compare
+from penchant.study.comparison_words import WORDS
 from penchant.study.folds import Folds
-from penchant.study.model_comparison import WORDS, Criterion
+from penchant.study.model_comparison import Criterion
 from penchant.study.people import drawn_people, played_by
 from penchant.study.task import Task
 

@@ -13,7 +13,8 @@ from penchant.models.model import Model, natural_parameters
 from penchant.softmax.intervals import check_level
 from penchant.softmax.prior import ParameterPrior
 from penchant.study.people import People, drawn_people, is_positive, played_by
-from penchant.study.recovery import USABLE, RecoveredParameter, Recovery
+from penchant.study.recovered_parameter import USABLE, RecoveredParameter
+from penchant.study.recovery import Recovery
 from penchant.study.task import Task
 
 

@@ -64,6 +64,12 @@ class Task:
         """The same task with another number of decisions in each block."""
         return replace(self, n_decisions=n_decisions)
 
+    def length(self, world: Any = None) -> int:
+        """Decisions in each block; of a world that was drawn, if one is given."""
+        found = self.n_decisions or _length(self.world if world is None else world)
+        assert found is not None
+        return found
+
     def play(
         self,
         model: Model,
@@ -82,8 +88,7 @@ class Task:
         self, model: Model, parameters: Mapping[str, float], rng: np.random.Generator, *labels: Any
     ) -> Any:
         world = _checked(self.world(rng)) if callable(self.world) else self.world
-        n = self.n_decisions or _length(world)
-        assert n is not None
+        n = self.length(world)
         if isinstance(world, Mapping):
             offers = {name: _cycled(values, n) for name, values in world.items()}
             subject, block = labels
