@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penchant.bandit import Landscape as Landscape
     from penchant.bandit import RewardPrior as RewardPrior
     from penchant.bandit import cumulative_regret as cumulative_regret
+    from penchant.bandit import episode_rows as episode_rows
     from penchant.bandit import episodes_from_frame as episodes_from_frame
     from penchant.bandit import grid as grid
     from penchant.bandit import landscape_a as landscape_a
@@ -119,6 +120,7 @@ _HOMES = {
         "Landscape",
         "RewardPrior",
         "cumulative_regret",
+        "episode_rows",
         "episodes_from_frame",
         "grid",
         "landscape_a",

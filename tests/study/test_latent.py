@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.bandit.episode_table import episode_rows
+from penchant.bandit import episode_rows
 from penchant.study.parameter_draws import natural_draws
 from played import PLACES, random_episode, ucl, ucl_episode
 

@@ -1,7 +1,7 @@
 """Bandit tasks: where the options are, what they pay, and what happened in play."""
 
 from penchant.bandit.episode import Episode
-from penchant.bandit.episode_table import episodes_from_frame
+from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.bandit.landscape import (
     GaussianNoise,
     IntegerNoise,
@@ -20,6 +20,7 @@ __all__ = [
     "Landscape",
     "RewardPrior",
     "cumulative_regret",
+    "episode_rows",
     "episodes_from_frame",
     "grid",
     "landscape_a",

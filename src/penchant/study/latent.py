@@ -72,10 +72,9 @@ class Latent:
         options
             Add the columns of every option: probability_0, value_0 ...
         rows
-            Row of the original table for each event of each episode, as
-            `penchant.bandit.episode_table.episode_rows` gives them: the result has these rows, in
-            the order of that table, so that it can stand beside it. Events of no row (-1) are left
-            out.
+            Row of the original table for each event of each episode, as `episode_rows` gives them:
+            the result has these rows, in the order of that table, so that it can stand beside it.
+            Events of no row (-1) are left out.
         """
         columns = dict(self.columns)
         if options:
