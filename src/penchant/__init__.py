@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from penchant.errors import PenchantWarning as PenchantWarning
     from penchant.errors import SeparationError as SeparationError
     from penchant.inference import LinearizedEstimate as LinearizedEstimate
+    from penchant.inference import LinearizedEstimates as LinearizedEstimates
     from penchant.inference import Live as Live
     from penchant.inference import ModelEstimate as ModelEstimate
     from penchant.inference import ModelEstimates as ModelEstimates
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from penchant.inference import fit as fit
     from penchant.inference import fit_each as fit_each
     from penchant.inference import fit_linearized as fit_linearized
+    from penchant.inference import fit_linearized_each as fit_linearized_each
     from penchant.inference import live as live
     from penchant.inference import profile_curve as profile_curve
     from penchant.inference import relinearize as relinearize
@@ -136,6 +138,7 @@ _HOMES = {
     ),
     "penchant.inference": (
         "LinearizedEstimate",
+        "LinearizedEstimates",
         "Live",
         "ModelEstimate",
         "ModelEstimates",
@@ -143,6 +146,7 @@ _HOMES = {
         "fit",
         "fit_each",
         "fit_linearized",
+        "fit_linearized_each",
         "live",
         "profile_curve",
         "relinearize",

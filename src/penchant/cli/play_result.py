@@ -6,21 +6,19 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from penchant._frames import frame
-from penchant.bandit.reward_prior import RewardPrior
 from penchant.cli.options import Show
 from penchant.cli.result import Result, check_sound
 from penchant.cli.showing import MOST_ROWS, subjects_notes
 from penchant.cli.words import on_command_line, say
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit_each import ModelEstimates
-from penchant.inference.linearized import LinearizedEstimate
-from penchant.softmax.document import plain
+from penchant.inference.linearized_estimate import (
+    LinearizedEstimate,
+    LinearizedEstimates,
+    nominal_words,
+)
 from penchant.softmax.tables import Table, number
-
-OUTSIDE = "outside the model"
 
 
 def model_one(estimate: ModelEstimate, show: Show) -> Result:
@@ -49,69 +47,59 @@ def model_many(estimates: ModelEstimates, show: Show) -> Result:
         caption = f"Exact maximum likelihood of {len(estimates)} subjects"
         if estimates[0].prior is not None:
             caption = f"MAP, {estimates[0].prior} prior, of {len(estimates)} subjects"
-        rows = _rows(estimates.subjects, estimates, estimates.status, most)
+        shown = estimates[:most]
+        kind = "profile" if shows_intervals(show) else "wald"
+        found = ModelEstimates(estimates.subjects[:most], shown).parameters_at(show.level, kind)
+        rows = _rows(estimates.subjects, shown, estimates.status, found, show)
         return _subjects_table(caption, estimates.status, rows, (*notes, more))
 
+    printed = table(MOST_ROWS)
     return Result(
         statuses=estimates.status,
         doubts=(_counted(estimates.status),),
-        printed=table(MOST_ROWS),
-        kept=table(len(estimates)),
+        printed=printed,
+        kept=table(len(estimates)) if keeps_words(show) else printed,
         document=lambda: [_model_document(estimate, show) for estimate in estimates],
         frame=lambda: estimates.to_frame(show.level, backend="pyarrow", kind=show.intervals),
     )
 
 
-def linearized_one(found: LinearizedEstimate, nominal: RewardPrior, show: Show) -> Result:
+def linearized_one(found: LinearizedEstimate, show: Show) -> Result:
     """The result of one fit of the paper's estimator."""
     check_sound(found.estimate.status, found.estimate.theta)
-    table = _worded(found.estimate.table(show.level))
-    status = _status(found)
-    words = dataclasses.replace(
-        table,
-        facts=(("Status", status), *table.facts[1:]),
-        caption=f"Linearised about {_nominal_words(nominal)}: maximum likelihood",
-        notes=(*table.notes, f"Model: {found.model}."),
-    )
-    doubt = f"{status}: {_message(found)}"
+    words = _worded(found.table(show.level))
+    doubt = f"{found.status}: {on_command_line(found.message)}"
     return Result(
-        statuses=(status,),
-        doubts=() if status == "converged" else (doubt,),
+        statuses=(found.status,),
+        doubts=() if found.converged else (doubt,),
         printed=words,
         kept=words,
-        document=lambda: _linearized_document(found, nominal, None, show),
+        document=lambda: _linearized_document(found, show),
         frame=lambda: _linearized_frame(found, show),
     )
 
 
-def linearized_many(
-    subjects: Sequence[Any], found: Sequence[LinearizedEstimate], nominal: RewardPrior, show: Show
-) -> Result:
+def linearized_many(found: LinearizedEstimates, show: Show) -> Result:
     """The result of the paper's estimator for every subject."""
-    statuses = tuple(map(_status, found))
-    messages = tuple(map(_message, found))
-    if not all(f.valid for f in found):
+    if found.n_valid < len(found):
         say(f"Warning: {_range_words(found)}")
 
     def table(most: int) -> Table:
-        caption = f"Linearised about {_nominal_words(nominal)}, {len(found)} subjects"
-        notes = subjects_notes(subjects, statuses, messages, most)
-        header, rows = _rows(subjects, [f.estimate for f in found], statuses, most)
+        caption = f"Linearised about {nominal_words(found[0].nominal)}, {len(found)} subjects"
+        notes = subjects_notes(found.subjects, found.status, found.messages, most)
+        header, rows = _rows(found.subjects, [f.estimate for f in found], found.status, most)
         header = (*header, "Delta/nominal")
         rows = [(*row, number(f.ratio, 4)) for row, f in zip(rows, found, strict=False)]
         more = (*notes, _range_words(found), f"Model: {found[0].model}.")
-        return _subjects_table(caption, statuses, (header, rows), more)
+        return _subjects_table(caption, found.status, (header, rows), more)
 
     return Result(
-        statuses=statuses,
-        doubts=(_counted(statuses),),
+        statuses=found.status,
+        doubts=(_counted(found.status),),
         printed=table(MOST_ROWS),
         kept=table(len(found)),
-        document=lambda: [
-            _linearized_document(f, nominal, subject, show)
-            for f, subject in zip(found, subjects, strict=True)
-        ],
-        frame=lambda: _linearized_subjects_frame(subjects, found, statuses, show),
+        document=lambda: [_linearized_document(one, show) for one in found],
+        frame=lambda: found.to_frame(show.level, "pyarrow"),
     )
 
 
@@ -156,30 +144,8 @@ def _model_document(estimate: ModelEstimate, show: Show) -> dict[str, Any]:
     return document | {"intervals": show.intervals, "notes": list(estimate.notes)}
 
 
-def _status(found: LinearizedEstimate) -> str:
-    """That of the linear problem, unless its solution is no parameter of the model."""
-    known = bool(np.isfinite(found.estimate.theta).all())
-    if known and not np.isfinite(found.exact_log_likelihood):
-        return OUTSIDE
-    return str(found.estimate.status)
-
-
-def _message(found: LinearizedEstimate) -> str:
-    if _status(found) != OUTSIDE:
-        return str(found.estimate.message)
-    return (
-        "theta gives a decision noise or a prior variance that is not positive, so there are no "
-        "natural parameters. Linearise about another prior, or leave --linearized out."
-    )
-
-
-def _nominal_words(nominal: RewardPrior) -> str:
-    scale = "" if nominal.length_scale is None else f", length scale {nominal.length_scale:g}"
-    return f"prior mean {nominal.mean:g}, variance {nominal.variance:g}{scale}"
-
-
-def _range_words(found: Sequence[LinearizedEstimate]) -> str:
-    far = sum(not f.valid for f in found)
+def _range_words(found: LinearizedEstimates) -> str:
+    far = len(found) - found.n_valid
     low, high = found[0].bounds[0], min(f.bounds[1] for f in found)
     bounds = f"bounds {low:.4g} and {high:.4g}"
     if not far:
@@ -191,20 +157,8 @@ def _range_words(found: Sequence[LinearizedEstimate]) -> str:
     )
 
 
-def _linearized_document(
-    found: LinearizedEstimate, nominal: RewardPrior, subject: Any, show: Show
-) -> dict[str, Any]:
-    return found.estimate.to_dict(show.level) | {
-        "subject": subject,
-        "status": _status(found),
-        "message": on_command_line(_message(found)),
-        "model": str(found.model),
-        "nominal": dataclasses.asdict(nominal),
-        "ratio": plain(found.ratio),
-        "bounds": [plain(bound) for bound in found.bounds],
-        "valid": found.valid,
-        "exact_log_likelihood": plain(found.exact_log_likelihood),
-    }
+def _linearized_document(found: LinearizedEstimate, show: Show) -> dict[str, Any]:
+    return found.to_dict(show.level) | {"message": on_command_line(found.message)}
 
 
 def _linearized_frame(found: LinearizedEstimate, show: Show) -> Any:
@@ -224,28 +178,3 @@ def _linearized_frame(found: LinearizedEstimate, show: Show) -> Any:
     columns = zip(*natural, *theta, strict=True)
     names = ("name", "estimate", "standard_error", "low", "high")
     return frame(dict(zip(names, columns, strict=True)), "pyarrow")
-
-
-def _linearized_subjects_frame(
-    subjects: Sequence[Any],
-    found: Sequence[LinearizedEstimate],
-    statuses: Sequence[str],
-    show: Show,
-) -> Any:
-    columns: dict[str, list[Any]] = {
-        "subject": list(subjects),
-        "status": list(statuses),
-        "n_decisions": [f.estimate.n_decisions for f in found],
-        "log_likelihood": [f.estimate.log_likelihood for f in found],
-        "exact_log_likelihood": [f.exact_log_likelihood for f in found],
-        "ratio": [f.ratio for f in found],
-        "ratio_low": [f.bounds[0] for f in found],
-        "ratio_high": [f.bounds[1] for f in found],
-    }
-    each = [f.estimate.parameters_at(show.level) for f in found]
-    for j, parameter in enumerate(each[0]):
-        columns[parameter.name] = [p[j].estimate for p in each]
-        columns[f"{parameter.name}_standard_error"] = [p[j].standard_error for p in each]
-        columns[f"{parameter.name}_low"] = [p[j].low for p in each]
-        columns[f"{parameter.name}_high"] = [p[j].high for p in each]
-    return frame(columns, "pyarrow")

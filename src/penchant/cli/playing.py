@@ -21,7 +21,7 @@ from penchant.cli.words import say
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
-from penchant.inference.linearized import fit_linearized
+from penchant.inference.linearized import fit_linearized, fit_linearized_each
 from penchant.models.catalogue import entry_of
 from penchant.models.ucl import UCL
 
@@ -133,6 +133,7 @@ def model_for_play(ready: Any, play: Play, agent: Agent) -> Any:
     """The model for these data, and what is assumed of it."""
     if ready is None:
         n_options = play.n_options
+        play.check_first()
         if play.labels is None:
             say(f"Options: {n_options}, as the largest number says; --options if there were more.")
         return model_named(agent, n_options)
@@ -161,14 +162,8 @@ def _linearized(
 ) -> Result:
     """The paper's estimator, of all episodes or of each subject."""
     if together:
-        return linearized_one(fit_linearized(episodes, model, nominal=prior), prior, show)
-    by_subject: dict[Any, list[Episode]] = {}
-    for episode in episodes:
-        if episode.n_decisions:
-            by_subject.setdefault(episode.subject, []).append(episode)
-    if not by_subject:
-        raise DataError("episodes must hold a decision that is scored; got none. Check --scored.")
+        return linearized_one(fit_linearized(episodes, model, nominal=prior), show)
     with warnings.catch_warnings():  # the table says it of each
         warnings.simplefilter("ignore", PenchantWarning)
-        found = [fit_linearized(mine, model, nominal=prior) for mine in by_subject.values()]
-    return linearized_many(list(by_subject), found, prior, show)
+        found = fit_linearized_each(episodes, model, nominal=prior)
+    return linearized_many(found, show)

@@ -10,7 +10,7 @@ from penchant.bandit.episode import Episode
 from penchant.inference.climbing import Peak
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, best_peak, climb, grid_search, grid_steps
+from penchant.inference.search import Grid, best_peaks, climb, grid_search, grid_steps
 from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
 from penchant.models.model import Model, is_smooth
 from penchant.models.natural_prior import Prior
@@ -100,8 +100,7 @@ class Live:
         """Look at the whole grid."""
         (self._grid,), best = grid_search(problem.profiles)
         self._grid_size = self.episode.n_decisions
-        if are_lost(problem.profiles, best)[0]:
-            self._peak = None
-            return estimate_at(problem, self._grid, climb(problem, best.psi[0], max_steps=0))
-        self._peak = best_peak(problem, self._grid, known)
-        return estimate_at(problem, self._grid, self._peak)
+        lost = are_lost(problem.profiles, best)
+        (peak,) = best_peaks(problem.profiles, [self._grid], [() if lost[0] else known], lost)
+        self._peak = None if lost[0] else peak
+        return estimate_at(problem, self._grid, peak)

@@ -10,7 +10,12 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
-from penchant.inference import LinearizedEstimate, ModelEstimate, ModelEstimates
+from penchant.inference import (
+    LinearizedEstimate,
+    LinearizedEstimates,
+    ModelEstimate,
+    ModelEstimates,
+)
 from penchant.softmax import Estimate, Estimates
 from penchant.softmax.transformations import delta_method
 
@@ -158,7 +163,7 @@ def subject_estimates(
 
 def _fits(estimates: Any) -> list[Any] | None:
     """The fits, or None for numbers."""
-    if not isinstance(estimates, (Estimates, ModelEstimates, list, tuple)):
+    if not isinstance(estimates, (Estimates, LinearizedEstimates, ModelEstimates, list, tuple)):
         return None
     found = list(estimates)
     kinds = (Estimate, ModelEstimate, LinearizedEstimate)
@@ -166,7 +171,7 @@ def _fits(estimates: Any) -> list[Any] | None:
 
 
 def _labels_of(estimates: Any, fits: Sequence[Any]) -> tuple[Any, ...]:
-    if isinstance(estimates, (Estimates, ModelEstimates)):
+    if isinstance(estimates, (Estimates, LinearizedEstimates, ModelEstimates)):
         return tuple(estimates.subjects)
     known = [fit.subject for fit in fits]
     return tuple(range(len(fits))) if all(k is None for k in known) else tuple(known)

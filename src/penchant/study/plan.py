@@ -10,7 +10,7 @@ import numpy as np
 
 from penchant.bandit.reward_prior import RewardPrior
 from penchant.errors import DataError
-from penchant.inference.linearized import Nominal, nominal_point
+from penchant.inference.nominal import Nominal, nominal_point
 from penchant.models.model import Model
 from penchant.models.ucl import UCL
 from penchant.softmax.intervals import check_level

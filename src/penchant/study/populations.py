@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from penchant.inference.linearized import LARGEST_RATIO, nominal_point
+from penchant.inference.linearized_estimate import LARGEST_RATIO, OUTSIDE
+from penchant.inference.nominal import nominal_point
 from penchant.population.estimate import PopulationEstimate, Rule
 from penchant.population.mapping_back import back_map
 from penchant.population.pool import pool
 from penchant.population.subjects import SubjectEstimates
 from penchant.study.groups import Group
 from penchant.study.plan import Plan
-from penchant.study.subject_fit import OUTSIDE, Linearized, SubjectFit
+from penchant.study.subject_fit import Linearized, SubjectFit
 from penchant.study.working_scale import exact_on_working_scale
 
 RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random-effects")

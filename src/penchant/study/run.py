@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant.errors import DataError
-from penchant.inference.linearized import Nominal
+from penchant.inference.nominal import Nominal
 from penchant.models.model import Model
 from penchant.models.ucl import UCL
 from penchant.population.estimate import PopulationEstimate

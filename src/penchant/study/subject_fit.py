@@ -10,13 +10,11 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.inference.estimate import ModelEstimate
-from penchant.inference.linearized import LinearizedEstimate
+from penchant.inference.linearized_estimate import LinearizedEstimate
 from penchant.population.subjects import subject_estimates
 from penchant.softmax.document import numbers, plain
 from penchant.softmax.transformations import Parameter
 from penchant.study.measures import Measures
-
-OUTSIDE = "outside the model"
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,15 +202,9 @@ def of_linearized(found: LinearizedEstimate, level: float) -> Linearized:
     estimate = found.estimate
     natural = subject_estimates([found], scale="natural", subjects=[0])
     assert natural.covariances is not None
-    known = bool(np.isfinite(estimate.theta).all())
-    outside = known and not np.isfinite(found.exact_log_likelihood)
-    message = (
-        "theta gives a decision noise or a prior variance that is not positive: no natural "
-        "parameters."
-    )
     return Linearized(
-        status=OUTSIDE if outside else estimate.status,
-        message=message if outside else estimate.message,
+        status=found.status,
+        message=found.message,
         n_decisions=estimate.n_decisions,
         log_likelihood=estimate.log_likelihood,
         null_log_likelihood=estimate.null_log_likelihood,

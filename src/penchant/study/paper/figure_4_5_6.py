@@ -10,7 +10,8 @@ import numpy as np
 from penchant._progress import progress
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.bandit.episode import Episode
-from penchant.inference.linearized import linearized_choices, nominal_point
+from penchant.inference.linearized import linearized_choices
+from penchant.inference.nominal import nominal_point
 from penchant.inference.problem import Problem
 from penchant.study.paper.claims import Claim
 from penchant.study.paper.convergence import Convergence, convergence

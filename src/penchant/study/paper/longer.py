@@ -9,7 +9,8 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.bandit.episode import Episode
-from penchant.inference.linearized import linearized_choices, nominal_point
+from penchant.inference.linearized import linearized_choices
+from penchant.inference.nominal import nominal_point
 from penchant.inference.problem import Problem
 from penchant.softmax.fit import fit
 from penchant.study.paper.plays import model_of

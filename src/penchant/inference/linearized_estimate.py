@@ -1,0 +1,262 @@
+"""The results of the paper's estimator, with their range of validity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+
+from penchant._frames import Backend, frame
+from penchant._typing import Vector
+from penchant.bandit.reward_prior import RewardPrior
+from penchant.errors import DataError
+from penchant.inference.nominal import Coordinate, Nominal
+from penchant.models.model import Model, model_words
+from penchant.softmax.document import plain
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.tables import Table
+
+LARGEST_RATIO = 1.0  # a deviation larger than the nominal value is not a small one
+OUTSIDE = "outside the model"
+
+
+def small_deviation(ratio: float, bounds: tuple[float, float]) -> bool:
+    """Whether the deviation is inside its bounds and small beside the nominal value."""
+    low, high = bounds
+    return bool(low < ratio < min(high, LARGEST_RATIO))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearizedEstimate:
+    """The paper's estimate, with its range of validity.
+
+    What it does not have itself, such as theta and its covariance, is that of `estimate`.
+
+    Attributes
+    ----------
+    estimate
+        theta, covariance, status of the linear problem; its `parameters` are natural.
+    model, nominal, coordinate
+        What was linearised, about which point, and how the deviation maps back.
+    nominal_psi, nominal_ratios
+        The point as shape parameters, and as ratios of the weights to the first.
+    ratio
+        Deviation of the first shape parameter over its nominal value: Delta_delta / delta-bar.
+    bounds
+        Where that ratio must lie for the linearisation to mean anything.
+    exact_log_likelihood
+        Of the model itself at the parameters found; NaN if they lie outside the model.
+    weights, psi
+        Of the model itself; NaN outside it.
+    """
+
+    estimate: Estimate
+    model: Model
+    nominal: Nominal
+    coordinate: Coordinate
+    nominal_psi: Vector
+    nominal_ratios: Vector
+    ratio: float
+    bounds: tuple[float, float]
+    exact_log_likelihood: float
+    weights: Vector
+    psi: Vector
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "estimate":
+            raise AttributeError(name)
+        return getattr(self.estimate, name)
+
+    @property
+    def status(self) -> str:
+        """That of the linear problem, or "outside the model" if its solution is none of it."""
+        known = bool(np.isfinite(self.estimate.theta).all())
+        outside = known and not np.isfinite(self.exact_log_likelihood)
+        return OUTSIDE if outside else str(self.estimate.status)
+
+    @property
+    def message(self) -> str:
+        """What the status means, and what to do."""
+        if self.status != OUTSIDE:
+            return str(self.estimate.message)
+        return (
+            "theta gives parameters that the model cannot have, such as a decision noise or a "
+            "prior variance that is not positive, so there are no natural parameters: "
+            "re-linearise or use the exact fit."
+        )
+
+    @property
+    def converged(self) -> bool:
+        """The linear problem has a proven maximum, and it lies inside the model."""
+        return self.status == "converged"
+
+    @property
+    def valid(self) -> bool:
+        """The deviation is no larger than the nominal value, and the parameters are possible."""
+        return small_deviation(self.ratio, self.bounds) and bool(
+            np.isfinite(self.exact_log_likelihood)
+        )
+
+    def table(self, level: float = 0.95) -> Table:
+        """The summary as a table: theta, and natural parameters below."""
+        table = self.estimate.table(level)
+        whose = "" if self.estimate.subject is None else f" of {self.estimate.subject}"
+        said = (self.message,) if self.status == OUTSIDE else ()
+        return replace(
+            table,
+            caption=f"Linearised about {nominal_words(self.nominal)}: maximum likelihood{whose}",
+            facts=(("Status", self.status), *table.facts[1:]),
+            notes=(*said, *table.notes, f"Model: {model_words(self.model)}."),
+        )
+
+    def summary(self, level: float = 0.95) -> str:
+        """Everything one reads first, as text."""
+        return self.table(level).text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        inside = "valid" if self.valid else "outside its range of validity"
+        return f"<LinearizedEstimate {self.status}, {inside}: ratio {self.ratio:.4g}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """The table for a paper (booktabs)."""
+        return self.table(level).latex()
+
+    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+        """One row per natural parameter, with the ratio that says how far to trust them."""
+        found = self.estimate.parameters_at(level)
+        columns: dict[str, list[Any]] = {
+            "name": [p.name for p in found],
+            "estimate": [p.estimate for p in found],
+            "standard_error": [p.standard_error for p in found],
+            "low": [p.low for p in found],
+            "high": [p.high for p in found],
+            "ratio": [self.ratio] * len(found),
+            "valid": [self.valid] * len(found),
+        }
+        return frame(columns, backend)
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON: that of `estimate`, and the range of validity."""
+        return self.estimate.to_dict(level) | {
+            "status": self.status,
+            "message": self.message,
+            "model": model_words(self.model),
+            "nominal": nominal_dict(self.nominal),
+            "coordinate": self.coordinate,
+            "ratio": plain(self.ratio),
+            "bounds": [plain(bound) for bound in self.bounds],
+            "valid": self.valid,
+            "exact_log_likelihood": plain(self.exact_log_likelihood),
+        }
+
+
+def nominal_dict(nominal: Nominal) -> dict[str, Any]:
+    """The nominal point as plain numbers."""
+    if isinstance(nominal, RewardPrior):
+        return asdict(nominal)
+    return {name: float(value) for name, value in nominal.items()}
+
+
+def nominal_words(nominal: Nominal) -> str:
+    """The nominal point in words."""
+    if isinstance(nominal, Mapping):
+        return ", ".join(f"{name} {value:g}" for name, value in nominal.items()) or "nothing"
+    scale = "" if nominal.length_scale is None else f", length scale {nominal.length_scale:g}"
+    return f"prior mean {nominal.mean:g}, variance {nominal.variance:g}{scale}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearizedEstimates(Sequence[LinearizedEstimate]):
+    """One linearised estimate per subject: by position, through `of(subject)`, or `to_frame()`.
+
+    Attributes
+    ----------
+    subjects, estimates
+        Who, and what was found.
+    without_decisions
+        Subjects left out, as no decision of theirs is scored.
+    """
+
+    subjects: tuple[Any, ...]
+    estimates: tuple[LinearizedEstimate, ...]
+    without_decisions: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    @overload
+    def __getitem__(self, index: int) -> LinearizedEstimate: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[LinearizedEstimate, ...]: ...
+    def __getitem__(
+        self, index: int | slice
+    ) -> LinearizedEstimate | tuple[LinearizedEstimate, ...]:
+        return self.estimates[index]
+
+    def __iter__(self) -> Iterator[LinearizedEstimate]:
+        return iter(self.estimates)
+
+    def of(self, subject: Any) -> LinearizedEstimate:
+        """The estimate of one subject, by label."""
+        if subject not in self.subjects:
+            raise DataError(
+                f"subject must be one of the {len(self)} fitted; got {subject!r}. "
+                "See `estimates.subjects`."
+            )
+        return self.estimates[self.subjects.index(subject)]
+
+    @property
+    def status(self) -> tuple[str, ...]:
+        """One status per subject."""
+        return tuple(e.status for e in self.estimates)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What the statuses mean."""
+        return tuple(e.message for e in self.estimates)
+
+    @property
+    def n_valid(self) -> int:
+        """How many lie inside the range of validity."""
+        return sum(e.valid for e in self.estimates)
+
+    def counts(self) -> dict[str, int]:
+        """How many subjects have each status."""
+        return {status: self.status.count(status) for status in sorted(set(self.status))}
+
+    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+        """One row per subject: status, range of validity, natural parameters with intervals."""
+        columns: dict[str, list[Any]] = {
+            "subject": list(self.subjects),
+            "status": list(self.status),
+            "n_decisions": [e.n_decisions for e in self.estimates],
+            "log_likelihood": [e.log_likelihood for e in self.estimates],
+            "exact_log_likelihood": [e.exact_log_likelihood for e in self.estimates],
+            "ratio": [e.ratio for e in self.estimates],
+            "ratio_low": [e.bounds[0] for e in self.estimates],
+            "ratio_high": [e.bounds[1] for e in self.estimates],
+        }
+        found = [e.estimate.parameters_at(level) for e in self.estimates]
+        for j, parameter in enumerate(found[0]):
+            columns[parameter.name] = [p[j].estimate for p in found]
+            columns[f"{parameter.name}_standard_error"] = [p[j].standard_error for p in found]
+            columns[f"{parameter.name}_low"] = [p[j].low for p in found]
+            columns[f"{parameter.name}_high"] = [p[j].high for p in found]
+        return frame(columns, backend)
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
+        left = len(self.without_decisions)
+        more = f"; {left} without decisions" if left else ""
+        return (
+            f"<LinearizedEstimates of {len(self)} subjects: {said}; {self.n_valid} inside the "
+            f"range of validity{more}>"
+        )
