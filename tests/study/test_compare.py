@@ -142,6 +142,17 @@ def test_labels_make_the_folds_that_numbers_make():
     )
 
 
+def test_events_that_are_not_scored_need_no_label():
+    plays = _plays(n_subjects=1)
+    labels = [np.where(e.scored, "ab"[k], None) for k, e in enumerate(plays)]
+    by_label, by_block = (
+        pn.compare({"habit": MODELS["habit"]}, plays, folds=folds) for folds in (labels, "block")
+    )
+    np.testing.assert_allclose(
+        by_label.held_out_log_likelihood, by_block.held_out_log_likelihood, rtol=1e-12
+    )
+
+
 def test_averaged_predictions_are_those_of_predict():
     plays = _plays(n_subjects=1)
     found = pn.compare({"learner": MODELS["learner"]}, plays, folds="block", average=True)
@@ -297,6 +308,8 @@ def test_tables_and_documents_hold_all_of_it():
         ({"folds": [[0, 1]]}, "folds must hold labels for each of the 6 episodes; got 1"),
         ({"folds": [np.zeros(3)] * 6}, r"folds must hold 26 labels, one per event, for episode 0"),
         ({"folds": [np.zeros(26)] * 6}, "got one fold only for subject s0"),
+        ({"folds": [[None, *"ab" * 12, "a"]] * 6}, "got none at event 0 of episode 0"),
+        ({"folds": [[*np.arange(25.0), np.nan]] * 6}, "got none at event 25 of episode 0"),
         ({"criterion": "held_out"}, "criterion must be 'aic' or 'bic' where nothing was held out"),
         ({"criterion": "dic"}, "criterion must be one of aic, bic, held_out; got 'dic'"),
         ({"nested": [("learner", "stick")]}, "Did you mean 'sticky'"),

@@ -190,6 +190,20 @@ def test_subjects_without_standard_errors_are_left_out_and_counted():
         pn.predictive_check(estimates[0], n_draws=5, rng=np.random.default_rng(0))
 
 
+def test_agents_without_a_temperature_do_not_play_anew():
+    # the reward of the option taken falls and falls: 1/temperature ends at 0
+    away = pn.Episode([0, 1] * 12, [1.0, 0.0] * 12, subject="away")
+    plays = [away, *_learners(n_subjects=2)]
+    model = pn.QLearning(2, learning_rate=0.9, stickiness=True)
+    estimates = pn.fit_each(plays, model, parameter_prior=WEAK)
+    assert estimates[0].status == "at a bound" and estimates[0].weights[0] == 0.0
+    found = pn.predictive_check(estimates, world=TURNING, n_draws=3, rng=np.random.default_rng(0))
+    assert found.left_out == ("away",)
+    assert pn.predictive_check(estimates, n_draws=3, rng=np.random.default_rng(0)).left_out == ()
+    with pytest.raises(pn.DataError, match="finite natural parameters to play anew"):
+        pn.predictive_check(estimates[0], world=TURNING, n_draws=3, rng=np.random.default_rng(0))
+
+
 def test_the_same_randomness_gives_the_same_check():
     estimates = pn.fit_each(_learners(n_subjects=2), pn.QLearning(2), parameter_prior=WEAK)
     first, second = (

@@ -112,8 +112,20 @@ def _given(episodes: Sequence[Any], folds: Sequence[Any]) -> list[Labels]:
                 f"folds must hold {episode.n_events} labels, one per event, for episode {k}; got "
                 f"shape {own.shape}. Correct it."
             )
+        missing = np.flatnonzero([is_missing(label) for label in own.tolist()] & episode.scored)
+        if missing.size:
+            places = listing((f"event {t}" for t in missing[:11]), missing.size)
+            raise DataError(
+                f"folds must hold a label for every decision that is scored; got none at {places} "
+                f"of episode {k}. Fill them, or leave these decisions unscored."
+            )
         found.append(own)
     return found
+
+
+def is_missing(label: Any) -> bool:
+    """Whether there is no label: None, or NaN, which is not equal to itself."""
+    return label is None or label != label
 
 
 def _all_equal(label: Any, n: int) -> Labels:
@@ -126,26 +138,32 @@ def _of_subject(
     subject: Any, episodes: Sequence[Any], labels: Sequence[Labels], folds: Folds
 ) -> list[Split]:
     scored = np.concatenate([episode.scored for episode in episodes])
-    every = np.concatenate(labels)[scored]
-    names = list(dict.fromkeys(every.tolist()))
+    every = np.concatenate(labels)
+    names = list(dict.fromkeys(every[scored].tolist()))
     if len(names) < 2:
         raise DataError(_too_few(subject, names, folds))
-    return [_split(subject, name, episodes, labels, every) for name in names]
+    number = {name: k for k, name in enumerate(names)}
+    codes = np.array([number.get(label, -1) for label in every.tolist()], dtype=np.int64)
+    ends = np.cumsum([episode.n_events for episode in episodes])[:-1]
+    apart = np.split(codes, ends)
+    return [
+        Split(
+            subject,
+            name,
+            _scored_where(episodes, [own != k for own in apart], (subject, name)),
+            _scored_where(episodes, [own == k for own in apart], (subject, name)),
+            np.flatnonzero(codes[scored] == k),
+        )
+        for name, k in number.items()
+    ]
 
 
-def _split(
-    subject: Any, fold: Any, episodes: Sequence[Any], labels: Sequence[Labels], every: Labels
-) -> Split:
-    training: list[Any] = []
-    held_out: list[Any] = []
-    for episode, own in zip(episodes, labels, strict=True):
-        out = np.array([label == fold for label in own.tolist()], dtype=bool)
-        for kept, which in ((training, ~out), (held_out, out)):
-            scored = episode.scored & which
-            if scored.any():  # beliefs start afresh: an episode without decisions tells nothing
-                kept.append(rescored(episode, scored, (subject, fold)))
-    places = np.flatnonzero([label == fold for label in every.tolist()])
-    return Split(subject, fold, tuple(training), tuple(held_out), places)
+def _scored_where(
+    episodes: Sequence[Any], which: Sequence[BoolVector], subject: Any
+) -> tuple[Any, ...]:
+    """Episodes with some of their decisions scored; those without any tell nothing."""
+    both = [(episode, episode.scored & own) for episode, own in zip(episodes, which, strict=True)]
+    return tuple(rescored(episode, scored, subject) for episode, scored in both if scored.any())
 
 
 def _too_few(subject: Any, names: Sequence[Any], folds: Folds) -> str:

@@ -14,7 +14,7 @@ from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit_each import ModelEstimates
 from penchant.study.choice_statistics import Decisions, decisions_of, statistic_names, statistics
-from penchant.study.parameter_draws import parameter_draws
+from penchant.study.parameter_draws import natural_draws, parameter_draws
 from penchant.study.predictive_result import PredictiveCheck
 from penchant.study.replays import BestOptions, after_history, anew
 
@@ -73,7 +73,7 @@ def predictive_check(
             "episodes must be at hand for a predictive check; got none, as they are not stored "
             "with an estimate. Fit again."
         )
-    drawn, left_out = _drawn(fits, n_draws, rng)
+    drawn, left_out = _drawn(fits, n_draws, rng, playable=world is not None)
     played = [e for fit, _ in drawn for e in _played(fit)]
     n_options = _n_options(drawn[0][0], played[0])
     ranked = BestOptions(n_options, best, world)
@@ -118,19 +118,33 @@ def _played(estimate: ModelEstimate) -> list[Any]:
 
 
 def _drawn(
-    fits: Sequence[ModelEstimate], n_draws: int, rng: np.random.Generator
+    fits: Sequence[ModelEstimate], n_draws: int, rng: np.random.Generator, playable: bool
 ) -> tuple[list[tuple[ModelEstimate, Matrix]], tuple[Any, ...]]:
-    """Parameters of everybody who has standard errors, and who has none."""
+    """Parameters of everybody who has standard errors, and who has none.
+
+    Agents can play with finite natural parameters only, not with an infinite temperature.
+    """
     drawn, left_out, why = [], [], ""
     for fit, own in zip(fits, rng.spawn(len(fits)), strict=True):
         try:
-            drawn.append((fit, parameter_draws(fit, n_draws, rng=own)))
+            draws = parameter_draws(fit, n_draws, rng=own)
+            if playable and not _is_playable(fit, draws):
+                raise DataError(
+                    "estimate must have finite natural parameters to play anew; got status "
+                    f"{fit.status!r}. Leave the world out."
+                )
+            drawn.append((fit, draws))
         except DataError as error:
             left_out.append(fit.subject)
             why = str(error)
     if not drawn:
         raise DataError(why)
     return drawn, tuple(left_out)
+
+
+def _is_playable(estimate: ModelEstimate, draws: Matrix) -> bool:
+    values = [list(drawn.values()) for drawn in natural_draws(estimate, draws)]
+    return bool(np.isfinite(values).all())
 
 
 def _n_options(estimate: ModelEstimate, episode: Any) -> int:
