@@ -144,6 +144,7 @@ def test_models_of_offers_are_compared(penchant, folder):
         (["--model", "random", "--decisions", "d.csv"], "--decisions must come with --folds"),
         (["--model", "random", "--figure", "d.gif"], "--figure must end in .svg, .pdf, .png"),
         (["--model", "random", "--figure", "d.svg", "-o", "d.svg"], "--figure must not be the"),
+        (["--model", "random", "--threads", "0"], "--threads must be at least 1; got 0"),
         (["--model", "random", "--prior", "strong"], "--prior must be none, weak"),
         (["--model", "random:stickiness"], "--settings must"),
     ],

@@ -123,7 +123,8 @@ def test_offers_are_described_too(penchant, folder):
     [
         ([], "--model must be given; got none"),
         ([*Q, "--check", "0"], "--check must be at least 1; got 0"),
-        ([*Q, "--check", "5"], "--seed must be a whole number, 0 or more, with --check"),
+        ([*Q, "--check", "5"], "--seed must be a whole number, 0 or more with --check"),
+        ([*Q, "--threads", "0"], "--threads must be at least 1; got 0"),
         ([*Q, "--seed", "5"], "--seed must be left out without --check"),
         ([*Q, "--figure", "x.svg"], "--figure must come with --check"),
         ([*Q, "--clock", "events"], "--clock must be left out with --model q-learning"),
@@ -133,3 +134,8 @@ def test_offers_are_described_too(penchant, folder):
 def test_wrong_usage_is_refused(refused, play, arguments, words):
     name = play()
     assert words in refused("predict", name, *arguments)
+
+
+@pytest.mark.parametrize("command", ["predict", "compare"])
+def test_a_table_is_needed(refused, command):
+    assert "FILE must be given; got none" in refused(command, "--model", "random")

@@ -69,6 +69,7 @@ def test_decisions_until_an_interval_is_narrow(penchant, folder):
     ("arguments", "words"),
     [
         (MADE[:-2], "--seed must be a whole number, 0 or more; got none"),
+        ([*MADE, "--threads", "0"], "--threads must be at least 1; got 0"),
         ([*MADE, "--blocks", "0"], "--blocks must be at least 1; got 0"),
         (["recover", *RANGES, "--seed", "1"], "--model must be given"),
         (["recover", *LEARNER, "--seed", "1"], "Add temperature=LOW:HIGH,learning_rate=LOW:HIGH"),

@@ -253,6 +253,28 @@ def test_differences_are_positive_where_the_first_is_better():
     np.testing.assert_allclose(found.standard_errors, np.sqrt(3) * spread.std(axis=0, ddof=1))
 
 
+def test_the_order_of_subjects_does_not_matter():
+    plays = _plays()
+    turned = [e for subject in ("s2", "s0", "s1") for e in plays if e.subject == subject]
+    found, other = (pn.compare(MODELS, given, folds="block") for given in (plays, turned))
+    order = [other.subjects.index(subject) for subject in found.subjects]
+    np.testing.assert_allclose(found.bic, other.bic[order], rtol=1e-9)
+    np.testing.assert_allclose(
+        found.held_out_log_likelihood, other.held_out_log_likelihood[order], rtol=1e-9
+    )
+    np.testing.assert_allclose(found.selection.alpha, other.selection.alpha, rtol=1e-8)
+
+
+def test_interleaved_episodes_of_subjects_are_kept_apart():
+    plays = _plays()
+    mixed = [plays[k] for k in (0, 2, 4, 1, 3, 5)]
+    found, other = (pn.compare({"h": MODELS["habit"]}, given, folds=3) for given in (plays, mixed))
+    np.testing.assert_allclose(
+        found.held_out.log_likelihoods["h"], other.held_out.log_likelihoods["h"], rtol=1e-9
+    )
+    assert found.held_out.subjects.tolist() == other.held_out.subjects.tolist()
+
+
 def test_static_choices_are_compared_too():
     rng = np.random.default_rng(3)
     offers = {

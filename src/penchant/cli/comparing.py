@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from penchant.cli.checking_usage import check_file, check_threads
 from penchant.cli.model import prior
 from penchant.cli.reserved import reserved
 from penchant.cli.result import Result
@@ -31,6 +32,8 @@ def run_compare(
     written: Written,
 ) -> int:
     """Compare, write, print; the exit code."""
+    check_file(file)
+    check_threads(contest.threads)
     weights = prior(contest.prior)
     nested = _pairs(contest.nested, rivals.model)
     _check_decisions(decisions, contest, written)

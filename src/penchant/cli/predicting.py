@@ -11,6 +11,7 @@ import pyarrow.csv as pa_csv
 
 from penchant.bandit.episode_table import episode_rows
 from penchant.choices.notes import counted
+from penchant.cli.checking_usage import check_file, check_seed, check_threads
 from penchant.cli.episodes import Play, load_episodes, say_episodes
 from penchant.cli.model import prior
 from penchant.cli.model_settings import model_named
@@ -41,6 +42,8 @@ def run_predict(
     file: str | None, table: Played, agent: Agent, prediction: Prediction, written: Written
 ) -> int:
     """Fit, describe, write; the exit code."""
+    check_file(file)
+    check_threads(prediction.threads)
     weights = prior(prediction.prior)
     _check(agent, prediction, written)
     with kept(written, TABLES, read=file):
@@ -83,12 +86,7 @@ def _check(agent: Agent, prediction: Prediction, written: Written) -> None:
         return
     if prediction.check < 1:
         raise DataError(f"--check must be at least 1; got {prediction.check}. 200 is usual.")
-    if prediction.seed is None or prediction.seed < 0:
-        got = "none" if prediction.seed is None else prediction.seed
-        raise DataError(
-            f"--seed must be a whole number, 0 or more, with --check; got {got}. "
-            "Any will do: the same one gives the same result."
-        )
+    check_seed(prediction.seed, " with --check")
 
 
 def _loaded(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penchant.cli.agent import map_words
+from penchant.cli.checking_usage import check_seed, check_threads
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, World
 from penchant.cli.result import Result
@@ -32,6 +33,7 @@ def run_recover(agent: Agent, simulated: Simulated, regained: Regained, written:
     """Simulate, fit, write, print; the exit code."""
     check_level(regained.level)
     _check_counts(simulated)
+    check_threads(regained.threads)
     weights = prior(regained.prior)
     if regained.width is not None and written.figure is not None:
         raise DataError(
@@ -112,12 +114,7 @@ def recovery_figure(found: Recovery) -> Any:
 
 
 def _check_counts(simulated: Simulated) -> None:
-    if simulated.seed is None or simulated.seed < 0:
-        got = "none" if simulated.seed is None else simulated.seed
-        raise DataError(
-            f"--seed must be a whole number, 0 or more; got {got}. "
-            "Any will do: the same one gives the same result."
-        )
+    check_seed(simulated.seed)
     for name in ("decisions", "blocks", "subjects"):
         if getattr(simulated, name) < 1:
             raise DataError(
