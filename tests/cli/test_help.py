@@ -50,7 +50,7 @@ def test_no_command_shows_help(penchant):
 
 
 def test_an_unknown_command_is_refused_with_those_there_are(refused):
-    assert "fit, check, simulate" in refused("fti", "trips.csv")
+    assert "fit, check, models" in refused("fti", "trips.csv")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from cli.plays import HEADER, played
 from cli.trips import csv
 from penchant.cli.options import ModelName
 from penchant.models.catalogue import CATALOGUE
+from penchant.models.model import natural_parameters
 
 GRID = ["--grid", "4x3"]
 # what one types, and the model it means
@@ -167,14 +168,12 @@ def test_agents_that_cannot_play_are_refused(options, words, refused):
     assert all(word in message for word in words), message
 
 
-def test_every_model_is_listed_with_its_weights_and_shape(penchant):
-    text = penchant("models").out
-    lines = {line.split()[0]: line for line in text.splitlines() if line.strip()}
+def test_every_model_is_listed_with_its_natural_parameters(penchant):
+    text = " ".join(penchant("models").out.split())
     for name, entry in CATALOGUE.items():
-        model = entry.example()
-        assert entry.what in lines[name]
-        assert model.weights[0] in lines[name]
-        assert all(shape.name in lines[name] for shape in model.shape)
+        names = [natural.name for natural in natural_parameters(entry.example())]
+        shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
+        assert f"{name} {entry.what} {', '.join(shown)}" in text
 
 
 def test_the_names_are_those_that_model_takes():

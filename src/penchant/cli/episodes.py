@@ -67,12 +67,23 @@ class Play:
         wrong = np.flatnonzero(numbers - self.base >= n_options)
         if not wrong.size:
             return
-        cells = (f"option {numbers[k]:g} at row {k}{self._labels(int(k))}" for k in wrong[:11])
+        cells = (f"option {numbers[k]:g} at row {k}{self._labels(int(k))}" for k in wrong[:3])
         places = with_lines(listing(cells, wrong.size), self.origin, self.data)
         raise DataError(
             f"{self.origin.name}: {said} has {n_options} options, but got {places}. "
             + self._advice(numbers, n_options)
         )
+
+    def check_first(self) -> None:
+        """Raise an error where options may be counted from 1: there would be one too many."""
+        chosen = np.concatenate([episode.chosen for episode in self.episodes])
+        chosen = chosen[chosen >= 0]
+        if self.numbered and self.base == 0 and len(chosen) and chosen.min() == 1:
+            raise DataError(
+                f"{self.origin.name}: chosen must tell whether options are counted from 0 or "
+                f"from 1; got 1 to {chosen.max()}. Pass --base 1, or --options {self.n_options} "
+                "if there is an option 0 that nobody chose."
+            )
 
     def _labels(self, row: int) -> str:
         parts = {part: getattr(self.columns, part) for part in ("subject", "block", "decision")}

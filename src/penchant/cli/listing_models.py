@@ -47,30 +47,27 @@ def document(entry: Entry) -> dict[str, Any]:
 
 
 def table() -> str:
-    """All models: name, what, weights, shape parameters."""
-    header = ("name", "what", "weights (linear)", "shape (searched)")
+    """All models: name, what, natural parameters."""
+    header = ("name", "what", "natural parameters")
     rows = {kind: [_row(e) for e in CATALOGUE.values() if e.data == kind] for kind in TITLES}
     every = [header, *(row for group in rows.values() for row in group)]
-    widths = [max(len(row[a]) for row in every) for a in range(3)]
+    widths = [max(len(row[a]) for row in every) + 2 for a in range(2)]
     lines = []
     for kind, title in TITLES.items():
-        lines += [title, "", _line(header, widths), *(_line(row, widths) for row in rows[kind]), ""]
+        lines += [title, "", *(_line(row, widths) for row in (header, *rows[kind])), ""]
     return "\n".join([*lines, "penchant models NAME says more of one."])
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str]:
-    model = entry.example()
-    shape = ", ".join(s.name for s in model.shape)
-    return entry.name, entry.what, _brief(model.weights), shape or "-"
-
-
-def _brief(names: tuple[str, ...]) -> str:
-    return ", ".join(names) if len(names) < 4 else f"{names[0]} ... {names[-1]}"
+def _row(entry: Entry) -> tuple[str, str, str]:
+    names = [natural.name for natural in natural_parameters(entry.example())]
+    shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
+    return entry.name, entry.what, ", ".join(shown)
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-    return "  ".join([*cells, row[-1]]).rstrip()
+    """Name and what, and beside them the parameters on as many lines as they need."""
+    left = "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+    return textwrap.fill(row[-1], WIDTH, initial_indent=left, subsequent_indent=" " * len(left))
 
 
 def description(entry: Entry) -> str:

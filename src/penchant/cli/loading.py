@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from penchant import datasets
+from penchant.bandit.columns import is_play
 from penchant.choices import Choices
 from penchant.cli.options import Data, Terms
 from penchant.cli.words import on_command_line, say
@@ -110,6 +111,12 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
 
 def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
+    if data.option is None and not data.explanatory and is_play(columns):
+        raise DataError(
+            "--model must be given with a history of play, one row per event; got none, and "
+            f"columns {', '.join(columns)}. Say which, such as --model q-learning: penchant models "
+            "lists them."
+        )
     attributes = [role(name, (), columns, "interact") for name in terms.interact]
     decision = data.decision or [role(None, DECISION, columns, "decision")]
     roles = dataclasses.replace(

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,19 +34,23 @@ app = App(
     help="Infer what a decision-maker wants and believes from the choices it makes.",
     help_epilogue="Try: penchant fit --example travel-mode",
     version=__version__,
-    help_format="plaintext",
+    help_format="markdown",
     default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,
 )
-app.command(fit)
-app.command(check)
-app.command(simulate)
-app.command(models)
-app.command(reproduce)
-app.command(study)
-app.command(recover)
-app.command(compare)
-app.command(predict)
+_IN_ORDER: tuple[Callable[..., int], ...] = (
+    fit,
+    check,
+    models,
+    study,
+    compare,
+    predict,
+    simulate,
+    recover,
+    reproduce,
+)
+for place, command in enumerate(_IN_ORDER):  # as one comes to need them
+    app.command(command, sort_key=place)
 
 
 def run(arguments: Sequence[str]) -> int:

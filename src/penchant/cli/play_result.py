@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from penchant._frames import frame
 from penchant.cli.options import Show
-from penchant.cli.result import Result, check_sound
-from penchant.cli.showing import MOST_ROWS, subjects_notes
+from penchant.cli.result import Result, check_sound, keeps_words
+from penchant.cli.showing import MOST_ROWS, from_to, how_known, shows_intervals, subjects_notes
 from penchant.cli.words import on_command_line, say
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit_each import ModelEstimates
@@ -48,8 +49,8 @@ def model_many(estimates: ModelEstimates, show: Show) -> Result:
         if estimates[0].prior is not None:
             caption = f"MAP, {estimates[0].prior} prior, of {len(estimates)} subjects"
         shown = estimates[:most]
-        kind = "profile" if shows_intervals(show) else "wald"
-        found = ModelEstimates(estimates.subjects[:most], shown).parameters_at(show.level, kind)
+        part = ModelEstimates(estimates.subjects[:most], shown)
+        found = part.parameters_at(show.level, "profile" if shows_intervals(show) else "wald")
         rows = _rows(estimates.subjects, shown, estimates.status, found, show)
         return _subjects_table(caption, estimates.status, rows, (*notes, more))
 
@@ -87,7 +88,10 @@ def linearized_many(found: LinearizedEstimates, show: Show) -> Result:
     def table(most: int) -> Table:
         caption = f"Linearised about {nominal_words(found[0].nominal)}, {len(found)} subjects"
         notes = subjects_notes(found.subjects, found.status, found.messages, most)
-        header, rows = _rows(found.subjects, [f.estimate for f in found], found.status, most)
+        shown = [f.estimate for f in found[:most]]
+        known = [estimate.parameters for estimate in shown]
+        wald = replace(show, intervals="wald")
+        header, rows = _rows(found.subjects, shown, found.status, known, wald)
         header = (*header, "Delta/nominal")
         rows = [(*row, number(f.ratio, 4)) for row, f in zip(rows, found, strict=False)]
         more = (*notes, _range_words(found), f"Model: {found[0].model}.")
@@ -116,17 +120,24 @@ Rows = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 def _rows(
-    subjects: Sequence[Any], estimates: Sequence[Any], statuses: Sequence[str], most: int
+    subjects: Sequence[Any],
+    estimates: Sequence[Any],
+    statuses: Sequence[str],
+    parameters: Sequence[Sequence[Any]],
+    show: Show,
 ) -> Rows:
-    """Header and rows: natural parameters with standard errors."""
+    """Header and rows: natural parameters with standard errors, or intervals."""
     header = ["subject", "status", "n", "log-lik."]
-    for parameter in estimates[0].parameters:
-        header += [parameter.name, "(s.e.)"]
+    for parameter in parameters[0]:
+        header += [parameter.name, how_known(show)]
     rows = []
-    for subject, estimate, status in list(zip(subjects, estimates, statuses, strict=True))[:most]:
-        row = [str(subject), status, str(estimate.n_decisions), f"{estimate.log_likelihood:.2f}"]
-        for p in estimate.parameters:
-            row += [number(p.estimate, 4), number(p.standard_error, 3)]
+    for i, estimate in enumerate(estimates):
+        fit = [str(estimate.n_decisions), f"{estimate.log_likelihood:.2f}"]
+        row = [str(subjects[i]), statuses[i], *fit]
+        for p in parameters[i]:
+            error = number(p.standard_error, 3)
+            known = from_to(p.low, p.high) if shows_intervals(show) else error
+            row += [number(p.estimate, 4), known]
         rows.append(tuple(row))
     return tuple(header), rows
 

@@ -68,14 +68,20 @@ def many(estimates: Estimates, show: Show) -> Result:
     for status, theta in zip(estimates.status, estimates.theta, strict=True):
         check_sound(status, theta)
     counts = ", ".join(f"{count} {status}" for status, count in estimates.counts().items())
+    printed = subjects_table(estimates, MOST_ROWS, show)
     return Result(
         statuses=estimates.status,
         doubts=(f"{len(estimates)} subjects: {counts}",),
-        printed=subjects_table(estimates, MOST_ROWS),
-        kept=subjects_table(estimates, len(estimates)),
+        printed=printed,
+        kept=subjects_table(estimates, len(estimates), show) if keeps_words(show) else printed,
         document=lambda: [_document(estimate, show) for estimate in estimates],
         frame=lambda: _subjects_frame(estimates, show),
     )
+
+
+def keeps_words(show: Show) -> bool:
+    """Whether the output file is the table as it is read, which then holds every subject."""
+    return show.output is not None and show.output.suffix in (".txt", ".tex")
 
 
 def check_sound(status: str, theta: Any) -> None:

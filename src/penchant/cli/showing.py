@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from penchant.choices import Choices
-from penchant.cli.words import on_command_line
+from penchant.cli.options import Show
+from penchant.cli.words import on_command_line, wrapped
 from penchant.errors import listing
 from penchant.softmax import Estimate, Estimates
 from penchant.softmax.tables import Table, number
@@ -16,12 +17,11 @@ from penchant.softmax.tables import Table, number
 MOST_ROWS = 60
 
 
-def subjects_table(estimates: Estimates, most: int) -> Table:
-    """One row per subject: status, log-likelihood, parameters with standard errors."""
-    errors = estimates.standard_errors
+def subjects_table(estimates: Estimates, most: int, show: Show) -> Table:
+    """One row per subject: status, log-likelihood, parameters and how well they are known."""
     header = ["subject", "status", "n", "log-lik."]
     for name in estimates.names:
-        header += [name, "(s.e.)"]
+        header += [name, how_known(show)]
     rows = []
     for i, subject in enumerate(estimates.subjects[:most]):
         row = [
@@ -30,8 +30,8 @@ def subjects_table(estimates: Estimates, most: int) -> Table:
             str(estimates.n_decisions[i]),
             f"{estimates.log_likelihood[i]:.2f}",
         ]
-        for theta, error in zip(estimates.theta[i], errors[i], strict=True):
-            row += [number(theta, 4), number(error, 3)]
+        for theta, known in zip(estimates.theta[i], _known(estimates, i, show), strict=True):
+            row += [number(theta, 4), known]
         rows.append(tuple(row))
     return Table(
         caption=f"Softmax choices of {len(estimates)} subjects",
@@ -40,6 +40,31 @@ def subjects_table(estimates: Estimates, most: int) -> Table:
         rows=tuple(rows),
         notes=subjects_notes(estimates.subjects, estimates.status, estimates.messages, most),
     )
+
+
+def how_known(show: Show) -> str:
+    """What stands beside the parameters of subjects: standard errors, or intervals if asked for."""
+    return f"({100 * show.level:g} %)" if shows_intervals(show) else "(s.e.)"
+
+
+def shows_intervals(show: Show) -> bool:
+    """Whether intervals are worth their time: they were asked for, and the table will be seen."""
+    return show.intervals == "profile" and not show.json
+
+
+def from_to(low: float, high: float) -> str:
+    """An interval in a cell.
+
+    >>> from_to(0.0020812, float("inf"))
+    '0.00208 to inf'
+    """
+    return f"{number(low, 3)} to {number(high, 3)}"
+
+
+def _known(estimates: Estimates, i: int, show: Show) -> list[str]:
+    if not shows_intervals(show):
+        return [number(error, 3) for error in estimates.standard_errors[i]]
+    return [from_to(*ends) for ends in estimates[i].interval(show.level, kind="profile")]
 
 
 def subjects_notes(
@@ -65,7 +90,7 @@ def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
         *(f"Note: {note}" for note in choices.notes),
     ]
     if choices.subject is None:
-        return "\n".join([*lines, _about(estimates[0])])
+        return wrapped("\n".join([*lines, _about(estimates[0])]))
     found: dict[str, list[Estimate]] = {}
     for estimate in estimates:
         found.setdefault(estimate.status, []).append(estimate)
@@ -76,7 +101,7 @@ def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
         for status, who in found.items()
         if status != "converged"
     ]
-    return "\n".join(lines)
+    return wrapped("\n".join(lines))
 
 
 def checked_document(estimate: Estimate) -> dict[str, Any]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import sys
+import textwrap
 from contextlib import suppress
+
+WIDTH = 100
 
 # What the library's functions call things, and what one types instead.
 _TYPED = {
@@ -77,9 +81,26 @@ _USAGE = "output|level|threads|delimiter|decimal|encoding|options"
 
 def say(words: str) -> None:
     """Words for the person at the terminal, on stderr."""
-    if sys.stderr is not None:
-        with suppress(OSError):  # nobody reads them; the result matters more
-            print(words, file=sys.stderr)
+    if sys.stderr is None:
+        return
+    with suppress(OSError):  # nobody reads them; the result matters more
+        if sys.stderr.isatty():  # whole words; a pipe gets one line, for programs
+            words = wrapped(words, min(shutil.get_terminal_size().columns, WIDTH))
+        print(words, file=sys.stderr)
+
+
+def wrapped(words: str, width: int = WIDTH) -> str:
+    """Long lines broken between words, never inside an option or the name of a file.
+
+    >>> print(wrapped("Use --method firth or --prior weak.", 24))
+    Use --method firth or
+    --prior weak.
+    """
+    lines = [
+        textwrap.fill(line, width, break_on_hyphens=False, break_long_words=False)
+        for line in words.split("\n")
+    ]
+    return "\n".join(lines)
 
 
 def on_command_line(message: str) -> str:

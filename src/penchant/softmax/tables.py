@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 ABSENT = "-"
-WIDTH = 88
+WIDTH = 88  # of words
+WIDEST = 100  # of a table
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,21 @@ class Table:
         """For the terminal."""
         columns = list(zip(self.header, *self.rows, strict=True))
         widths = [max(len(cell) for cell in column) for column in columns]
-        body = [_line(row, widths) for row in (self.header, *self.rows)]
-        rule = "-" * len(body[0])
+        body: list[str] = []
+        for shown in _blocks(self.header, widths):
+            lines = [
+                _line([row[a] for a in shown], [widths[a] for a in shown])
+                for row in (self.header, *self.rows)
+            ]
+            rule = "-" * len(lines[0])
+            body += [rule, lines[0], rule, *lines[1:], rule]
         notes = [
             line
             for note in self.notes
             for line in textwrap.wrap(note, WIDTH, break_on_hyphens=False)
         ]
         facts = [f"{name}: {value}" for name, value in self.facts]
-        parts = [self.caption, *_in_columns(facts), rule, body[0], rule, *body[1:], rule, *notes]
-        return "\n".join(parts)
+        return "\n".join([self.caption, *_in_columns(facts), *body, *notes])
 
     def html(self) -> str:
         """For a notebook; every label is escaped."""
@@ -70,6 +76,28 @@ class Table:
             r"\end{tabular}",
         ]
         return "\n".join(lines)
+
+
+def _blocks(header: Sequence[str], widths: Sequence[int]) -> list[list[int]]:
+    """Columns that stand side by side; those too many for a line go below, after the first again.
+
+    What is in parentheses, such as a standard error, stays with the column before it.
+
+    >>> _blocks(["who", "a", "(s.e.)", "b", "(s.e.)"], [9, 30, 20, 30, 20])
+    [[0, 1, 2], [0, 3, 4]]
+    """
+    blocks = [[0]]
+    a = 1
+    while a < len(header):
+        end = a + 1
+        while end < len(header) and header[end].startswith("("):
+            end += 1
+        together = [*blocks[-1], *range(a, end)]
+        if sum(widths[b] + 2 for b in together) - 2 > WIDEST and len(blocks[-1]) > 1:
+            blocks.append([0])
+        blocks[-1] += range(a, end)
+        a = end
+    return blocks
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

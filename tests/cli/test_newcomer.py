@@ -1,0 +1,113 @@
+"""What somebody meets on the first day: slips that are told, and tables that can be read."""
+
+import sys
+
+import pytest
+
+from cli.plays import HEADER, played
+from cli.trips import csv
+from penchant.cli.words import say, wrapped
+
+
+@pytest.fixture
+def play(folder):
+    """A history of play of three options as play.csv, numbered from here on."""
+
+    def _play(base):
+        rows = [[*row[:3], row[3] % 3 + base, row[4]] for row in played()]
+        (folder / "play.csv").write_text(csv(rows, HEADER))
+        return "play.csv"
+
+    return _play
+
+
+def test_options_counted_from_1_are_not_taken_for_one_option_more(play, refused):
+    said = refused("fit", play(1), "--model", "q-learning")
+    assert "got 1 to 3. Pass --base 1, or --options 4 if there is an option 0" in said
+
+
+@pytest.mark.parametrize("meant", [["--base", "1"], ["--options", "4"]])
+def test_either_way_of_counting_can_be_meant(play, penchant, meant):
+    assert penchant("fit", play(1), "--model", "q-learning", *meant).code == 0
+
+
+def test_options_counted_from_0_need_no_word(play, penchant):
+    ended = penchant("fit", play(0), "--model", "q-learning")
+    assert ended.code == 0
+    assert "Options: 3, as the largest number says" in ended.err
+
+
+def test_a_history_of_play_without_a_model_is_told_to_name_one(play, refused):
+    said = refused("fit", play(0))
+    assert "--model must be given with a history of play" in said
+    assert "penchant models lists them" in said
+
+
+def test_places_of_wrong_options_are_three_and_their_number(play, refused):
+    said = refused("fit", play(0), "--model", "q-learning", "--options", "2")
+    assert said.count("option 2 at line") == 3
+    assert " in all). Options are counted from 0 to 1" in said
+
+
+def test_a_table_of_many_parameters_goes_on_below(play, penchant):
+    settings = "stickiness,bias,choice_kernel,dual_rates"
+    ended = penchant("fit", play(0), "--model", "q-learning", "--settings", settings)
+    lines = ended.out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert sum(line.startswith("subject ") for line in lines) > 1
+    assert sum(line.startswith("ann ") for line in lines) > 1
+
+
+def test_the_list_of_models_fits_a_page(penchant):
+    assert max(map(len, penchant("models").out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("data", [["--example", "menu"], ["trips.csv", "--subject", "who"]])
+def test_words_of_a_check_fit_a_page(penchant, folder, data):
+    rows = (folder / "trips.csv").read_text().splitlines()
+    who = ["who", *(["ann", "bob"][i % 2] for i in range(len(rows) - 1))]
+    (folder / "trips.csv").write_text("\n".join(f"{a},{b}" for a, b in zip(rows, who, strict=True)))
+    ended = penchant("check", *data)
+    assert max(map(len, ended.out.splitlines()), default=0) <= 100
+
+
+def test_intervals_that_were_asked_for_are_shown(penchant):
+    ended = penchant("fit", "--example", "menu", "--intervals", "profile", "--level", "0.9")
+    assert "(90 %)" in ended.out and "(s.e.)" not in ended.out
+    row = next(line for line in ended.out.splitlines() if line.startswith("s05 "))
+    assert "-inf to -5.91" in row
+
+
+def test_intervals_of_a_model_are_shown_too(play, penchant):
+    ended = penchant("fit", play(0), "--model", "q-learning", "--intervals", "profile")
+    assert "(95 %)" in ended.out and " to " in ended.out
+
+
+def test_a_terminal_gets_whole_words_and_a_pipe_one_line(monkeypatch, capsys):
+    words = "penchant: " + " ".join(["--noise-variance"] * 20)
+    say(words)
+    assert capsys.readouterr().err == f"{words}\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+    say(words)
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert {word for line in lines[1:] for word in line.split()} == {"--noise-variance"}
+
+
+def test_lines_stay_lines():
+    assert wrapped("one\n\ntwo", 20) == "one\n\ntwo"
+
+
+def test_commands_are_listed_in_the_order_one_needs_them(penchant):
+    text = penchant("--help").out
+    order = ["fit", "check", "models", "study", "compare", "predict", "simulate", "recover"]
+    places = [text.index(f"│ {command} ") for command in [*order, "reproduce"]]
+    assert places == sorted(places)
+
+
+def test_help_is_not_broken_inside_a_sentence(penchant):
+    """A line ends at the edge, or its paragraph does: lines of the source are not kept."""
+    text = penchant("fit", "--help").out
+    assert "or --model); - for stdin." in " ".join(text.split())
+    assert "│       or --model); - for stdin." in text
