@@ -64,11 +64,11 @@ def compare(
     >>> import numpy as np
     >>> import penchant as pn
     >>> rng = np.random.default_rng(3)
-    >>> task = pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1))
+    >>> turning = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)  # the better option changes
     >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
-    >>> plays = pn.simulate_many(
-    ...     task, pn.QLearning(2), rule, n_decisions=60, n_agents=8, rng=rng
-    ... )
+    >>> plays = []
+    >>> for subject in range(8):
+    ...     plays += pn.Task(turning).play(pn.QLearning(2), rule, rng=rng, subject=subject)
     >>> found = pn.compare(
     ...     {"learner": pn.QLearning(2), "habit": pn.RandomChoice(2)}, plays, folds=4
     ... )

@@ -60,8 +60,10 @@ def recover(
     >>> found = pn.recover(
     ...     pn.QLearning(2), task, ranges, n_subjects=60, rng=np.random.default_rng(2)
     ... )
-    >>> found.of("temperature").share_without
-    0.0
+    >>> found.counts()["separated"]  # people so consistent that no temperature is most likely
+    4
+    >>> round(found.of("temperature").share_without, 2)
+    0.07
     >>> found.of("learning_rate").correlation > 0.3
     True
     """

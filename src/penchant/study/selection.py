@@ -126,9 +126,9 @@ def select_models(
     >>> import penchant as pn
     >>> found = pn.select_models([[0.0, -5.0]] * 9 + [[-5.0, 0.0]], ["learner", "habit"])
     >>> found.frequencies.round(2), found.exceedance.round(3)
-    (array([0.83, 0.17]), array([0.994, 0.006]))
+    (array([0.84, 0.16]), array([0.995, 0.005]))
     >>> found.protected_exceedance.round(2)
-    array([0.91, 0.09])
+    array([0.95, 0.05])
     """
     evidence = _checked(log_evidence)
     n_models = evidence.shape[1]
