@@ -37,3 +37,18 @@ def test_subjects_are_counted_and_listed_by_what_is_wrong(penchant):
     assert "separated: s05, s11, s17. For example s05: The choices are separated" in ended.out
     found = json.loads(penchant("check", "--example", "menu", "--json").out)
     assert [one["subject"] for one in found][:2] == ["s01", "s02"]
+
+
+def test_offers_are_checked_with_their_model(penchant):
+    ended = penchant("check", "--example", "delays", "--model", "hyperbolic")
+    assert ended.code == 0
+    assert "converged: 14 of 20." in ended.out
+    assert "separated: s04, s09, s12, s17. For example s04: The choices are separated" in ended.out
+    found = json.loads(
+        penchant("check", "--example", "delays", "--model", "hyperbolic", "--json").out
+    )
+    assert {one["subject"]: one["status"] for one in found}["s15"] == "at a bound"
+
+
+def test_offers_without_a_model_are_told_which(refused):
+    assert "Add --model hyperbolic" in refused("check", "--example", "delays")

@@ -27,7 +27,8 @@ def check(
     ----------
     file
         CSV or Parquet file, one row per option of each decision (else --wide), or one row per event
-        of play, which is recognised by its columns; - for stdin.
+        of play, which is recognised by its columns, or per decision between offers, with --model;
+        - for stdin.
     json
         Print JSON instead of words.
     """

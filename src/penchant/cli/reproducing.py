@@ -85,7 +85,8 @@ def verdict_words(found: Reproduction) -> str:
             )
         lines.append("")
     said = ", ".join(f"{count} {verdict}" for verdict, count in found.counts().items())
-    return "\n".join([*lines, f"Claims: {said}."])
+    few = " A quick run has few replicates: a full one decides." if found.run.quick else ""
+    return "\n".join([*lines, f"Claims: {said}.{few}"])
 
 
 def _command(names: tuple[str, ...], run: Run, output: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penchant.choices import Choices
+from penchant.cli.checking_offers import run_check_offers
 from penchant.cli.checking_play import is_history, run_check_play
 from penchant.cli.loading import load_choices
 from penchant.cli.model import check_bounds, constraints, fit_options
@@ -14,6 +15,7 @@ from penchant.cli.result import VALID, Result, many, one, print_result, write_re
 from penchant.cli.showing import checked_document, checked_words
 from penchant.cli.words import on_command_line, say
 from penchant.io.document import json_text
+from penchant.models.catalogue import entry_of
 from penchant.softmax import fit, fit_each
 from penchant.softmax.intervals import check_level
 
@@ -85,6 +87,8 @@ def run_check(
     file: str | None, data: Data, terms: Terms, json: bool, agent: Agent, history: History
 ) -> int:
     """Validate, diagnose, print; the exit code."""
+    if agent.model is not None and entry_of(agent.model).data == "trials":
+        return run_check_offers(file, data, agent, history, json)
     if is_history(file, data, terms, agent):
         return run_check_play(file, data, agent, history, json)
     refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")

@@ -80,7 +80,8 @@ def least_overlap(n_replicates: int) -> float:
 def _bands_overlap(found: Convergence, expected: Asymptotics) -> Claim:
     shared, least = overlap(found, expected), least_overlap(found.n_replicates)
     ranges = {"100 < n <= 200": _between(found, 101, 200), "n > 200": _between(found, 201, None)}
-    median = {word: _median(shared[rows]) for word, rows in ranges.items()}
+    reached = {word: rows for word, rows in ranges.items() if rows.any()} or ranges
+    median = {word: _median(shared[rows]) for word, rows in reached.items()}
     early = _median(shared[_between(found, 10, 49)])
     return Claim(
         "Section V.A, Figure 2",
