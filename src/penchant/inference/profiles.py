@@ -316,7 +316,7 @@ class Profiles:
                 subject[portion], psi[portion], with_slopes and self.n_shape > 0
             )
             rows = self.rows(subject[portion])
-            self._check(x, rows)
+            self.check_finite(x, rows)
             points = self._blank(subject[portion], psi[portion])
             if isinstance(self.prior, NaturalPrior):
                 self._solve_under(self.prior, points, x, rows, start, plane)
@@ -426,7 +426,7 @@ class Profiles:
             found.append(gradient * self.stretch(at[1]))
         return np.concatenate(found)
 
-    def _check(self, x: Matrix, rows: Rows) -> None:
+    def check_finite(self, x: Matrix, rows: Rows) -> None:
         """What a model returns must be finite; the error names the decision."""
         if np.isfinite(x.sum()) or np.isfinite(x[rows.order]).all():
             return

@@ -10,6 +10,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Near, Peak, climb_together
+from penchant.inference.grid_profile import profiles_on_grid
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Points, Profiles
@@ -70,12 +71,12 @@ def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
 def grid_search(profiles: Profiles) -> tuple[list[Grid], Points]:
     """The profile of every subject on the model's grid, and the points of the best cells."""
     psi, dimensions = grid_points(profiles.model)
-    n = len(profiles.groups)
-    subject = np.repeat(np.arange(n), len(psi))
-    points = profiles.solve(subject, np.tile(psi, (n, 1)), with_slopes=False, patient=False)
-    values, theta = points.value.reshape(n, -1), points.theta.reshape(n, len(psi), -1)
-    best = np.arange(n) * len(psi) + values.argmax(axis=1)
-    return [Grid(psi, values[k], theta[k], dimensions) for k in range(n)], points.take(best)
+    everyone = np.arange(len(profiles.groups))
+    values, theta = profiles_on_grid(profiles, psi, dimensions[-1] if dimensions else 1)
+    best = values.argmax(axis=1)
+    grids = [Grid(psi, values[k], theta[k], dimensions) for k in everyone]
+    near = theta[everyone, best]
+    return grids, profiles.solve(everyone, psi[best], near, with_slopes=False, patient=False)
 
 
 def climb(

@@ -62,7 +62,7 @@ def learner(
                     approach(trace, d_trace, i, 1.0 if i == j else 0.0, trace_rate, index[3])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inline="always", nogil=True, error_model="numpy")
 def show(values, slopes, row, column, x, dx):
     """Write the values of all options, and their slopes, into a column."""
     for i in range(len(values)):
@@ -71,7 +71,7 @@ def show(values, slopes, row, column, x, dx):
             dx[q, row, i, column] = slopes[q, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(inline="always", nogil=True, error_model="numpy")
 def approach(values, slopes, i, target, rate, own):
     """Move values[i] to the target by a rate, which is shape parameter `own`, or none."""
     gap = target - values[i]

@@ -32,6 +32,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.locations import whole_number
 from penchant.errors import DataError
 from penchant.models._kernels import kalman
+from penchant.models._value_kernels import kalman_values
 from penchant.models.kalman_agent import KalmanAgents
 from penchant.models.model import Natural, Shape
 from penchant.models.record import CompiledModel, Record
@@ -190,19 +191,17 @@ class KalmanFilter(CompiledModel):
         filters = np.empty((len(which), 3))
         for a, (name, known) in enumerate(self._filter.items()):
             filters[:, a] = psi[:, names.index(name)] if known is None else known
-        kalman(
-            record.chosen,
-            record.rewards,
-            record.starts,
-            which,
-            filters,
-            np.array([names.index(name) if name in names else -1 for name in self._filter]),
+        history = record.chosen, record.rewards, record.starts, which
+        index = np.array([names.index(name) if name in names else -1 for name in self._filter])
+        tracking = (
             *self._start_and_centre(),
             float(np.sqrt(self.noise_variance)),
             np.array([self._column(name) for name in ("initial_mean", "centre")] + [self._bonus]),
-            x,
-            dx,
         )
+        if with_slopes:
+            kalman(*history, filters, index, *tracking, x, dx)
+        else:
+            kalman_values(*history, filters, *tracking, x)
         fill_controls(record, which, x, self.stickiness, self.bias)
         return x, dx if with_slopes else None
 

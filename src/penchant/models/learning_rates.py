@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -58,9 +58,14 @@ class LearningRates:
         return rates
 
     @property
+    def all_four(self) -> tuple[str | float, ...]:
+        """In order."""
+        return self.gains, self.losses, self.others, self.trace
+
+    @property
     def estimated(self) -> tuple[str, ...]:
         """Names of the rates that are estimated, each once."""
-        return tuple(dict.fromkeys(rate for rate in astuple(self) if isinstance(rate, str)))
+        return tuple(dict.fromkeys(rate for rate in self.all_four if isinstance(rate, str)))
 
     def shape(self, stickiness: bool) -> tuple[Shape, ...]:
         """Their ranges; a trace at rate 1 would be the last choice, which stickiness is, too."""
@@ -78,11 +83,11 @@ class LearningRates:
     def index(self) -> IntVector:
         """Which shape parameter each of the four rates is, or -1."""
         names = self.estimated
-        return np.array([names.index(r) if isinstance(r, str) else -1 for r in astuple(self)])
+        return np.array([names.index(r) if isinstance(r, str) else -1 for r in self.all_four])
 
     def at(self, psi: Matrix) -> Matrix:
         """The four rates at each psi: (n_psi, 4)."""
-        columns = zip(astuple(self), self.index(), strict=True)
+        columns = zip(self.all_four, self.index(), strict=True)
         found = [psi[:, q] if q >= 0 else np.full(len(psi), rate) for rate, q in columns]
         return np.column_stack(found)
 

@@ -34,6 +34,7 @@ from penchant._typing import IntVector, Matrix
 from penchant.bandit.locations import whole_number
 from penchant.errors import DataError
 from penchant.models._kernels import FICTITIOUS, FORGETTING, learner
+from penchant.models._value_kernels import learner_values
 from penchant.models.learning_rates import LearningRates, Rate, Tied
 from penchant.models.model import Natural, Shape
 from penchant.models.q_learning_agent import QLearningAgents
@@ -158,20 +159,16 @@ class QLearning(CompiledModel):
         rates = self._rates
         n_slopes = len(rates.estimated) if with_slopes else 0
         x, dx = blank_variables(record, which, self.n_options, len(self.weights), n_slopes)
-        learner(
-            record.chosen,
-            record.rewards,
-            record.is_choice,
-            record.starts,
-            which,
-            rates.at(psi),
-            rates.index(),
+        history = record.chosen, record.rewards, record.is_choice, record.starts, which
+        learning = (
             float(self.initial_value or 0.0),
             self._others,
             np.array([self._column("initial_value/temperature"), self._column("choice_kernel")]),
-            x,
-            dx,
         )
+        if with_slopes:
+            learner(*history, rates.at(psi), rates.index(), *learning, x, dx)
+        else:
+            learner_values(*history, rates.at(psi), *learning, x)
         fill_controls(record, which, x, self.stickiness, self.bias)
         return x, dx if with_slopes else None
 

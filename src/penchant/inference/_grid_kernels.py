@@ -1,0 +1,156 @@
+"""Compiled profiles of one subject after another at many psi. Bare arrays, no policy.
+
+As fits of choices pack them: eight decisions in a block, rows relative to the chosen one. Here all
+choice sets have the same size, the weights start from those of a psi nearby, and the last step of
+Newton's method is taken for granted: what it gains is half the squared decrement.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from penchant.softmax._kernels import newton_step, sum_chunks
+from penchant.softmax._lanes import LANES
+
+NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact
+STEPS = 40  # of Newton's method, halvings included
+ROUNDS = 8  # of which weights are held at 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pack(x, chosen, rows, values, side):
+    """Write blocks of eight decisions, relative to the options chosen; returns their number."""
+    _, m, d = x.shape
+    n = len(rows)
+    n_blocks = (n + LANES - 1) // LANES
+    for b in range(n_blocks):
+        place = b * (m - 1) * d * LANES
+        for lane in range(LANES):
+            inside = b * LANES + lane < n
+            r = rows[b * LANES + lane] if inside else rows[b * LANES]
+            c = chosen[r]
+            side[b, lane] = 1.0 if inside else 0.0
+            side[b, LANES + lane] = 0.0
+            for i in range(m - 1):
+                other = i if i < c else i + 1
+                for a in range(d):
+                    values[place + (i * d + a) * LANES + lane] = x[r, other, a] - x[r, c, a]
+    return n_blocks
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def climb_face(problem, held, theta, state, rooms):
+    """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
+
+    state : trial, step, information, gradient; the last is that of all weights, at the end
+    """
+    packed, n_blocks, variables = problem
+    trial, step, information, gradient = state
+    scratch, total, part, moments, room = rooms
+    d = len(variables)
+    best, fraction, promised = -np.inf, 1.0, 0.0
+    for a in range(d):
+        trial[a] = theta[a]
+        step[a] = 0.0
+    for _ in range(STEPS):
+        sum_chunks(packed, n_blocks, trial, variables, (), scratch, total, part, moments)
+        if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
+            fraction *= 0.5
+            for a in range(d):
+                trial[a] = theta[a] + fraction * step[a]
+            continue
+        best, fraction = moments[0], 1.0
+        for a in range(d):
+            theta[a] = trial[a]
+            gradient[a] = 0.0 if held[a] else -moments[1 + a]
+            for c in range(a + 1):
+                both = moments[1 + d + a * (a + 1) // 2 + c]
+                if held[a] or held[c]:
+                    both = 1.0 if a == c else 0.0
+                information[a, c] = information[c, a] = both
+        for a in range(d):
+            if information[a, a] == 0.0:  # a variable that does not vary tells nothing
+                information[a, a], gradient[a] = 1.0, 0.0
+        promised = newton_step(information, gradient, step, room)
+        if not promised >= 0.0:
+            return np.nan
+        for a in range(d):
+            if held[a]:
+                step[a] = 0.0
+            trial[a] = theta[a] + step[a]
+        if promised < NEAR:
+            for a in range(d):
+                theta[a] = trial[a]
+                gradient[a] = -moments[1 + a]
+            return best + 0.5 * promised
+    return np.nan
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def climb_inside(problem, positive, held, theta, state, rooms):
+    """Maximum where some weights are not negative; returns the value, NaN if it fails.
+
+    held : which weights are 0; those that were nearby to begin with. The objective is concave: it
+    is the maximum where weights that are held would only fall, and the others are positive.
+    """
+    for _ in range(ROUNDS):
+        value = climb_face(problem, held, theta, state, rooms)
+        if not value <= 0.0:
+            return np.nan
+        fine = True
+        for a in positive:
+            wrong = state[3][a] > 0.0 if held[a] else theta[a] <= 0.0
+            if wrong:
+                held[a] = not held[a]
+                theta[a] = 0.0
+                fine = False
+        if fine:
+            return value
+    return np.nan
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def profile(x, chosen, order, bounds, near, positive, variables, values, thetas):
+    """The best weights of pairs, each from those of pair near[k] < k, or from 0 if that is -1.
+
+    values : (n,), filled: log-likelihood, NaN where it needs a closer look
+    thetas : (n, d), filled
+    """
+    _, m, d = x.shape
+    n_moments = 1 + d + d * (d + 1) // 2
+    most = 0
+    for k in range(len(near)):
+        most = max(most, bounds[k + 1] - bounds[k])
+    most_blocks = (most + LANES - 1) // LANES
+    packed = np.empty(most_blocks * (m - 1) * d * LANES)
+    side = np.empty((most_blocks, 2 * LANES))
+    starts = np.arange(most_blocks + 1) * (m - 1)
+    rooms = (
+        np.empty((m - 1) * LANES),
+        np.empty(n_moments * LANES),
+        np.empty(n_moments),
+        np.empty(n_moments),
+        np.empty((2 * d + 2, d)),
+    )
+    state = (np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d))
+    held = np.zeros(d, dtype=np.bool_)
+    for k in range(len(near)):
+        n = bounds[k + 1] - bounds[k]
+        values[k] = np.nan
+        theta = thetas[k]
+        n_blocks = pack(x, chosen, order[bounds[k] : bounds[k + 1]], packed, side)
+        problem = ((packed, starts, side), n_blocks, variables)
+        j = near[k]
+        warm = j >= 0 and math.isfinite(values[j])
+        for a in range(d):
+            theta[a] = thetas[j, a] if warm else 0.0
+            held[a] = False
+        for a in positive:
+            held[a] = warm and theta[a] <= 0.0
+        if warm:
+            scratch, total, part, moments, _ = rooms
+            sum_chunks(problem[0], n_blocks, theta, variables, (), scratch, total, part, moments)
+            if not moments[0] > -n * math.log(m):
+                theta[:] = 0.0
+        values[k] = climb_inside(problem, positive, held, theta, state, rooms)
