@@ -1,0 +1,286 @@
+"""Likelihoods as one writes them by hand, as fast as plain Python and NumPy make them.
+
+Each takes the parameters, weights first, then shape parameters (their logarithm where the model
+searches them so), and the data as prepared by `episode_data` or `trials_data`; it returns minus the
+log-likelihood. Learning is a loop over plain numbers; what does not depend on what was learnt
+before is one NumPy expression over all decisions. A loop over small arrays is slower: compare
+`q_learning_in_arrays`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+STARTS = 10
+
+
+def ten_starts(likelihood, data, box, starts, rng) -> tuple[float, np.ndarray]:
+    """Log-likelihood and parameters of the best of ten random starts of L-BFGS-B."""
+    best, where = math.inf, np.empty(0)
+    for _ in range(STARTS):
+        start = rng.uniform(*np.transpose(starts))
+        found = optimize.minimize(likelihood, start, (data,), method="L-BFGS-B", bounds=box)
+        if found.fun < best:
+            best, where = float(found.fun), found.x
+    return -best, where
+
+
+def episode_data(episode) -> dict[str, Any]:
+    """Choices and rewards as lists of plain numbers."""
+    return {"chosen": episode.chosen.tolist(), "rewards": episode.rewards.tolist()}
+
+
+def trials_data(trials) -> dict[str, Any]:
+    """What was offered, the option chosen first: arrays (n_decisions, 2) or (n_decisions, 2, j)."""
+    rows, chosen = np.arange(len(trials.chosen)), trials.chosen
+    return {
+        name: np.stack([offered[rows, chosen], offered[rows, 1 - chosen]], axis=1)
+        for name, offered in trials.offers.items()
+    }
+
+
+def loss_of_two(advantage) -> float:
+    """Minus the log-likelihood of the advantages of the option chosen over the other."""
+    return float(np.logaddexp(0.0, -np.asarray(advantage)).sum())
+
+
+def loss_of_many(objective, chosen) -> float:
+    """The same of objectives (n_decisions, n_options)."""
+    top = objective.max(axis=1)
+    total = np.log(np.exp(objective - top[:, None]).sum(axis=1)) + top
+    return float((total - objective[np.arange(len(chosen)), chosen]).sum())
+
+
+def regression(parameters, data) -> float:
+    """Variables that no shape parameter changes, relative to the option chosen."""
+    q = data["relative"] @ parameters
+    return float(np.log(np.exp(q).sum(axis=1)).sum())
+
+
+def power_cooling(parameters, data) -> float:
+    """Known values, V t^kappa / tau."""
+    beta, kappa = parameters
+    factor = beta * data["time"] ** kappa
+    return loss_of_many(factor[:, None] * data["values"], data["chosen"])
+
+
+def q_learning(parameters, data) -> float:
+    """Two options, one rate."""
+    beta, rate = parameters
+    values, gaps = [0.0, 0.0], []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        own = values[j]
+        gaps.append(own - values[1 - j])
+        values[j] = own + rate * (reward - own)
+    return loss_of_two(beta * np.array(gaps))
+
+
+def q_learning_in_arrays(parameters, data) -> float:
+    """The same with an array of values at every decision."""
+    beta, rate = parameters
+    values, total = np.zeros(2), 0.0
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        q = beta * values
+        total += np.log(np.exp(q).sum()) - q[j]
+        values[j] += rate * (reward - values[j])
+    return float(total)
+
+
+def q_learning_with_stickiness(parameters, data) -> float:
+    """Two options, one rate, repetition."""
+    beta, phi, rate = parameters
+    values, gaps, repeats, last = [0.0, 0.0], [], [], -1
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        own = values[j]
+        gaps.append(own - values[1 - j])
+        repeats.append(0.0 if last < 0 else 1.0 if last == j else -1.0)
+        values[j] = own + rate * (reward - own)
+        last = j
+    return loss_of_two(beta * np.array(gaps) + phi * np.array(repeats))
+
+
+def q_learning_with_two_rates(parameters, data) -> float:
+    """Two options, rates of gains and of losses."""
+    beta, up, down = parameters
+    values, gaps = [0.0, 0.0], []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        own = values[j]
+        gaps.append(own - values[1 - j])
+        values[j] = own + (up if reward >= own else down) * (reward - own)
+    return loss_of_two(beta * np.array(gaps))
+
+
+def q_learning_with_forgetting(parameters, data) -> float:
+    """Two options; the value of the other returns to 0."""
+    beta, rate, forgetting = parameters
+    values, gaps, kept = [0.0, 0.0], [], 1.0 - forgetting
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        own, other = values[j], values[1 - j]
+        gaps.append(own - other)
+        values[j] = own + rate * (reward - own)
+        values[1 - j] = kept * other
+    return loss_of_two(beta * np.array(gaps))
+
+
+def q_learning_with_choice_kernel(parameters, data) -> float:
+    """Two options and a trace of choices."""
+    beta, kappa, rate, trace_rate = parameters
+    values, traces, gaps, habits = [0.0, 0.0], [0.0, 0.0], [], []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        own = values[j]
+        gaps.append(own - values[1 - j])
+        habits.append(traces[j] - traces[1 - j])
+        values[j] = own + rate * (reward - own)
+        traces[j] += trace_rate * (1.0 - traces[j])
+        traces[1 - j] -= trace_rate * traces[1 - j]
+    return loss_of_two(beta * np.array(gaps) + kappa * np.array(habits))
+
+
+def q_learning_with_three_rates(parameters, data) -> float:
+    """Rates of gains, of losses, and of a trace of choices."""
+    beta, kappa, up, down, trace_rate = parameters
+    values, traces, gaps, habits = [0.0, 0.0], [0.0, 0.0], [], []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        own = values[j]
+        gaps.append(own - values[1 - j])
+        habits.append(traces[j] - traces[1 - j])
+        values[j] = own + (up if reward >= own else down) * (reward - own)
+        traces[j] += trace_rate * (1.0 - traces[j])
+        traces[1 - j] -= trace_rate * traces[1 - j]
+    return loss_of_two(beta * np.array(gaps) + kappa * np.array(habits))
+
+
+def kalman(parameters, data) -> float:
+    """Static Kalman filter and bonus, noise variance 1."""
+    beta, bonus, log_prior = parameters
+    means, variances = [0.0] * data["n"], [math.exp(log_prior)] * data["n"]
+    seen_means, seen_sds = [], []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        seen_means.append(means.copy())
+        seen_sds.append(variances.copy())
+        gain = variances[j] / (1.0 + variances[j])
+        means[j] += gain * (reward - means[j])
+        variances[j] = gain
+    q = beta * np.array(seen_means) + bonus * np.sqrt(np.array(seen_sds))
+    return loss_of_many(q, data["chosen"])
+
+
+def restless_kalman(parameters, data) -> float:
+    """Kalman filter of a restless world, with a bonus; all three numbers of the filter unknown."""
+    beta, bonus, log_prior, decay, log_drift = parameters
+    n, squared, drift = data["n"], decay * decay, math.exp(log_drift)
+    means, variances = [0.0] * n, [math.exp(log_prior)] * n
+    seen_means, seen_sds = [], []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        seen_means.append(means)
+        seen_sds.append(variances)
+        gain = variances[j] / (1.0 + variances[j])
+        means, variances = means.copy(), variances.copy()
+        means[j] += gain * (reward - means[j])
+        variances[j] = gain
+        means = [decay * m for m in means]
+        variances = [squared * v + drift for v in variances]
+    q = beta * np.array(seen_means) + bonus * np.sqrt(np.array(seen_sds))
+    return loss_of_many(q, data["chosen"])
+
+
+def gershman_hybrid(parameters, data) -> float:
+    """Value, relative uncertainty, and value over total uncertainty; noise variance 1."""
+    first, second, third, log_prior = parameters
+    means, variances = [0.0, 0.0], [math.exp(log_prior)] * 2
+    gaps, own, other = [], [], []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        gaps.append(means[j] - means[1 - j])
+        own.append(variances[j])
+        other.append(variances[1 - j])
+        gain = variances[j] / (1.0 + variances[j])
+        means[j] += gain * (reward - means[j])
+        variances[j] = gain
+    value, s, r = np.array(gaps), np.array(own), np.array(other)
+    return loss_of_two(
+        first * value + second * (np.sqrt(s) - np.sqrt(r)) + third * value / np.sqrt(s + r)
+    )
+
+
+def _posterior(correlation, variance, noise, mean, data) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances of a Gaussian process before every decision, by rank-one updates."""
+    s, m = variance * correlation, np.full(len(correlation), mean)
+    means, variances = np.empty((2, len(data["chosen"]), len(m)))
+    for t, (j, reward) in enumerate(zip(data["chosen"], data["rewards"], strict=True)):
+        means[t], variances[t] = m, s.diagonal()
+        column = s[:, j]
+        gain = column / (noise + column[j])
+        m = m + gain * (reward - m[j])
+        s = s - gain[:, None] * column
+    return means, variances
+
+
+def gp_ucb(parameters, data) -> float:
+    """Gaussian-process UCB, known prior mean; the length scale is unknown."""
+    beta, bonus, log_scale = parameters
+    correlation = np.exp(-data["squared_distances"] / (2 * math.exp(2 * log_scale)))
+    means, variances = _posterior(correlation, 1.0, data["noise"], data["mean"], data)
+    sd = np.sqrt(np.maximum(variances + data["noise"], 0.0))
+    return loss_of_many(beta * means + bonus * sd, data["chosen"])
+
+
+def ucl(parameters, data) -> float:
+    """Stochastic UCL with a known length scale."""
+    weight, mean, log_delta = parameters
+    noise, delta = data["noise"], math.exp(log_delta)
+    means, variances = _posterior(data["correlation"], noise / delta, noise, mean, data)
+    q = weight * (means + data["z"][:, None] * np.sqrt(np.maximum(variances, 0.0)))
+    return loss_of_many(q * data["log_time"][:, None], data["chosen"])
+
+
+def hyperbolic(parameters, data) -> float:
+    """A / (1 + k D)."""
+    beta, log_rate = parameters
+    value = data["amount"] / (1.0 + math.exp(log_rate) * data["delay"])
+    return loss_of_two(beta * (value[:, 0] - value[:, 1]))
+
+
+def exponential(parameters, data) -> float:
+    """A exp(-k D)."""
+    beta, log_rate = parameters
+    value = data["amount"] * np.exp(-math.exp(log_rate) * data["delay"])
+    return loss_of_two(beta * (value[:, 0] - value[:, 1]))
+
+
+def quasi_hyperbolic(parameters, data) -> float:
+    """A now, b A exp(-k D) later."""
+    now, later, log_rate = parameters
+    weight = np.where(data["delay"] > 0, later, now)
+    value = weight * data["amount"] * np.exp(-math.exp(log_rate) * data["delay"])
+    return loss_of_two(value[:, 0] - value[:, 1])
+
+
+def constant_sensitivity(parameters, data) -> float:
+    """A exp(-(a D)^s)."""
+    beta, log_rate, log_power = parameters
+    z = (math.exp(log_rate) * data["delay"]) ** math.exp(log_power)
+    value = data["amount"] * np.exp(-z)
+    return loss_of_two(beta * (value[:, 0] - value[:, 1]))
+
+
+def expected_utility(parameters, data) -> float:
+    """Sum of p x^rho, less that of the losses."""
+    beta, log_rho = parameters
+    outcome = data["outcome"]
+    utility = np.sign(outcome) * np.abs(outcome) ** math.exp(log_rho)
+    value = (data["probability"] * utility).sum(axis=2)
+    return loss_of_two(beta * (value[:, 0] - value[:, 1]))
+
+
+def prospect(parameters, data) -> float:
+    """Prelec's weights of probabilities; loss aversion."""
+    gains, losses, log_rho, log_gamma = parameters
+    outcome, gamma = data["outcome"], math.exp(log_gamma)
+    weight = np.exp(-((-np.log(data["probability"])) ** gamma))
+    size = np.abs(outcome) ** math.exp(log_rho)
+    value = (weight * size * np.where(outcome > 0, gains, -losses)).sum(axis=2)
+    return loss_of_two(value[:, 0] - value[:, 1])

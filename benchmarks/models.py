@@ -1,0 +1,349 @@
+"""Every model of the catalogue: fits of many subjects, beside ten random starts for each of them.
+
+    python benchmarks/models.py [--quick] [--only NAME,NAME] [--markdown FILE]
+
+One thread (set OMP_NUM_THREADS=1). 500 subjects of 200 decisions, drawn from the model with
+parameters of their own, are fitted by `fit_each`; the peer is the same likelihood as one writes it by hand (`hand_written.py`),
+maximised for each subject by ten random starts of scipy's L-BFGS-B inside the same ranges. Both
+take turns: all subjects by Penchant, one subject by the peer. The seconds are those of the
+processor, medians over the turns; the gap is our log-likelihood less theirs, the lowest of the
+subjects compared.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import hand_written as by_hand
+import machine
+import numpy as np
+from scipy import special
+
+import penchant as pn
+from penchant.bandit.locations import distances
+
+TARGET = 100
+GROUPS = 25  # of subjects with the same parameters
+NOISE = pn.GaussianNoise(0.25)
+PLACES = pn.grid(5, 5)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, people who decide by it, and how one would fit it by hand.
+
+    Attributes
+    ----------
+    draw
+        Natural parameters of a subject.
+    task
+        A landscape to play in, or offers to choose among.
+    likelihood
+        By hand.
+    prepare
+        The data of one subject as `likelihood` takes them.
+    most
+        Largest weight that the peer looks at; starts lie within a tenth of it.
+    box
+        Ranges of the peer's parameters where they are not the weights and psi.
+    """
+
+    name: str
+    model: Any
+    draw: Callable[[np.random.Generator], dict[str, float]]
+    task: Callable[[np.random.Generator], Any]
+    likelihood: Callable[..., float]
+    prepare: Callable[[Any, Any], dict[str, Any]]
+    most: float = 50.0
+    box: tuple[tuple[float, float], ...] = field(default=())
+    how: str = "loop"
+
+    def subjects(self, n_subjects: int, n_decisions: int) -> list[Any]:
+        """People who decide by the model."""
+        rng = np.random.default_rng(17)
+        people: list[Any] = []
+        for group in range(GROUPS):
+            n = len(range(group, n_subjects, GROUPS))
+            truth, task = self.draw(rng), self.task(rng)
+            if isinstance(task, pn.Landscape):
+                plays = pn.simulate_many(
+                    task, self.model, truth, n_decisions=n_decisions, n_agents=max(n, 1), rng=rng
+                )[:n]
+                people += [
+                    pn.Episode(e.chosen, e.rewards, subject=f"{group}.{e.subject}") for e in plays
+                ]
+                continue
+            for k in range(n):
+                offers = {name: offered[:n_decisions] for name, offered in task.items()}
+                people.append(
+                    pn.simulate_trials(offers, self.model, truth, rng=rng, subject=f"{group}.{k}")
+                )
+        order = rng.permutation(len(people))
+        return [people[i] for i in order]
+
+    def ranges(self) -> tuple[Any, Any]:
+        """Where the peer looks, and where it starts."""
+        shape = [
+            tuple(np.log((s.low, s.high))) if s.scale == "log" else (s.low, s.high)
+            for s in self.model.shape
+        ]
+        positive = getattr(self.model, "positive", ())
+        weights = [(0.0 if w in positive else -self.most, self.most) for w in self.model.weights]
+        box = self.box or (*weights, *shape)
+        n = len(self.model.weights)
+        near = [(low / 10, high / 10) for low, high in box[:n]]
+        return box, (*near, *box[n:])
+
+
+def landscape(n_options: int) -> Callable[[np.random.Generator], pn.Landscape]:
+    """Mean rewards between 0 and 1."""
+    return lambda rng: pn.Landscape(rng.permutation(np.linspace(0.3, 0.7, n_options)), NOISE)
+
+
+def delays(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Less now or soon, or more later."""
+    n = 1000
+    soon = rng.choice([0.0, 0.0, 7.0], n)
+    later = soon + rng.choice([7.0, 14, 30, 60, 90, 180, 365], n)
+    return {
+        "amount": np.column_stack([rng.uniform(1.0, 9.0, n), np.full(n, 10.0)]).round(1),
+        "delay": np.column_stack([soon, later]),
+    }
+
+
+def gambles(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Two gambles, each with a gain and a loss."""
+    n = 1000
+    gain, loss = rng.uniform(0.5, 10.0, (n, 2)), -rng.uniform(0.5, 8.0, (n, 2))
+    p = rng.uniform(0.1, 0.9, (n, 2))
+    outcome = np.stack([gain, loss], axis=2).round(1)
+    return {"outcome": outcome, "probability": np.stack([p, 1 - p], axis=2).round(2)}
+
+
+def lists(case: Case, episode: Any) -> dict[str, Any]:
+    """Choices and rewards."""
+    return by_hand.episode_data(episode) | {"n": case.model.n_options}
+
+
+def offered(case: Case, trials: Any) -> dict[str, Any]:
+    """Attributes of the option chosen and of the other."""
+    return by_hand.trials_data(trials)
+
+
+def relative(case: Case, episode: Any) -> dict[str, Any]:
+    """Variables less those of the option chosen."""
+    x = case.model.explanatory(episode)
+    return {"relative": x - x[np.arange(len(x)), episode.chosen][:, None]}
+
+
+def cooled(case: Case, episode: Any) -> dict[str, Any]:
+    """Time and values."""
+    return {
+        "chosen": episode.chosen,
+        "time": np.arange(1.0, len(episode.chosen) + 1.0),
+        "values": np.array(case.model.values),
+    }
+
+
+def placed(case: Case, episode: Any) -> dict[str, Any]:
+    """Choices, rewards, distances; times of stochastic UCL."""
+    apart, t = distances(PLACES), np.arange(1.0, len(episode.chosen) + 1.0)
+    found = lists(case, episode) | {"squared_distances": apart**2, "log_time": np.log(t)}
+    if isinstance(case.model, pn.UCL):
+        found |= {"correlation": np.exp(-apart / 2.0), "noise": 1.0}
+        return found | {"z": -special.ndtri(1.0 / (np.sqrt(2 * np.pi * np.e) * t))}
+    return found | {"noise": 1e-2, "mean": 0.5}
+
+
+def uniform(**ranges: tuple[float, float]) -> Callable[[np.random.Generator], dict[str, float]]:
+    """Parameters drawn from ranges."""
+    return lambda rng: {name: float(rng.uniform(*ends)) for name, ends in ranges.items()}
+
+
+def log_uniform(
+    logs: dict[str, tuple[float, float]], **ranges: tuple[float, float]
+) -> Callable[[np.random.Generator], dict[str, float]]:
+    """The same, some of them on a logarithmic scale."""
+    plain = uniform(**ranges)
+    return lambda rng: (
+        plain(rng)
+        | {name: float(np.exp(rng.uniform(*np.log(ends)))) for name, ends in logs.items()}
+    )
+
+
+TAU = (0.1, 0.5)
+RATE = (0.1, 0.9)
+VARIANCE = (0.05, 5.0)
+PLAYED = {"learning_rate": RATE, "temperature": TAU}
+MAP = pn.Landscape(np.exp(-(distances(PLACES)[7] ** 2) / 8.0), NOISE)
+STATIC = {"prepare": offered, "task": delays, "how": "NumPy"}
+LINEAR = {"prepare": relative, "likelihood": by_hand.regression, "how": "NumPy"}
+TWO = {"prepare": lists, "task": landscape(2)}
+
+CASES = (
+    Case("random choice", pn.RandomChoice(3), uniform(bias_0=(-1, 1), bias_1=(-1, 1)),
+         task=landscape(3), most=20.0, **LINEAR),
+    Case("known values, power cooling", pn.KnownValues((0.0, 0.5, 1.0), cooling="power"),
+         uniform(initial_temperature=(0.3, 1.0), cooling_exponent=(-0.3, 0.5)),
+         landscape(3), by_hand.power_cooling, cooled, how="NumPy"),
+    Case("win-stay-lose-shift", pn.WinStayLoseShift(3, win_above=0.5),
+         uniform(win_stay=(0.5, 2), lose_shift=(0.5, 2)), task=landscape(3), most=20.0, **LINEAR),
+    Case("history regression, 3 + 3 lags", pn.HistoryRegression(2),
+         uniform(reward_1=(0, 2), reward_2=(0, 1), reward_3=(0, 1), choice_1=(-1, 1),
+                 choice_2=(-0.5, 0.5), choice_3=(-0.5, 0.5)),
+         task=landscape(2), most=20.0, **LINEAR),
+    Case("Q-learning", pn.QLearning(2), uniform(**PLAYED), likelihood=by_hand.q_learning, **TWO),
+    Case("Q-learning, stickiness", pn.QLearning(2, stickiness=True),
+         uniform(**PLAYED, stickiness=(-1, 1)),
+         likelihood=by_hand.q_learning_with_stickiness, **TWO),
+    Case("Q-learning, two rates", pn.QLearning(2, dual_rates=True),
+         uniform(temperature=TAU, learning_rate_positive=RATE, learning_rate_negative=RATE),
+         likelihood=by_hand.q_learning_with_two_rates, **TWO),
+    Case("Q-learning, forgetting", pn.QLearning(2, forgetting=None),
+         uniform(**PLAYED, forgetting=(0, 0.8)),
+         likelihood=by_hand.q_learning_with_forgetting, **TWO),
+    Case("Q-learning, choice kernel", pn.QLearning(2, choice_kernel=True),
+         uniform(**PLAYED, choice_kernel=(-1, 2), choice_rate=RATE),
+         likelihood=by_hand.q_learning_with_choice_kernel, **TWO),
+    Case("Q-learning, three rates", pn.QLearning(2, dual_rates=True, choice_kernel=True),
+         uniform(temperature=TAU, learning_rate_positive=RATE, learning_rate_negative=RATE,
+                 choice_kernel=(-1, 2), choice_rate=RATE),
+         likelihood=by_hand.q_learning_with_three_rates, **TWO),
+    Case("Kalman filter, bonus", pn.KalmanFilter(4),
+         log_uniform({"prior_variance": VARIANCE}, temperature=TAU, uncertainty_bonus=(-0.2, 1)),
+         landscape(4), by_hand.kalman, lists),
+    Case("Kalman filter, restless, bonus", pn.KalmanFilter(4, decay=None, drift_variance=None),
+         log_uniform({"prior_variance": VARIANCE, "drift_variance": (0.01, 1.0)}, temperature=TAU,
+                     uncertainty_bonus=(-0.2, 1), decay=(0.5, 0.98)),
+         landscape(4), by_hand.restless_kalman, lists),
+    Case("Gershman's hybrid", pn.GershmanHybrid(noise_variance=1.0, prior_variance=None),
+         log_uniform({"prior_variance": VARIANCE},
+                     **{"value": (0, 2), "relative_uncertainty": (0, 1),
+                        "value/total_uncertainty": (0, 2)}),
+         likelihood=by_hand.gershman_hybrid, most=20.0, **TWO),
+    Case("UCB1", pn.UCB1(4), uniform(temperature=TAU, exploration=(0, 1)),
+         task=landscape(4), most=20.0, **LINEAR),
+    Case("locality, 25 options", pn.Locality(PLACES, ("distance", "same", "visited")),
+         uniform(distance=(-1, 0), same=(0, 1), visited=(-1, 1)),
+         task=lambda rng: MAP, most=10.0, **LINEAR),
+    Case("Gaussian-process UCB, 25 options",
+         pn.GPUCB(PLACES, noise_ratio=1e-2, prior_mean=0.5, length_scale_range=(0.3, 10.0)),
+         uniform(temperature=(0.05, 0.2), bonus=(0, 1), length_scale=(0.5, 3)),
+         lambda rng: MAP, by_hand.gp_ucb, placed, how="NumPy"),
+    Case("stochastic UCL, 25 options", pn.UCL(PLACES, noise_variance=1.0, length_scale=2.0),
+         uniform(decision_noise=(0.5, 2), prior_mean=(0, 2), prior_variance=(0.2, 5)),
+         lambda rng: MAP, by_hand.ucl, placed, how="NumPy",
+         box=((0.0, 50.0), (-100.0, 100.0), tuple(np.log(pn.UCL(PLACES, noise_variance=1.0,
+              length_scale=2.0).precision_range)))),
+    Case("hyperbolic discounting", pn.HyperbolicDiscounting(),
+         log_uniform({"discount_rate": (0.002, 0.2)}, temperature=(0.3, 1.5)),
+         likelihood=by_hand.hyperbolic, **STATIC),
+    Case("exponential discounting", pn.ExponentialDiscounting(),
+         log_uniform({"discount_rate": (0.002, 0.1)}, temperature=(0.3, 1.5)),
+         likelihood=by_hand.exponential, **STATIC),
+    Case("quasi-hyperbolic discounting", pn.QuasiHyperbolicDiscounting(),
+         log_uniform({"discount_rate": (0.001, 0.05)}, temperature=(0.3, 1.5),
+                     present_bias=(0.5, 1)),
+         likelihood=by_hand.quasi_hyperbolic, **STATIC),
+    Case("constant-sensitivity discounting", pn.ConstantSensitivityDiscounting(),
+         log_uniform({"discount_rate": (0.002, 0.1), "time_sensitivity": (0.4, 1.5)},
+                     temperature=(0.3, 1.5)),
+         likelihood=by_hand.constant_sensitivity, **STATIC),
+    Case("expected utility", pn.ExpectedUtility(),
+         log_uniform({"curvature": (0.4, 1.5)}, temperature=(0.2, 1)),
+         task=gambles, likelihood=by_hand.expected_utility, prepare=offered, how="NumPy"),
+    Case("prospect value, Prelec", pn.ProspectValue(weighting="prelec"),
+         log_uniform({"curvature": (0.4, 1.2), "probability_sensitivity": (0.4, 1.2)},
+                     temperature=(0.2, 1), loss_aversion=(0.8, 2.5)),
+         task=gambles, likelihood=by_hand.prospect, prepare=offered, how="NumPy"),
+    Case("mean and variance", pn.MeanVariance(),
+         uniform(temperature=(0.5, 2), risk_attitude=(-0.2, 0.05)),
+         task=gambles, most=5.0, **LINEAR),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of a case: processor and clock seconds of all subjects, and the gap."""
+
+    case: Case
+    ours: float
+    ours_by_the_clock: float
+    peer: float
+    gap: float
+    statuses: dict[str, int]
+
+    @property
+    def ratio(self) -> float:
+        """Their seconds over ours."""
+        return self.peer / self.ours
+
+    def row(self) -> str:
+        """A row of the table."""
+        judged = "" if self.ratio >= TARGET else " (missed)"
+        return (
+            f"| {self.case.name} | {self.ours:.3f} | {self.ours_by_the_clock:.3f} | "
+            f"{self.peer:.1f} | {self.case.how} | {self.ratio:.0f}x{judged} | {self.gap:+.1e} |"
+        )
+
+
+def measured(case: Case, n_subjects: int, n_decisions: int, n_peers: int) -> Measured:
+    """Fit all subjects by Penchant and a few by hand, by turns."""
+    people = case.subjects(n_subjects, n_decisions)
+    box, starts = case.ranges()
+    rng = np.random.default_rng(5)
+    pn.fit_each(people[:2], case.model, threads=1)
+    ours, clock, theirs, gaps = [], [], [], []
+    for person in range(n_peers):
+        began, at = time.process_time(), time.perf_counter()
+        estimates = pn.fit_each(people, case.model, threads=1)
+        ours.append(time.process_time() - began)
+        clock.append(time.perf_counter() - at)
+        data = case.prepare(case, people[person])
+        with np.errstate(all="ignore"):
+            began = time.process_time()
+            found, _ = by_hand.ten_starts(case.likelihood, data, box, starts, rng)
+            theirs.append(time.process_time() - began)
+        gaps.append(estimates[person].log_likelihood - found)
+    peer = float(np.median(theirs)) * len(people)
+    medians = float(np.median(ours)), float(np.median(clock))
+    return Measured(case, *medians, peer, min(gaps), estimates.counts())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a fifth of the subjects")
+    parser.add_argument("--only", help="models whose names contain one of these, comma-separated")
+    parser.add_argument("--markdown", type=Path)
+    arguments = parser.parse_args()
+    words = arguments.only.split(",") if arguments.only else [""]
+    sizes = (100, 200, 2) if arguments.quick else (500, 200, 4)
+    head = (
+        f"| {sizes[0]} subjects x {sizes[1]} decisions | Penchant, s | by the clock, s | "
+        "ten starts, s | by hand in | ratio | gap |"
+    )
+    lines = [head, "|---|---|---|---|---|---|---|"]
+    print("\n".join(lines), flush=True)
+    for case in CASES:
+        if any(word in case.name for word in words):
+            found = measured(case, *sizes)
+            lines.append(found.row())
+            print(lines[-1], found.statuses, flush=True)
+    if arguments.markdown:
+        arguments.markdown.write_text(page(lines))
+
+
+def page(lines: list[str]) -> str:
+    """The table with what it was measured on."""
+    facts = machine.about("") | {"command": "python benchmarks/models.py --markdown FILE"}
+    said = "\n".join(f"- {name}: {value}" for name, value in facts.items())
+    how = (__doc__ or "").split("\n\n")[2].strip()
+    table = "\n".join(lines)
+    return f"# Fits of many subjects, model by model\n\n{how}\n\n{table}\n\n{said}\n"
+
+
+if __name__ == "__main__":
+    main()
