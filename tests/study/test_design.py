@@ -62,6 +62,7 @@ def test_a_goal_out_of_reach_is_said_to_be():
     assert found.to_frame(backend="pyarrow").column("share").to_pylist() == [0.0, 0.0]
 
 
+@pytest.mark.slow
 def test_subjects_for_a_difference_are_those_of_the_noncentral_t():
     spread, apart, n_decisions = 0.5, 0.55, 80
     groups = ({"bias_0": stats.norm(0.0, spread)}, {"bias_0": stats.norm(apart, spread)})
@@ -131,7 +132,7 @@ def test_the_same_randomness_gives_the_same_design():
             {"temperature": (0.2, 0.4), "learning_rate": (0.3, 0.6)},
             parameter="temperature",
             width=0.3,
-            n_subjects=12,
+            n_subjects=5,
             first=40,
             rng=np.random.default_rng(9),
             threads=threads,

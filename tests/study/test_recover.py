@@ -108,10 +108,10 @@ def test_learners_are_recovered_better_from_more_decisions():
             pn.QLearning(2),
             TASK.with_decisions(n),
             RANGES,
-            n_subjects=40,
+            n_subjects=24,
             rng=np.random.default_rng(3),
         ).of("temperature")
-        for n in (60, 480)
+        for n in (60, 360)
     )
     assert many.log_rmse < 0.6 * few.log_rmse
     assert many.rank_correlation > 0.8
