@@ -87,8 +87,11 @@ class Batch:
         fine &= values[:, 0] > 0
         values = np.where(fine[:, None], values, np.nan)
         inverse = (vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1)
-        inverse = inverse / scale[:, :, None] / scale[:, None, :]
-        inverse = (inverse + inverse.transpose(0, 2, 1)) / 2
+        with np.errstate(over="ignore"):  # far out, where no choice is left to chance
+            inverse = inverse / scale[:, :, None] / scale[:, None, :]
+        inverse = inverse / 2 + inverse.transpose(0, 2, 1) / 2
+        fine &= np.isfinite(inverse).all(axis=(1, 2))
+        inverse[~fine] = np.nan
         return inverse, np.where(fine, values[:, -1] / values[:, 0], np.inf)
 
 

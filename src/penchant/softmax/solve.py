@@ -73,8 +73,11 @@ def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     if not values[0] > 0:
         return np.full_like(information, np.nan), np.inf
-    inverse = (vectors / values) @ vectors.T / np.outer(scale, scale)
-    return np.asarray((inverse + inverse.T) / 2), float(values[-1] / values[0])
+    with np.errstate(over="ignore"):  # far out, where no choice is left to chance
+        inverse = (vectors / values) @ vectors.T / scale[:, None] / scale[None, :]
+    if not np.isfinite(inverse).all():
+        return np.full_like(information, np.nan), np.inf
+    return np.asarray(inverse / 2 + inverse.T / 2), float(values[-1] / values[0])
 
 
 def _prepared(choices: Choices, threads: int | None) -> tuple[Likelihood, Identification]:
