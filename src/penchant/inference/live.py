@@ -15,6 +15,7 @@ from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
 from penchant.models.model import Model, is_smooth
 from penchant.models.natural_prior import Prior
 
+TIED = 1e-3  # log-units within which a cell far from a peak may be as high
 CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to be left alone
 OFTEN = 1.15  # the grid is looked at again at the latest when the history has grown by this factor
 
@@ -87,20 +88,27 @@ class Live:
 
     def _clear(self, problem: Problem, grid: Grid, peak: Peak) -> bool:
         """Whether no other peak can be near: the older grid is far below, away from this one."""
-        if self.episode.n_decisions > OFTEN * self._grid_size or not is_smooth(self.model):
+        if self.episode.n_decisions > OFTEN * self._grid_size:
             return False
-        if not problem.n_shape:
-            return True
-        profiles = problem.profiles
-        away = np.abs(profiles.to_search(grid.psi) - peak.u) > 3 * grid_steps(profiles)
-        others = grid.values[away.any(axis=1)]
-        return len(others) > 0 and bool((others < peak.point.value - CLEAR).all())
+        return not problem.n_shape or _stands_out(problem, grid, peak, CLEAR)
 
     def _search(self, problem: Problem, known: list[Peak]) -> ModelEstimate:
         """Look at the whole grid."""
         (self._grid,), best = grid_search(problem.profiles)
         self._grid_size = self.episode.n_decisions
         lost = are_lost(problem.profiles, best)
-        (peak,) = best_peaks(problem.profiles, [self._grid], [() if lost[0] else known], lost)
+        # Where others are as high, which of them counts must not depend on the way here.
+        known = [p for p in known if not lost[0] and _stands_out(problem, self._grid, p, TIED)]
+        (peak,) = best_peaks(problem.profiles, [self._grid], [known], lost)
         self._peak = None if lost[0] else peak
         return estimate_at(problem, self._grid, peak)
+
+
+def _stands_out(problem: Problem, grid: Grid, peak: Peak, by: float) -> bool:
+    """Whether the grid is lower by so much, more than three steps from a peak."""
+    if not problem.n_shape or not is_smooth(problem.model):
+        return False
+    profiles = problem.profiles
+    away = np.abs(profiles.to_search(grid.psi) - peak.u) > 3 * grid_steps(profiles)
+    others = grid.values[away.any(axis=1)]
+    return len(others) > 0 and bool((others < peak.point.value - by).all())

@@ -20,14 +20,16 @@ from scipy import special, stats
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Near, Peak, climb_together
 from penchant.inference.planes import Planes
-from penchant.inference.profiles import Profiles
-from penchant.inference.search import Grid
+from penchant.inference.profiles import Points, Profiles
+from penchant.inference.search import Grid, grid_steps
 from penchant.models.model import Natural
 
 CLOSE = 1e-9  # of the root of the deviance
 MOST_STEPS = 80
 MOST_RETURNS = 10  # to a profile that is still above its target at another psi
 RETURN = 1e-6  # how far above, on the scale of the root of the deviance
+NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on the same scale
+BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
 
@@ -295,15 +297,12 @@ class _Tasks:
     def _measure(self, active: IntVector, position: Vector) -> Vector:
         """Climb with the parameter held at its position; how far the deviance's root is off."""
         line, profiles = self.line, self.line.profiles
-        psi, fixed, planes = self.psi[active].copy(), None, None
+        psi = self.psi[active].copy()
+        fixed, planes = self._held(position)
         if line.is_shape:
-            q = line.natural.index
             u = profiles.to_search(psi)
-            u[:, q] = position
+            u[:, line.natural.index] = position
             psi = profiles.from_search(u)
-            fixed = np.tile(np.arange(profiles.n_shape) == q, (len(active), 1))
-        else:
-            planes = line.planes(position)
         curvature = np.array([self.peaks[k].curvature for k in active])
         near = Near(self.theta[active], curvature.reshape(len(active), *(2 * [profiles.n_shape])))
         climbed = climb_together(
@@ -325,40 +324,76 @@ class _Tasks:
     def _above_elsewhere(self, found: Vector, which: IntVector) -> tuple[IntVector, _Tasks]:
         """Tasks whose profile at the end found is above its target at another psi, begun there.
 
-        Only cells of the grid whose own profile is above the target can be.
+        The best cell of the grid with the parameter held at its end is climbed from, if it is
+        nearly above the target and not beside the psi that led to the end.
         """
-        nothing = which[:0]
-        if self.line.is_shape or not self.line.profiles.n_shape:
-            return nothing, self
-        high = [
-            np.flatnonzero(self.grids[k].values > self.peaks[k].point.value - self.drop)
-            if np.isfinite(found[k])
-            else nothing
-            for k in which
-        ]
-        task = np.repeat(which, [len(cells) for cells in high])
+        profiles = self.line.profiles
+        which = which[np.isfinite(found[which])]
+        task, psi = self._cells(found, which)
         if not len(task):
-            return nothing, self
-        psi = self.grids[0].psi[np.concatenate(high)]
-        planes = self.line.planes(found[task])
-        points = self.line.profiles.solve(self.whose[task], psi, with_slopes=False, planes=planes)
+            return which[:0], self
+        fixed, planes = self._held(found[task])
+        points = profiles.solve(self.whose[task], psi, with_slopes=False, planes=planes)
         short = self._short(points.value, task)
         rows = [np.flatnonzero(task == k) for k in which]
         best = np.array([mine[np.argmin(short[mine])] for mine in rows if len(mine)])
-        best = best[short[best] < -RETURN]
+        away = np.abs(profiles.to_search(psi[best]) - profiles.to_search(self.psi[task[best]]))
+        far = (away > 1.5 * grid_steps(profiles)).any(axis=1)
+        best = best[far & (short[best] < NEARLY)]
         moved = task[best]
-        again = replace(
+        if not len(moved):
+            return moved, self
+        climbed = climb_together(
+            profiles,
+            self.whose[moved],
+            psi[best],
+            fixed=None if fixed is None else fixed[best],
+            planes=None if planes is None else planes.take(best),
+            finish=False,
+        ).points
+        short = self._short(climbed.value, moved)
+        kept = short < -RETURN
+        return moved[kept], self._begun_at(moved[kept], found, short[kept], climbed.take(kept))
+
+    def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, Matrix]:
+        """Cells of the grid that may be above the target, with the tasks that they belong to."""
+        profiles, q = self.line.profiles, self.line.natural.index
+        if not profiles.n_shape or (self.line.is_shape and profiles.n_shape == 1):
+            return which[:0], np.empty((0, profiles.n_shape))
+        u = profiles.to_search(self.grids[0].psi)
+        task, chosen = [which[:0]], [u[:0]]
+        for k in which:
+            mine = u
+            if self.line.is_shape:
+                mine = u[np.abs(u[:, q] - found[k]) <= np.abs(u[:, q] - found[k]).min() + 1e-9]
+                mine = np.where(np.arange(profiles.n_shape) == q, found[k], mine)
+            else:
+                height = self.grids[k].values - self.peaks[k].point.value + self.drop
+                mine = u[height > -BETWEEN]
+            task.append(np.full(len(mine), k))
+            chosen.append(mine)
+        return np.concatenate(task), profiles.from_search(np.concatenate(chosen))
+
+    def _begun_at(self, moved: IntVector, found: Vector, short: Vector, points: Points) -> _Tasks:
+        """The search for some ends, begun anew where the profile is above its target."""
+        return replace(
             self,
             grids=[self.grids[k] for k in moved],
             peaks=[self.peaks[k] for k in moved],
             whose=self.whose[moved],
             inside=found[moved],
             outside=np.full(len(moved), np.nan),
-            short_in=short[best],
+            short_in=short,
             short_out=np.full(len(moved), np.nan),
             limit=self.limit[moved],
             step=np.array([self.line.unit(self.peaks[k]) for k in moved]) * np.sqrt(2 * self.drop),
-            psi=psi[best],
-            theta=points.theta[best],
+            psi=points.psi,
+            theta=points.theta,
         )
-        return moved, again
+
+    def _held(self, position: Vector) -> tuple[BoolVector | None, Planes | None]:
+        """What is held while the others climb: a shape parameter, or weights on planes."""
+        if not self.line.is_shape:
+            return None, self.line.planes(position)
+        shape = np.arange(self.line.profiles.n_shape) == self.line.natural.index
+        return np.tile(shape, (len(position), 1)), None
