@@ -14,6 +14,7 @@ from typing import Any
 
 import penchant
 from penchant import datasets, figures
+from penchant.cli.main import app
 
 FOLDER = Path(__file__).parent / "reference"
 
@@ -73,7 +74,7 @@ MADE = "<!-- Made by docs/make_reference.py from the docstrings; change these, n
 def pages() -> dict[str, str]:
     """Text of every page by the name of its file."""
     made = {f"{page}.md": _page(page) for page in PAGES}
-    return {"README.md": _index(), **made}
+    return {"README.md": _index(), "command-line.md": _commands(), **made}
 
 
 def entries(page: str) -> dict[str, Any]:
@@ -92,13 +93,50 @@ def entries(page: str) -> dict[str, Any]:
 
 def _index() -> str:
     lines = [MADE, "# Reference", "", "Everything public, with `import penchant as pn`."]
-    lines += ["How to use it from a terminal: [the command line](../command-line.md).", ""]
+    lines += ["From a terminal: [commands and options](command-line.md).", ""]
     for page, (title, _) in PAGES.items():
         lines += [f"## [{title}]({page}.md)", "", "| name | what it is |", "|---|---|"]
         for name, value in entries(page).items():
             lines.append(f"| [`{name}`]({page}.md#{_anchor(name)}) | {_cell(_first_line(value))} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _commands() -> str:
+    """Every option of every command, as its help says it."""
+    lines = [MADE, "# Commands and options", ""]
+    lines += ["The same as `penchant COMMAND --help`; [the command line](../command-line.md) is a"]
+    lines += ["walk through it. [All names](README.md) of the library.", ""]
+    for name in (command for command in app if not command.startswith("-")):
+        told = (inspect.getdoc(app[name].default_command) or "").split("\nParameters\n---")[0]
+        lines += [f"## penchant {name}", "", told.strip(), ""]
+        groups: dict[str, list[str]] = {}
+        for option in app[name].assemble_argument_collection(parse_docstring=True):
+            if not option.children:
+                groups.setdefault(_group(option), []).append(_option(option))
+        for group, rows in groups.items():
+            lines += [f"| {group} | |", "|---|---|", *rows, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _group(option: Any) -> str:
+    (group,) = option.parameter.group
+    return str(getattr(group, "name", group))
+
+
+def _option(option: Any) -> str:
+    """A row: the option as it is typed, what it does, what it may be and is."""
+    names = [name for name in option.names if not name.startswith(("--no-", "--empty-"))]
+    choices = option.get_choices(force=True) or ()
+    takes = option.parameter.metavar or ("CHOICE" if choices else "")
+    is_flag = option.hint is bool or not names[0].startswith("-")
+    typed = ", ".join(names) + ("" if is_flag or not takes else f" {takes}")
+    words = " ".join(option.parameter.help.split())
+    if choices:
+        words += f" One of {', '.join(choices)}."
+    if option.show_default:
+        words += f" Default: `{option.field_info.default}`."
+    return f"| `{_cell(typed)}` | {_cell(words)} |"
 
 
 def _page(page: str) -> str:

@@ -112,8 +112,15 @@ def fit_linearized_each(
 ) -> LinearizedEstimates:
     """Fit the linearised model to every subject by itself, all about the same point.
 
-    Parameters are those of `fit_linearized`; episodes of the same subject share their parameters.
-    Subjects without a decision that is scored are listed in `without_decisions`.
+    Episodes of the same subject share their parameters. Subjects without a decision that is scored
+    are listed in `without_decisions`.
+
+    Parameters
+    ----------
+    episodes, model, nominal, coordinate, constrained
+        As in `fit_linearized`.
+    threads
+        Processors to use; all, if not given. The answer does not depend on it.
 
     Examples
     --------
@@ -302,6 +309,13 @@ def compare_nominals(
     episodes: Episode | Sequence[Episode], model: Model, nominals: Sequence[Nominal]
 ) -> list[LinearizedEstimate]:
     """Linearised fits about several points, the highest *exact* log-likelihood first.
+
+    Parameters
+    ----------
+    episodes, model
+        As in `fit_linearized`.
+    nominals
+        The points, each as `nominal` of `fit_linearized`.
 
     Notes
     -----

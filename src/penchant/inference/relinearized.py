@@ -32,6 +32,13 @@ def relinearize(
     Each step is halved until the exact likelihood rises. That ends at a peak of the exact
     likelihood, from a bad nominal point not always the highest one: the grid of the exact fit is
     looked at in the end, and a note says so if it had to help.
+
+    Parameters
+    ----------
+    episodes, model, nominal
+        As in `fit_linearized`.
+    max_steps
+        Linearisations allowed.
     """
     problem = Problem(model, as_episodes(episodes))
     psi, _ = nominal_point(model, nominal)
