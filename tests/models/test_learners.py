@@ -86,14 +86,14 @@ def test_slopes_are_derivatives(name, seed, place):
     np.testing.assert_array_equal(x, model.explanatory(episode, *psi))
     assert slopes.shape == (len(psi), *x.shape)
     for q in range(len(psi)):
-        h = 1e-6 * psi[q]
+        h = 1e-6 * max(abs(psi[q]), 0.01)
         above, below = psi.copy(), psi.copy()
         above[q], below[q] = psi[q] + h, psi[q] - h
         difference = (model.explanatory(episode, *above) - model.explanatory(episode, *below)) / (
             above[q] - below[q]
         )
         # rounding of a difference is 1e-16 |x| / h
-        atol = 1e-8 + 1e-9 * np.abs(x).max() / psi[q]
+        atol = 1e-8 + 1e-15 * np.abs(x).max() / h
         np.testing.assert_allclose(slopes[q], difference, rtol=1e-5, atol=atol)
 
 

@@ -10,12 +10,13 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Point
 from penchant.inference.profiles import Points, Profiles
+from penchant.models.model import is_smooth
 
-HESSIAN_STEP = 1e-4  # of search units
+HESSIAN_STEP = 3e-5  # of search units
 ENOUGH = 1e-9
 NEARLY = 1e-5  # a step after which secant steps are below 1e-9
 STALE = 6  # steps after which the curvature is taken anew
-HALVINGS = 30
+LEAST = 1e-9  # share of a step below which it is given up
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def climb_together(
 ) -> Ascent:
     """Climb from psi[k] on the profile of subject[k], for every k.
 
-    Steps are accepted if they do not lower the profile, and halved otherwise; in between the
+    Steps are accepted if they do not lower the profile, and shortened otherwise; in between the
     curvature is brought up to date by what the steps show of it.
 
     Parameters
@@ -134,7 +135,7 @@ def climb_together(
     climb = Ascent(points, u, curvature, drift, np.zeros(n, np.int64), *np.zeros((2, n), bool))
     fresh = np.full(n, near is None)
     step = newton_steps(climb, profiles.bounds, everyone, held)
-    fraction, halvings = np.ones(n), np.zeros(n, dtype=np.int64)
+    fraction, smooth = np.ones(n), is_smooth(profiles.model)
     known = np.asarray(np.isfinite(points.gradient).all(axis=1))
     climb.converged = known & (np.abs(step).max(axis=1, initial=0.0) < ENOUGH)
     active = everyone[known & ~climb.converged] if max_steps else everyone[:0]
@@ -149,7 +150,6 @@ def climb_together(
         )
         value = climb.points.value[active]
         fine = trial.value >= value - 1e-12 * (1 + np.abs(value))
-        fine &= np.isfinite(trial.gradient).all(axis=1)
         # where variables all but vanish, weights may be too large to say where up is
         fine &= np.isfinite(trial.gradient).all(axis=1)
         # up: take the step, and learn the curvature from it
@@ -170,18 +170,18 @@ def climb_together(
         # a step after this one would be shorter by far, unless it was cut short
         short = (np.abs(path).max(axis=1, initial=0.0) < NEARLY) & (climb.n_steps[moved] > 1)
         short &= fraction[moved] == 1
-        fraction[moved], halvings[moved] = 1.0, 0
+        fraction[moved] = 1.0
         arrived = short | (np.abs(step[moved]).max(axis=1, initial=0.0) < ENOUGH)
         climb.converged[moved[arrived]] = True
-        # not up: half the step
+        # not up: less of the step
         stuck = active[~fine]
-        fraction[stuck] *= 0.5
-        halvings[stuck] += 1
-        given_up = stuck[halvings[stuck] >= HALVINGS]
-        slope = (climb.points.gradient[given_up] * step[given_up]).sum(axis=1)
-        climb.converged[given_up] = np.abs(slope) < 1e-8
+        slope = (climb.points.gradient[stuck] * step[stuck]).sum(axis=1)
+        promised, gained = fraction[stuck] * slope, trial.value[~fine] - value[~fine]
+        fraction[stuck] *= _less(promised, gained) if smooth else 0.5
+        given_up = fraction[stuck] < LEAST
+        climb.converged[stuck[given_up]] = np.abs(slope[given_up]) < 1e-8
         over = climb.converged[active] | (climb.n_steps[active] >= max_steps)
-        over |= halvings[active] >= HALVINGS
+        over |= fraction[active] < LEAST
         active = active[~over]
     old = np.flatnonzero(~fresh)
     if len(old) and q and finish:
@@ -214,6 +214,13 @@ def newton_steps(climb: Ascent, bounds: Matrix, which: IntVector, fixed: BoolVec
     step[held] = 0.0
     longest = np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300)
     return np.asarray(step * np.minimum(1.0, 1.0 / longest))
+
+
+def _less(promised: Vector, gained: Vector) -> Vector:
+    """Share of a step that failed to try next: where a parabola through what is known peaks."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = promised / (2.0 * (promised - gained))
+    return np.asarray(np.where(np.isfinite(share), np.clip(share, 0.1, 0.5), 0.25))
 
 
 def _updated(curvature: Matrix, step: Matrix, change: Matrix) -> Matrix:
