@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from penchant.cli.main import app, run
+from penchant.models.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
 COMMANDS = [name for name in app if not name.startswith("-")]
 BLOCK = re.compile(r"^```(?!python)\w*\n(.*?)^```$|((?:^    .*\n)+)", re.MULTILINE | re.DOTALL)
 SESSION = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+QUICK = ("$ penchant fit", "$ penchant check", "$ penchant models")
 PLACEHOLDERS = {"COMMAND", "NAME"}
 
 
@@ -29,12 +31,20 @@ def commands_in(text):
     return [line for line in lines if line.startswith("penchant ")]
 
 
-def sessions(text):
-    """Commands of blocks of the console, with what they print."""
-    for block in SESSION.findall(text):
-        for part in block.split("$ ")[1:]:
-            command, _, printed = part.replace("\\\n", " ").partition("\n")
-            yield shlex.split(command)[1:], printed
+def sessions():
+    """Blocks of the console in the documents; those that take seconds are slow."""
+    for path in DOCUMENTS:
+        for i, block in enumerate(SESSION.findall(path.read_text(encoding="utf-8"))):
+            quick = all(line.startswith(QUICK) for line in block.splitlines() if line[:2] == "$ ")
+            marks = () if quick else pytest.mark.slow
+            yield pytest.param(block, id=f"{path.relative_to(ROOT)}-{i}", marks=marks)
+
+
+def steps(block):
+    """Commands of a block, with what they print."""
+    for part in block.split("$ ")[1:]:
+        command, _, printed = part.replace("\\\n", " ").partition("\n")
+        yield shlex.split(command)[1:], printed
 
 
 def test_commands_are_found_in_blocks_and_in_words():
@@ -47,7 +57,7 @@ def test_commands_are_found_in_blocks_and_in_words():
     ]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_command_can_be_typed_as_it_stands(path):
     for line in commands_in(path.read_text(encoding="utf-8")):
         words = shlex.split(line)[1:]
@@ -72,15 +82,16 @@ def test_every_option_is_told_in_a_sentence(command):
             assert len(row.split(" | ")[1].split()) >= 3, row
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in DOCUMENTS if SESSION.search(path.read_text(encoding="utf-8"))],
-    ids=lambda path: path.name,
-)
-def test_sessions_print_what_the_document_says(path, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("block", list(sessions()))
+def test_sessions_print_what_the_document_says(block, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    checker = doctest.OutputChecker()
-    for words, printed in sessions(path.read_text(encoding="utf-8")):
+    for words, printed in steps(block):
         assert run(words) == 0, words
         found = capsys.readouterr().out
-        assert checker.check_output(printed, found, doctest.ELLIPSIS), f"{words}\n{found}"
+        same = doctest.OutputChecker().check_output(printed, found, doctest.ELLIPSIS)
+        assert same, f"{words}\n{found}"
+
+
+def test_the_readme_counts_the_models():
+    assert "[eighteen models]" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(CATALOGUE) == 18
