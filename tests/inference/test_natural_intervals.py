@@ -244,3 +244,118 @@ def test_intervals_of_many_subjects_are_those_of_each():
     for estimate, found in zip(estimates, together, strict=True):
         alone = estimate.interval(0.9, "profile")
         np.testing.assert_allclose([(p.low, p.high) for p in found], alone, rtol=1e-7)
+
+
+def direct(episode, model, natural, value, n_points=80):
+    """Highest log-likelihood with a ratio of weights held, on a fine grid of psi, by Newton."""
+    from penchant.inference.problem import Problem
+
+    problem = Problem(model, (episode,))
+    (low, high) = problem.bounds[0]
+    best = -math.inf
+    for u in np.linspace(low, high, n_points):
+        x = model.explanatory(episode, *problem.from_search(np.array([u])))
+        x = x - x[np.arange(len(x)), episode.chosen][:, None]
+        free = [a for a in range(x.shape[2]) if a != natural.index]
+        held = x[..., free].copy()
+        held[..., free.index(natural.other)] += value * x[..., natural.index]
+
+        def negative(theta, held=held):
+            q = held @ theta
+            total = special.logsumexp(q, axis=1)
+            p = np.exp(q - total[:, None])
+            return total.sum(), np.einsum("ti,tia->a", p, held)
+
+        bounds = [(0, None) if a == natural.other else (None, None) for a in free]
+        found = optimize.minimize(
+            negative, np.full(len(free), 0.05), jac=True, method="L-BFGS-B", bounds=bounds
+        )
+        best = max(best, -found.fun)
+    return best
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [6, 31])
+def test_a_ratio_whose_best_shape_moves_far_is_followed_to_its_end(seed):
+    """The free bonus: as its weight falls, delta falls by orders of magnitude to make up for it."""
+    episode = played.ucl_episode(seed=seed, n_decisions=47)
+    model = played.ucl(bonus="free")
+    estimate = pn.fit(episode, model)
+    place = [n.name for n in estimate.natural].index("implied_noise_sd")
+    natural = estimate.natural[place]
+    low, high = estimate.interval(kind="profile")[place]
+    width = high - low
+    for end, outside in ((low, low - 0.02 * width), (high, high + 0.02 * width)):
+        if np.isfinite(end):
+            # the grid, in steps of 0.3 of log delta, can only miss the maximum from below
+            assert direct(episode, model, natural, outside) < estimate.log_likelihood - DROP
+            assert direct(episode, model, natural, end) > estimate.log_likelihood - DROP - 0.2
+
+
+def test_intervals_end_where_nothing_is_known():
+    """Two decisions: most may lie anywhere."""
+    prior = pn.ScaledPrior()
+    estimate = pn.fit(pn.Episode([1, 0], [3.0, 4.0]), pn.QLearning(3), parameter_prior=prior)
+    low, high = estimate.interval(kind="profile").T
+    assert not np.isnan(low).any()
+    assert (low <= [p.estimate for p in estimate.parameters]).all()
+    assert (high >= [p.estimate for p in estimate.parameters]).all()
+
+
+TWO_OR_THREE = {
+    "two": pn.QLearning(3, forgetting=None),
+    "three": pn.QLearning(3, forgetting=None, choice_kernel=True),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TWO_OR_THREE)
+def test_ends_of_several_shape_parameters_are_constrained_maxima(name):
+    """Each end of each natural parameter, against many random starts of a general optimiser."""
+    model = TWO_OR_THREE[name]
+    truth = {"temperature": 0.3, "learning_rate": 0.4, "forgetting": 0.2}
+    truth |= {"choice_kernel": 0.6, "choice_rate": 0.4} if name == "three" else {}
+    episode = pn.simulate(
+        pn.Landscape([0.2, 0.55, 0.9], pn.GaussianNoise(0.2)),
+        model,
+        truth,
+        n_decisions=150,
+        rng=np.random.default_rng(8),
+    )
+    estimate = pn.fit(episode, model)
+    d = estimate.n_weights
+    ranges = [(1e-3, 60.0), *[(-30.0, 30.0)] * (d - 1), *[(s.low, s.high) for s in model.shape]]
+
+    def negative(point):
+        q = model.explanatory(episode, *point[d:]) @ point[:d]
+        log_p = q - special.logsumexp(q, axis=1, keepdims=True)
+        return -log_p[np.arange(len(q)), episode.chosen].sum()
+
+    rng = np.random.default_rng(0)
+    starts = [estimate.theta]
+    for _ in range(14):
+        weights = estimate.weights * rng.uniform(0.3, 1.5, d)
+        starts.append(np.concatenate([weights, [rng.uniform(*ends) for ends in ranges[d:]]]))
+    for natural, ends in zip(estimate.natural, estimate.interval(kind="profile"), strict=True):
+        held = natural.index + (d if natural.kind == "shape" else 0)
+        free = [a for a in range(len(ranges)) if a != held]
+        for end in ends:
+            if not np.isfinite(end) or end in ranges[held]:
+                continue
+            value = 1 / end if natural.kind == "reciprocal" else end
+
+            def objective(rest, held=held, free=free, value=value):
+                point = np.empty(len(ranges))
+                point[free], point[held] = rest, value
+                return negative(point)
+
+            best = min(
+                optimize.minimize(
+                    objective,
+                    start[free],
+                    method="L-BFGS-B",
+                    bounds=[ranges[a] for a in free],
+                ).fun
+                for start in starts
+            )
+            assert estimate.log_likelihood + best == pytest.approx(DROP, abs=2e-3), natural.name

@@ -324,8 +324,8 @@ class _Tasks:
     def _above_elsewhere(self, found: Vector, which: IntVector) -> tuple[IntVector, _Tasks]:
         """Tasks whose profile at the end found is above its target at another psi, begun there.
 
-        The best cell of the grid with the parameter held at its end is climbed from, if it is
-        nearly above the target and not beside the psi that led to the end.
+        The best cell of the grid with the parameter held at its end is climbed from, if it is above
+        the target; or nearly, and not beside the psi that led to the end.
         """
         profiles = self.line.profiles
         which = which[np.isfinite(found[which])]
@@ -339,7 +339,7 @@ class _Tasks:
         best = np.array([mine[np.argmin(short[mine])] for mine in rows if len(mine)])
         away = np.abs(profiles.to_search(psi[best]) - profiles.to_search(self.psi[task[best]]))
         far = (away > 1.5 * grid_steps(profiles)).any(axis=1)
-        best = best[far & (short[best] < NEARLY)]
+        best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
         moved = task[best]
         if not len(moved):
             return moved, self
