@@ -103,13 +103,14 @@ def test_each_of_many_is_fitted_as_by_itself_under_other_priors(prior):
             same(estimate, pn.fit(mine, pn.QLearning(3), parameter_prior=prior))
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 5])
+@pytest.mark.parametrize("at_once", [50, 700, 20_000])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_neither_order_nor_threads_nor_portions_matter(monkeypatch, at_once, threads):
     episodes = people(learner, 3)
     usual = pn.fit_each(episodes, pn.QLearning(3), threads=1)
-    module = importlib.import_module("penchant.inference.fit_each")
-    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    for name in ("profiles", "grid_profile"):
+        module = importlib.import_module(f"penchant.inference.{name}")
+        monkeypatch.setattr(module, "NUMBERS_AT_ONCE", at_once)
     backwards = sorted(episodes, key=lambda e: str(e.subject))
     again = pn.fit_each(backwards, pn.QLearning(3), threads=threads)
     for subject, estimate in zip(usual.subjects, usual, strict=True):
