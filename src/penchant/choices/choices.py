@@ -501,7 +501,8 @@ class Choices:
         options = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()}-{sizes.max()}"
         variables = f"{self.n_parameters} variable" + ("s" if self.n_parameters > 1 else "")
         people = "" if self.subject_labels is None else f", {len(self.subject_labels)} subjects"
+        decisions = f"{self.n_decisions} decision" + ("s" if self.n_decisions != 1 else "")
         return (
-            f"Choices: {self.n_decisions} decisions, {options} options each{people}, "
+            f"Choices: {decisions}, {options} options each{people}, "
             f"{variables} ({', '.join(self.names)})"
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from penchant._frames import Backend, frame
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.choices.notes import counted
 from penchant.errors import DataError, nearest
 from penchant.models.model import Model
 from penchant.softmax.tables import Table, number
@@ -195,7 +196,7 @@ class ModelComparison:
                 f"{self.log_likelihood[:, k].sum():.2f}",
                 f"{self.aic[:, k].sum():.2f}",
                 f"{self.bic[:, k].sum():.2f}",
-                number(held[k], 7),
+                f"{held[k]:.2f}" if np.isfinite(held[k]) else number(held[k]),
                 str(self.n_best[k]),
                 "-" if chosen is None else f"{chosen.frequencies[k]:.3f}",
                 "-" if chosen is None else f"{chosen.protected_exceedance[k]:.3f}",
@@ -204,7 +205,7 @@ class ModelComparison:
         )
         header = ("model", "k", "log-lik.", "AIC", "BIC", "held-out", "best for", "share", "PXP")
         return Table(
-            f"{len(self.names)} models of {len(self.subjects)} subjects",
+            f"{counted(len(self.names), 'model')} of {counted(len(self.subjects), 'subject')}",
             (
                 ("Decisions", f"{int(self.n_decisions.sum()):,}"),
                 ("Best", f"{self.best or 'none'}, by the total {WORDS[self.criterion]}"),
