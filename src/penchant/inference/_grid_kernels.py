@@ -13,14 +13,16 @@ from numba import njit
 from penchant.softmax._kernels import newton_step, sum_chunks
 from penchant.softmax._lanes import LANES
 
-NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact
 STEPS = 40  # of Newton's method, halvings included
 ROUNDS = 8  # of which weights are held at 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def pack(x, chosen, rows, values, side):
-    """Write blocks of eight decisions, relative to the options chosen; returns their number."""
+    """Write blocks of eight decisions, relative to the options chosen; returns their number.
+
+    rows : which of the events of x (n_events, n_options, d) and chosen (n_events,) are scored
+    """
     _, m, d = x.shape
     n = len(rows)
     n_blocks = (n + LANES - 1) // LANES
@@ -40,7 +42,7 @@ def pack(x, chosen, rows, values, side):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def climb_face(problem, held, theta, state, rooms):
+def climb_face(problem, enough, held, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
     state : trial, step, information, gradient; the last is that of all weights, at the end
@@ -79,7 +81,7 @@ def climb_face(problem, held, theta, state, rooms):
             if held[a]:
                 step[a] = 0.0
             trial[a] = theta[a] + step[a]
-        if promised < NEAR:
+        if promised < enough:
             for a in range(d):
                 theta[a] = trial[a]
                 gradient[a] = -moments[1 + a]
@@ -88,14 +90,14 @@ def climb_face(problem, held, theta, state, rooms):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def climb_inside(problem, positive, held, theta, state, rooms):
+def climb_inside(problem, enough, positive, held, theta, state, rooms):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 
     held : which weights are 0; those that were nearby to begin with. The objective is concave: it
     is the maximum where weights that are held would only fall, and the others are positive.
     """
     for _ in range(ROUNDS):
-        value = climb_face(problem, held, theta, state, rooms)
+        value = climb_face(problem, enough, held, theta, state, rooms)
         if not value <= 0.0:
             return np.nan
         fine = True
@@ -111,17 +113,23 @@ def climb_inside(problem, positive, held, theta, state, rooms):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def profile(x, chosen, order, bounds, near, positive, variables, values, thetas):
+def profile(x, episodes, subject, near, enough, positive, variables, values, thetas):
     """The best weights of pairs, each from those of pair near[k] < k, or from 0 if that is -1.
 
+    x : (rows, n_options, d), all events of pair after pair
+    episodes : chosen options of all subjects' events, where those of each begin; which of them are
+        scored, counted from there, and where those of each subject begin
+    subject : (n,), of each pair
+    enough : squared Newton decrement below which a last step is taken
     values : (n,), filled: log-likelihood, NaN where it needs a closer look
     thetas : (n, d), filled
     """
+    chosen, first_event, scored, first_scored = episodes
     _, m, d = x.shape
     n_moments = 1 + d + d * (d + 1) // 2
     most = 0
     for k in range(len(near)):
-        most = max(most, bounds[k + 1] - bounds[k])
+        most = max(most, first_scored[subject[k] + 1] - first_scored[subject[k]])
     most_blocks = (most + LANES - 1) // LANES
     packed = np.empty(most_blocks * (m - 1) * d * LANES)
     side = np.empty((most_blocks, 2 * LANES))
@@ -135,11 +143,17 @@ def profile(x, chosen, order, bounds, near, positive, variables, values, thetas)
     )
     state = (np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d))
     held = np.zeros(d, dtype=np.bool_)
+    row = 0
     for k in range(len(near)):
-        n = bounds[k + 1] - bounds[k]
+        s = subject[k]
+        n_events = first_event[s + 1] - first_event[s]
+        mine = scored[first_scored[s] : first_scored[s + 1]]
+        n = len(mine)
         values[k] = np.nan
         theta = thetas[k]
-        n_blocks = pack(x, chosen, order[bounds[k] : bounds[k + 1]], packed, side)
+        took = chosen[first_event[s] : first_event[s + 1]]
+        n_blocks = pack(x[row : row + n_events], took, mine, packed, side)
+        row += n_events
         problem = ((packed, starts, side), n_blocks, variables)
         j = near[k]
         warm = j >= 0 and math.isfinite(values[j])
@@ -153,4 +167,4 @@ def profile(x, chosen, order, bounds, near, positive, variables, values, thetas)
             sum_chunks(problem[0], n_blocks, theta, variables, (), scratch, total, part, moments)
             if not moments[0] > -n * math.log(m):
                 theta[:] = 0.0
-        values[k] = climb_inside(problem, positive, held, theta, state, rooms)
+        values[k] = climb_inside(problem, enough, positive, held, theta, state, rooms)

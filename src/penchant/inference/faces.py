@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix
+from penchant._typing import BoolVector, IntVector, Matrix
+from penchant.inference import _grid_kernels as grid
 from penchant.inference import _kernels as compiled
+from penchant.inference.rows import Rows, ranges
 from penchant.softmax.batch import Batch, fit_table
+from penchant.softmax.likelihood import variables_tuple
 from penchant.softmax.prior import GaussianPrior, ParameterPrior
 
 if TYPE_CHECKING:
     from penchant.inference.profiles import Points, Profiles
-    from penchant.inference.rows import Rows
+
+EXACT = 1e-20  # squared Newton decrement
 
 
 def keep_positive(profiles: Profiles, points: Points, x: Matrix, rows: Rows, batch: Batch) -> None:
@@ -28,7 +32,30 @@ def keep_positive(profiles: Profiles, points: Points, x: Matrix, rows: Rows, bat
         if len(must) == 1:
             _hold(profiles, points, which, must[pattern], x, rows, batch)
         else:
-            profiles.follow(points, which, x, rows)  # a quadratic program finds which of them hold
+            held = on_faces(profiles, points, which, x, rows)
+            profiles.follow(points, which[~held], x, rows)
+
+
+def on_faces(
+    profiles: Profiles, points: Points, which: IntVector, x: Matrix, rows: Rows
+) -> BoolVector:
+    """Solve some pairs where weights must not be negative; returns which of them are solved."""
+    if profiles.prior is not None or x.shape[1] < 2:
+        return np.zeros(len(which), dtype=bool)
+    n, d = len(which), profiles.n_weights
+    mine = rows.only(which)
+    values, theta, afresh = np.empty(n), np.empty((n, d)), np.full(n, -1)
+    pairs = x[ranges(rows.events, which)], profiles.decisions, points.subject[which], afresh
+    grid.profile(*pairs, EXACT, profiles.positive, variables_tuple(d), values, theta)
+    found = np.isfinite(values)
+    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
+    compiled.moments(x, *mine.scored, theta, sums, gradient, information)
+    done = which[found]
+    points.theta[done], points.value[done] = theta[found], sums[found]
+    points.information[done] = information[found]
+    points.settled[done] = True
+    points.decrement[done] = np.inf  # on a boundary Newton's method proves nothing
+    return found
 
 
 def _hold(

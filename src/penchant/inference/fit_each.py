@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,7 +27,9 @@ from penchant.softmax.intervals import check_level
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.transformations import Parameter
 
-AT_ONCE = 64  # subjects whose profiles are searched together
+# Subjects whose profiles are searched together: steps cost little more for many than for one.
+FEWEST, MOST = 64, 512
+NUMBERS = 3e8  # of explanatory variables on the grids of those: some seconds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,8 +180,9 @@ def fit_each_model(
     for episode in episodes:
         by_subject.setdefault(episode.subject, []).append(episode)
     told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
-    portions = [told[i : i + AT_ONCE] for i in range(0, len(told), AT_ONCE)]
     workers = available_threads() if threads is None else threads
+    at_once = _at_once(model, [sum(e.n_events for e in by_subject[s]) for s in told], workers)
+    portions = [told[i : i + at_once] for i in range(0, len(told), at_once)]
     with progress("Fitting subjects", len(told)) as advance:
 
         def fit_some(subjects: list[Any]) -> list[ModelEstimate]:
@@ -198,3 +202,12 @@ def fit_each_model(
             problem = Problem(model, tuple(mine), parameter_prior)
             found[subject] = nothing_known(problem, subject)
     return ModelEstimates(tuple(by_subject), tuple(found[s] for s in by_subject))
+
+
+def _at_once(model: Model, n_events: list[int], workers: int) -> int:
+    """Subjects to search together: many if they are little work, and some for every worker."""
+    n_points = math.prod(shape.n_grid for shape in model.shape)
+    width = getattr(model, "n_options", 2) * len(model.weights) * n_points
+    largest = max(n_events, default=1) * width
+    share = -(-len(n_events) // workers)
+    return max(FEWEST, min(MOST, share, int(NUMBERS / largest)))

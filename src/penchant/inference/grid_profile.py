@@ -11,6 +11,8 @@ from penchant.inference import _grid_kernels as compiled
 from penchant.inference.profiles import NUMBERS_AT_ONCE, Profiles
 from penchant.softmax.likelihood import variables_tuple
 
+NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact
+
 
 def profiles_on_grid(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Matrix]:
     """The objective (n_subjects, n_psi) and the best weights (n_subjects, n_psi, n_weights).
@@ -73,15 +75,30 @@ def _solve(
     profiles: Profiles, subject: IntVector, psi: Matrix, near: IntVector
 ) -> tuple[Vector, Matrix]:
     x, _ = profiles.variables(subject, psi, False)
-    rows = profiles.rows(subject)
-    profiles.check_finite(x, rows)
-    values, theta = np.empty(len(subject)), np.empty((len(subject), profiles.n_weights))
-    weights = variables_tuple(profiles.n_weights)
-    compiled.profile(
-        np.ascontiguousarray(x), *rows.scored, near, profiles.positive, weights, values, theta
-    )
+    if not np.isfinite(x.sum()):
+        profiles.check_finite(x, profiles.rows(subject))
+    values, theta = profile_at(profiles, x, subject, near, NEAR)
     left = np.flatnonzero(np.isnan(values))
     if len(left):
         points = profiles.solve(subject[left], psi[left], with_slopes=False, patient=False)
         values[left], theta[left] = points.value, points.theta
+    return values, theta
+
+
+def profile_at(
+    profiles: Profiles, x: Matrix, subject: IntVector, near: IntVector, enough: float
+) -> tuple[Vector, Matrix]:
+    """The objective and the best weights of pairs with variables x; NaN where it is not told."""
+    values, theta = np.empty(len(subject)), np.empty((len(subject), profiles.n_weights))
+    compiled.profile(
+        np.ascontiguousarray(x),
+        profiles.decisions,
+        subject,
+        near,
+        enough,
+        profiles.positive,
+        variables_tuple(profiles.n_weights),
+        values,
+        theta,
+    )
     return values, theta

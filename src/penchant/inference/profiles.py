@@ -198,6 +198,14 @@ class Profiles:
         return np.concatenate([episode.scored for episode in self.record.episodes])
 
     @cached_property
+    def decisions(self) -> tuple[IntVector, IntVector, IntVector, IntVector]:
+        """Options chosen, first events; events scored, counted from those; their first ones."""
+        scored = np.flatnonzero(self._scored)
+        first_scored = np.concatenate([[0], np.cumsum(self.n_decisions)])
+        begins = np.repeat(self.first_event[:-1], self.n_decisions)
+        return self.record.chosen, self.first_event, scored - begins, first_scored
+
+    @cached_property
     def n_decisions(self) -> IntVector:
         """Decisions scored of each subject."""
         counts = np.concatenate([[0], np.cumsum(self._scored)])

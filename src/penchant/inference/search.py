@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.climbing import Near, Peak, climb_together
+from penchant.inference.climbing import Near, Peak, climb_together, curvatures
 from penchant.inference.grid_profile import profiles_on_grid
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
@@ -124,7 +124,17 @@ def best_peaks(
     if not is_smooth(profiles.model) and not lost.all():
         for share in LOOKS:
             _look_around(profiles, np.flatnonzero(~lost), found, share)
-    return [_highest(peaks) for peaks in found]
+    return _finished(profiles, [_highest(peaks) for peaks in found])
+
+
+def _finished(profiles: Profiles, peaks: list[Peak]) -> list[Peak]:
+    """The peaks with their curvature, which climbs among several leave to the highest."""
+    if not profiles.n_shape:
+        return peaks
+    points = Points.joined([peak.points for peak in peaks if peak.points is not None])
+    u = np.stack([peak.u for peak in peaks])
+    curvature, drift = curvatures(profiles, u, points, np.arange(len(peaks)))
+    return [replace(peak, curvature=curvature[k], drift=drift[k]) for k, peak in enumerate(peaks)]
 
 
 def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid, u: Matrix) -> int:
@@ -179,7 +189,7 @@ def _climb_all(
     max_steps: int = 40,
 ) -> None:
     if len(whose):
-        climbed = climb_together(profiles, whose, psi[cells], max_steps=max_steps)
+        climbed = climb_together(profiles, whose, psi[cells], max_steps=max_steps, finish=False)
         for row, k in enumerate(whose):
             found[k].append(climbed.peak(row))
 

@@ -1,0 +1,122 @@
+"""Profiles on a grid, each point from its neighbour: the numbers of a fit from scratch."""
+
+import numpy as np
+import pytest
+
+import penchant as pn
+from penchant.inference import grid_profile
+from penchant.inference.grid_profile import profiles_on_grid
+from penchant.inference.profiles import Profiles
+from penchant.inference.search import grid_points
+
+MODELS = {
+    "one rate": pn.QLearning(3, initial_value=None, stickiness=True),
+    "two rates": pn.QLearning(3, dual_rates=True),
+    "trace": pn.QLearning(3, choice_kernel=True, forgetting=None, bias=True),
+    "restless": pn.KalmanFilter(3, decay=None, drift_variance=0.2, initial_mean=None),
+}
+
+
+def plays(n_subjects=3, n_events=45, n_options=3, seed=1):
+    """People who choose anything, now and then too late, and are shown an option or two."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for subject in range(n_subjects):
+        chosen = rng.integers(0, n_options, n_events + subject)
+        rewards = rng.normal(0.4, 0.5, len(chosen))
+        chosen[7], rewards[7], rewards[-1] = -1, np.nan, np.nan
+        is_choice = np.ones(len(chosen), dtype=bool)
+        is_choice[3] = False
+        found.append(pn.Episode(chosen, rewards, is_choice=is_choice, subject=subject))
+    return found
+
+
+def offers_profiles(model, n_subjects=4, seed=2):
+    rng = np.random.default_rng(seed)
+    groups = []
+    for _ in range(n_subjects):
+        amount = np.column_stack([rng.uniform(1, 9, 60), np.full(60, 10.0)])
+        delay = np.column_stack([rng.choice([0.0, 7.0], 60), rng.choice([30.0, 90.0, 365.0], 60)])
+        chosen = rng.integers(0, 2, 60)
+        groups.append((pn.Trials(chosen, {"amount": amount, "delay": delay}),))
+    return Profiles(model, tuple(groups))
+
+
+def episode_profiles(model, **sizes):
+    return Profiles(model, tuple((episode,) for episode in plays(**sizes)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_grid_has_the_values_of_fits_from_scratch(name):
+    profiles = episode_profiles(MODELS[name])
+    psi, dimensions = grid_points(profiles.model)
+    values, theta = profiles_on_grid(profiles, psi, dimensions[-1])
+    pairs = np.repeat(np.arange(3), len(psi)), np.tile(psi, (3, 1))
+    points = profiles.solve(*pairs, with_slopes=False)
+    told = points.settled
+    assert told.mean() > 0.9
+    # one Newton step beyond a decrement of 3e-4
+    np.testing.assert_allclose(values.ravel()[told], points.value[told], rtol=0, atol=1e-9)
+    assert (values.ravel() >= points.value - 1e-6).all()
+    assert (theta[:, :, profiles.positive] >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [pn.HyperbolicDiscounting(), pn.ExponentialDiscounting(), pn.QuasiHyperbolicDiscounting()],
+    ids=str,
+)
+def test_weights_that_would_be_negative_are_held_at_zero_in_a_grid(model):
+    profiles = offers_profiles(model)
+    psi, _ = grid_points(model)
+    values, theta = profiles_on_grid(profiles, psi, len(psi))
+    assert (theta >= 0).all()
+    assert (theta == 0).any()
+    rng = np.random.default_rng(3)
+    for k in range(len(values)):  # a concave objective: no other weights are better
+        x, _ = profiles.variables(np.full(len(psi), k), psi, False)
+        x = x.reshape(len(psi), 60, 2, -1)
+        chosen = profiles.groups[k][0].chosen
+        for _ in range(20):
+            other = theta[k] * rng.uniform(0.7, 1.4, theta[k].shape) + rng.uniform(0, 1e-3)
+            q = np.einsum("ptia,pa->pti", x, other)
+            taken = q[:, np.arange(60), chosen]
+            tried = (taken - np.logaddexp(q[:, :, 0], q[:, :, 1])).sum(axis=1)
+            assert (values[k] >= tried - 1e-9).all()
+
+
+def test_two_weights_that_must_be_positive_are_solved_as_by_a_quadratic_program():
+    profiles = offers_profiles(pn.QuasiHyperbolicDiscounting(), n_subjects=2)
+    psi = np.geomspace(1e-4, 0.3, 12)[:, None]
+    pairs = np.repeat([0, 1], 12), np.tile(psi, (2, 1))
+    points = profiles.solve(*pairs)
+    held = (points.theta == 0).any(axis=1)
+    assert held.any()
+    x, _ = profiles.variables(*pairs, False)
+    followed = profiles.solve(*pairs)
+    profiles.follow(followed, np.flatnonzero(held), x, profiles.rows(pairs[0]))
+    np.testing.assert_allclose(points.value, followed.value, atol=1e-8)
+    np.testing.assert_allclose(points.theta, followed.theta, atol=1e-5)
+
+
+def test_no_number_of_a_grid_depends_on_the_company(monkeypatch):
+    model = MODELS["trace"]
+    psi, dimensions = grid_points(model)
+    together, _ = profiles_on_grid(episode_profiles(model, n_subjects=5), psi, dimensions[-1])
+    for k, episode in enumerate(plays(n_subjects=5)):
+        alone, _ = profiles_on_grid(Profiles(model, ((episode,),)), psi, dimensions[-1])
+        np.testing.assert_array_equal(together[k], alone[0])
+    monkeypatch.setattr(grid_profile, "NUMBERS_AT_ONCE", 20_000)
+    split, _ = profiles_on_grid(episode_profiles(model, n_subjects=5), psi, dimensions[-1])
+    np.testing.assert_allclose(split, together, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_variables_are_the_same_with_derivatives_and_without(name):
+    profiles = episode_profiles(MODELS[name])
+    psi, _ = grid_points(profiles.model)
+    pairs = np.repeat(np.arange(3), len(psi)), np.tile(psi, (3, 1))
+    plain, _ = profiles.variables(*pairs, False)
+    steep, slopes = profiles.variables(*pairs, True)
+    assert slopes is not None
+    np.testing.assert_array_equal(plain, steep)
