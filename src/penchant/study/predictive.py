@@ -62,8 +62,9 @@ def predictive_check(
     ...     task, pn.QLearning(2), rule, n_decisions=60, n_agents=10, rng=rng
     ... )
     >>> estimates = pn.fit_each(plays, pn.QLearning(2), parameter_prior=pn.ScaledPrior())
-    >>> pn.predictive_check(estimates, world=task, n_draws=50, rng=rng)
-    <PredictiveCheck, played anew: 0 of 9 statistics with p < 0.05>
+    >>> check = pn.predictive_check(estimates, world=task, n_draws=50, rng=rng)
+    >>> check.names[2], bool(check.p_values[2] > 0.05)
+    ('switches', True)
     """
     whole_number(n_draws, "n_draws", 1)
     whole_number(n_parts, "n_parts", 1)
