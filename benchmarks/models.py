@@ -3,11 +3,13 @@
     python benchmarks/models.py [--quick] [--only NAME,NAME] [--markdown FILE]
 
 One thread (set OMP_NUM_THREADS=1). 500 subjects of 200 decisions, drawn from the model with
-parameters of their own, are fitted by `fit_each`; the peer is the same likelihood as one writes
-it by hand (`hand_written.py`), maximised for each subject by ten random starts of scipy's
-L-BFGS-B inside the same ranges. Both take turns: all subjects by Penchant, one subject by the
-peer. The seconds are those of the processor, medians over the turns; the gap is our log-
-likelihood less theirs, the lowest of the subjects compared.
+parameters of their own, are fitted by `fit_each`; the peer is the same likelihood as one writes it
+by hand (`hand_written.py`), maximised for each subject by ten random starts of scipy's L-BFGS-B
+inside the same ranges. Both take turns: all subjects by Penchant, one subject by the peer. The
+seconds are those of the processor, medians over the turns; those of the peer are of the subjects
+it was given, for as many as Penchant fits. The gap is our log-likelihood less theirs, the lowest
+of the subjects compared. "Loop" is a loop over plain numbers for what is learnt, with one NumPy
+expression for the likelihood, which is faster than either alone.
 """
 
 import argparse

@@ -18,7 +18,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference import _kernels as compiled
-from penchant.inference.faces import keep_positive
+from penchant.inference.faces import keep_positive, on_faces
 from penchant.inference.inner import best_weights, limits_of
 from penchant.inference.natural_map import best_under
 from penchant.inference.planes import Planes, best_on_planes
@@ -37,7 +37,7 @@ from penchant.softmax.constraints import Constraints
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 
-NUMBERS_AT_ONCE = 4_000_000  # of explanatory variables
+NUMBERS_AT_ONCE = 1_000_000  # of explanatory variables
 STEP = 1e-5  # of a numerical derivative, relative to the range searched
 
 
@@ -361,7 +361,8 @@ class Profiles:
         points.spread[:] = batch.spread
         points.settled[:] = batch.converged & np.isfinite(batch.value)
         left = ~points.settled if patient else ~np.isfinite(points.value)
-        self.follow(points, np.flatnonzero(left), x, rows)
+        rest = np.flatnonzero(left)
+        self.follow(points, rest[~on_faces(self, points, rest, x, rows)], x, rows)
         keep_positive(self, points, x, rows, batch)
         points.log_likelihood[:] = points.value - self.prior_value(points.theta, batch.spread)
 

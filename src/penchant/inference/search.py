@@ -17,6 +17,7 @@ from penchant.inference.profiles import Points, Profiles
 from penchant.models.model import Model, is_smooth
 
 BEST_CELLS = 3
+MANY_CELLS = 8  # in three dimensions, where the steps of a grid are long
 ALIKE = 0.05  # log-units between cells that may share a supremum, which none reaches
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.0625)  # steps of the grid looked away from a peak among kinks
 
@@ -107,13 +108,14 @@ def best_peaks(
     may be others inside a cell.
     """
     found = [list(peaks) for peaks in known]
-    starts = [_starts(grid) for grid in grids]
+    most = BEST_CELLS if profiles.n_shape < 3 else MANY_CELLS
+    starts = [_starts(grid, most) for grid in grids]
     psi = grids[0].psi
     u = profiles.to_search(psi)
     endless = np.flatnonzero(lost)
     middles = [_middle_of_flat(profiles, k, grids[k], u) for k in endless.tolist()]
     _climb_all(profiles, psi, endless, np.array(middles, dtype=np.int64), found, max_steps=0)
-    for turn in range(BEST_CELLS):
+    for turn in range(most):
         whose = [
             k
             for k in np.flatnonzero(~lost)
@@ -174,9 +176,9 @@ def _look_around(
     _climb_all(profiles, points.psi, whose[higher], cells, found)
 
 
-def _starts(grid: Grid) -> list[tuple[int, int]]:
+def _starts(grid: Grid, most: int) -> list[tuple[int, int]]:
     """Cells to climb from, and how near a peak must be to make that needless."""
-    maxima, others = grid.starts()
+    maxima, others = grid.starts(most)
     return [(i, 1) for i in maxima] + [(i, 3) for i in others]
 
 
