@@ -327,6 +327,7 @@ def main() -> None:
         f"| {sizes[0]} subjects x {sizes[1]} decisions | Penchant, s | by the clock, s | "
         "ten starts, s | by hand in | ratio | gap |"
     )
+    facts = machine.about("")
     lines = [head, "|---|---|---|---|---|---|---|"]
     print("\n".join(lines), flush=True)
     for case in CASES:
@@ -335,16 +336,21 @@ def main() -> None:
             lines.append(found.row())
             print(lines[-1], found.statuses, flush=True)
     if arguments.markdown:
-        arguments.markdown.write_text(page(lines))
+        arguments.markdown.write_text(page(lines, facts))
 
 
-def page(lines: list[str]) -> str:
+ABSENT = """\
+Not compared: hBayesDM 1.1.1 from the package index, whose dependency pystan 2 did not build, and
+pyEM, whose name there belongs to a manager of environments."""
+
+
+def page(lines: list[str], facts: dict[str, str]) -> str:
     """The table with what it was measured on."""
-    facts = machine.about("") | {"command": "python benchmarks/models.py --markdown FILE"}
+    facts = facts | {"command": "python benchmarks/models.py --markdown FILE"}
     said = "\n".join(f"- {name}: {value}" for name, value in facts.items())
     how = (__doc__ or "").split("\n\n")[2].strip()
     table = "\n".join(lines)
-    return f"# Fits of many subjects, model by model\n\n{how}\n\n{table}\n\n{said}\n"
+    return f"# Fits of many subjects, model by model\n\n{how}\n\n{table}\n\n{ABSENT}\n\n{said}\n"
 
 
 if __name__ == "__main__":
