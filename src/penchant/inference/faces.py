@@ -27,6 +27,8 @@ def keep_positive(profiles: Profiles, points: Points, x: Matrix, rows: Rows, bat
     """
     must = profiles.positive
     wrong = points.theta[:, must] <= 0
+    if not wrong.any():
+        return
     for pattern in np.unique(wrong[wrong.any(axis=1)], axis=0):
         which = np.flatnonzero((wrong == pattern).all(axis=1))
         if len(must) == 1:
@@ -40,7 +42,7 @@ def on_faces(
     profiles: Profiles, points: Points, which: IntVector, x: Matrix, rows: Rows
 ) -> BoolVector:
     """Solve some pairs where weights must not be negative; returns which of them are solved."""
-    if profiles.prior is not None or x.shape[1] < 2:
+    if not len(which) or profiles.prior is not None or x.shape[1] < 2:
         return np.zeros(len(which), dtype=bool)
     n, d = len(which), profiles.n_weights
     mine = rows.only(which)
