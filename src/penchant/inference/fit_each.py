@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from penchant._frames import Backend, frame
 from penchant._progress import progress
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
+from penchant.inference.by_subject import BySubject
 from penchant.inference.estimate import IntervalKind, ModelEstimate, joint_profile_intervals
 from penchant.inference.fit import check_prior, fit_profiles
 from penchant.inference.predicting import as_episodes, weights_only
@@ -33,47 +34,8 @@ NUMBERS = 3e8  # of explanatory variables on the grids of those: some seconds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelEstimates(Sequence[ModelEstimate]):
+class ModelEstimates(BySubject[ModelEstimate]):
     """One estimate per subject: by position, through `of(subject)`, or all in `to_frame()`."""
-
-    subjects: tuple[Any, ...]
-    estimates: tuple[ModelEstimate, ...]
-
-    def __len__(self) -> int:
-        return len(self.estimates)
-
-    @overload
-    def __getitem__(self, index: int) -> ModelEstimate: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[ModelEstimate, ...]: ...
-    def __getitem__(self, index: int | slice) -> ModelEstimate | tuple[ModelEstimate, ...]:
-        return self.estimates[index]
-
-    def __iter__(self) -> Iterator[ModelEstimate]:
-        return iter(self.estimates)
-
-    def of(self, subject: Any) -> ModelEstimate:
-        """The estimate of one subject, by label."""
-        if subject not in self.subjects:
-            raise DataError(
-                f"subject must be one of the {len(self)} fitted; got {subject!r}. "
-                "See `estimates.subjects`."
-            )
-        return self.estimates[self.subjects.index(subject)]
-
-    @property
-    def status(self) -> tuple[str, ...]:
-        """One status per subject."""
-        return tuple(e.status for e in self.estimates)
-
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """What the statuses mean."""
-        return tuple(e.message for e in self.estimates)
-
-    def counts(self) -> dict[str, int]:
-        """How many subjects have each status."""
-        return {status: self.status.count(status) for status in sorted(set(self.status))}
 
     def parameters_at(
         self, level: float = 0.95, kind: IntervalKind = "wald"

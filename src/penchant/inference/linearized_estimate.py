@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from penchant._frames import Backend, frame
 from penchant._typing import Vector
 from penchant.bandit.reward_prior import RewardPrior
-from penchant.errors import DataError
+from penchant.inference.by_subject import BySubject
 from penchant.inference.nominal import Coordinate, Nominal
 from penchant.models.model import Model, model_words
 from penchant.softmax.document import plain
@@ -174,7 +174,7 @@ def nominal_words(nominal: Nominal) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearizedEstimates(Sequence[LinearizedEstimate]):
+class LinearizedEstimates(BySubject[LinearizedEstimate]):
     """One linearised estimate per subject: by position, through `of(subject)`, or `to_frame()`.
 
     Attributes
@@ -185,52 +185,12 @@ class LinearizedEstimates(Sequence[LinearizedEstimate]):
         Subjects left out, as no decision of theirs is scored.
     """
 
-    subjects: tuple[Any, ...]
-    estimates: tuple[LinearizedEstimate, ...]
     without_decisions: tuple[Any, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.estimates)
-
-    @overload
-    def __getitem__(self, index: int) -> LinearizedEstimate: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[LinearizedEstimate, ...]: ...
-    def __getitem__(
-        self, index: int | slice
-    ) -> LinearizedEstimate | tuple[LinearizedEstimate, ...]:
-        return self.estimates[index]
-
-    def __iter__(self) -> Iterator[LinearizedEstimate]:
-        return iter(self.estimates)
-
-    def of(self, subject: Any) -> LinearizedEstimate:
-        """The estimate of one subject, by label."""
-        if subject not in self.subjects:
-            raise DataError(
-                f"subject must be one of the {len(self)} fitted; got {subject!r}. "
-                "See `estimates.subjects`."
-            )
-        return self.estimates[self.subjects.index(subject)]
-
-    @property
-    def status(self) -> tuple[str, ...]:
-        """One status per subject."""
-        return tuple(e.status for e in self.estimates)
-
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """What the statuses mean."""
-        return tuple(e.message for e in self.estimates)
 
     @property
     def n_valid(self) -> int:
         """How many lie inside the range of validity."""
         return sum(e.valid for e in self.estimates)
-
-    def counts(self) -> dict[str, int]:
-        """How many subjects have each status."""
-        return {status: self.status.count(status) for status in sorted(set(self.status))}
 
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """One row per subject: status, range of validity, natural parameters with intervals."""
