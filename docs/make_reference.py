@@ -183,7 +183,7 @@ def is_made_by_hand(value: type) -> bool:
     return "\nParameters\n---" in (inspect.getdoc(value) or "") or not _arguments(value)
 
 
-def _members(value: type) -> dict[str, object]:
+def _own_and_shared(value: type) -> dict[str, object]:
     """What a class has, with what it inherits from classes of the project."""
     found: dict[str, object] = {}
     for part in reversed(value.__mro__):
@@ -194,7 +194,7 @@ def _members(value: type) -> dict[str, object]:
 
 def _members(value: type) -> Iterator[tuple[str, Any]]:
     """Methods, and properties, that a class itself defines for its users, in their order."""
-    for member, raw in _members(value).items():
+    for member, raw in _own_and_shared(value).items():
         found = raw.__func__ if isinstance(raw, classmethod | staticmethod) else raw
         is_property = isinstance(found, property | cached_property)
         is_public = not member.startswith("_") and member not in INSIDE
