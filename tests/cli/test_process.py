@@ -105,8 +105,6 @@ def test_d70_a_terminal_without_letters_or_colours_gets_the_same(folder, rows, e
 def test_d63_an_interrupt_leaves_the_old_output_and_nothing_else(folder, sent):
     (folder / "out.csv").write_text("old")
     options = ["--subject", "subject", "--method", "firth", "-o", "out.csv", "--overwrite"]
-    # Nothing shall be left to compile: the compiler loses an interrupt that meets its own calls.
-    assert ended(folder, "fit", "trips.csv", "--method", "firth")[0] == 0
     process = at_work(folder, "people.csv", *options)
     process.send_signal(sent)
     out, err = process.communicate(timeout=120)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import tempfile
 import traceback
@@ -18,6 +17,7 @@ from penchant._version import __version__
 from penchant.cli.check import check
 from penchant.cli.compare import compare
 from penchant.cli.fit import fit
+from penchant.cli.interrupting import INTERRUPTED, heed_interrupts, say_interrupted
 from penchant.cli.models import models
 from penchant.cli.predict import predict
 from penchant.cli.recover import recover
@@ -26,8 +26,9 @@ from penchant.cli.simulate import simulate
 from penchant.cli.study import study
 from penchant.cli.words import on_command_line, say
 from penchant.errors import DataError, PenchantWarning
+from penchant.io.leftovers import end_at_once
 
-DONE, NO_ESTIMATE, WRONG_USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
+DONE, NO_ESTIMATE, WRONG_USAGE, INTERNAL = 0, 1, 2, 70
 
 app = App(
     name="penchant",
@@ -72,9 +73,8 @@ def run(arguments: Sequence[str]) -> int:
     except DataError as error:
         say(f"penchant: {on_command_line(str(error))}")
         return WRONG_USAGE
-    except KeyboardInterrupt:
-        say("penchant: interrupted; nothing was written.")
-        return INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        return say_interrupted(interrupt)
     except OSError as error:
         return _stdout_failed(error, arguments)
     except MemoryError:
@@ -144,14 +144,13 @@ def _report_internal_error(arguments: Sequence[str]) -> int:
     return INTERNAL
 
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 def main() -> None:
     """Entry point of the command `penchant`."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    heed_interrupts()
     if sys.stdout is not None:
         # A terminal without these letters shows their numbers.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == INTERRUPTED:  # threads that work would be waited for
+        end_at_once(code)
+    sys.exit(code)

@@ -12,6 +12,7 @@ from typing import Any
 from penchant.bandit.reward_prior import RewardPrior
 from penchant.cli.agent import nominal
 from penchant.cli.episodes import check_base
+from penchant.cli.interrupting import when_interrupted
 from penchant.cli.model import prior
 from penchant.cli.options import Agent
 from penchant.cli.playing import model_for_play, ready_model
@@ -30,7 +31,7 @@ from penchant.study import PAPER_NOMINALS, Plan, Study, StudyData
 from penchant.study.fitting import PART, USABLE
 from penchant.study.run import carry_out
 
-DONE, NO_ESTIMATE, INTERRUPTED = 0, 1, 130
+DONE, NO_ESTIMATE = 0, 1
 NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
 
 
@@ -66,7 +67,7 @@ def run_study_command(
         )
         reading = time.perf_counter() - begun
         say(f"Study: {len(data.subjects)} subjects, {len(data.episodes)} episodes.")
-        try:
+        with when_interrupted(lambda: _kept_words(folder, data)):
             found = carry_out(
                 data,
                 plan,
@@ -78,9 +79,6 @@ def run_study_command(
             )
             found.timings["reading"] = reading
             return _write(found, folder, file, table, agent, analysis, kept)
-        except KeyboardInterrupt:
-            _say_kept(folder, data)
-            return INTERRUPTED
 
 
 def _check_played(agent: Agent) -> None:
@@ -213,9 +211,9 @@ def command_line(file: str, groups: Sequence[Any]) -> str:
     return f"{shlex.join(words)} --output FOLDER"
 
 
-def _say_kept(folder: StudyFolder, data: StudyData) -> None:
+def _kept_words(folder: StudyFolder, data: StudyData) -> str:
     n_parts = -(-len(data.subjects) // PART)
-    say(
-        f"penchant: interrupted; {min(folder.n_kept, n_parts)} of {n_parts} parts are kept in "
-        f"{folder.path}. The same command with --resume goes on."
+    return (
+        f"{min(folder.n_kept, n_parts)} of {n_parts} parts are kept in {folder.path}. "
+        "The same command with --resume goes on."
     )

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from penchant.errors import DataError, nearest
+from penchant.io.leftovers import refuse_when_ending, removed_in_the_end
 from penchant.io.lock import locked
 
 
@@ -80,17 +81,15 @@ def written(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
     On any failure the old file stays as it was and the temporary one is removed.
     """
     file = check_writable(path, overwrite)
-    with locked(file):
-        temporary = _temporary(file)
+    temporary = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}.tmp")
+    with locked(file), removed_in_the_end(temporary):
+        _make(temporary, file)
         try:
             yield temporary
             _sync(temporary)
             _place(temporary, file, overwrite)
         except OSError as error:
             raise failed(file, error) from error
-        finally:
-            with suppress(OSError):
-                temporary.unlink()
     _sync_folder(file.parent)
 
 
@@ -103,16 +102,14 @@ def failed(file: Path, error: OSError) -> DataError:
     )
 
 
-def _temporary(file: Path) -> Path:
-    """Make an empty file beside `file`, with the permissions that `file` has or would have."""
-    temporary = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}.tmp")
+def _make(temporary: Path, file: Path) -> None:
+    """Make an empty file with the permissions that `file` has or would have."""
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
         raise failed(file, error) from error
     with suppress(OSError):
         temporary.chmod(stat.S_IMODE(file.stat().st_mode))
-    return temporary
 
 
 def _sync(file: Path) -> None:
@@ -131,6 +128,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _place(temporary: Path, file: Path, overwrite: bool) -> None:
+    refuse_when_ending()
     if not overwrite and file.exists():
         raise FileExistsError(errno.EEXIST, "another program made this file meanwhile")
     os.replace(temporary, file)

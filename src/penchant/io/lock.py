@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from penchant.errors import DataError
+from penchant.io.leftovers import refuse_when_ending, removed_in_the_end
 
 
 @contextmanager
@@ -18,13 +19,12 @@ def locked(file: Path) -> Iterator[None]:
     machine is taken over.
     """
     lock = file.with_name(f".{file.name}.lock")
-    made = _acquired(lock, file)
-    try:
+    refuse_when_ending()
+    if not _acquired(lock, file):
         yield
-    finally:
-        if made:
-            with suppress(OSError):
-                lock.unlink()
+        return
+    with removed_in_the_end(lock):
+        yield
 
 
 def _acquired(lock: Path, file: Path) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from penchant.errors import DataError
 from penchant.figures import save
 from penchant.io.atomic import failed
 from penchant.io.document import write_json
+from penchant.io.leftovers import removed_in_the_end
 from penchant.io.output import write_table, write_text
 from penchant.report.reproduction_figures import reproduction_figure
 from penchant.report.reproduction_page import reproduction_page
@@ -90,17 +90,15 @@ def _new_folder(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path]]:
     """The folder to be, and a hidden one beside it that takes its place at the end."""
     folder = check_new_folder(path)
     place = folder.with_name(f".{folder.name[:100]}.{secrets.token_hex(4)}.tmp")
-    try:
-        place.mkdir()
-        yield folder, place
-        if folder.exists():
-            raise DataError(f"output must not exist; got {path}, which was made meanwhile.")
-        os.rename(place, folder)
-    except OSError as error:
-        raise failed(folder, error) from error
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(place)
+    with removed_in_the_end(place):
+        try:
+            place.mkdir()
+            yield folder, place
+            if folder.exists():
+                raise DataError(f"output must not exist; got {path}, which was made meanwhile.")
+            os.rename(place, folder)
+        except OSError as error:
+            raise failed(folder, error) from error
 
 
 def reproduction_document(found: Reproduction) -> dict[str, Any]:
