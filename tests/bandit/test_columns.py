@@ -69,7 +69,7 @@ def test_a_column_given_for_the_option_is_not_found_for_another_part():
 
 def test_coordinates_say_the_option_only_where_options_have_places():
     names = ["subject", "x", "y", "reward"]
-    assert play_columns(names, coordinates=True).chosen == ("x", "y")
+    assert play_columns(names, coordinates=2).chosen == ("x", "y")
     message = "`chosen` must be given, as no column is called chosen or choice or option; got"
     with pytest.raises(DataError, match=re.escape(message)):
         play_columns(names)
@@ -82,7 +82,7 @@ def test_an_unknown_column_is_named_with_the_nearest():
 
 
 def test_words_say_every_part_once():
-    found = play_columns(["x", "y", "gain", "loss", "t"], coordinates=True)
+    found = play_columns(["x", "y", "gain", "loss", "t"], coordinates=2)
     assert found.words() == "chosen = (x, y); reward = gain - |loss|; decision = t"
     assert found.used() == {"x", "y", "gain", "loss", "t"}
 
@@ -100,3 +100,34 @@ def test_words_say_every_part_once():
 )
 def test_a_history_of_play_is_told_from_options_on_offer(names, play):
     assert is_play(names) is play
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (
+            ["id", "round", "trial", "x", "y", "z", "score"],
+            {"subject": "id", "chosen": ("x", "y"), "reward": "score"},
+        ),
+        (
+            ["sub_id", "trial_num", "stim_chosen", "reward_received"],
+            {"subject": "sub_id", "decision": "trial_num", "chosen": "stim_chosen"},
+        ),
+        (["subj_idx", "response", "feedback"], {"subject": "subj_idx", "reward": "feedback"}),
+        (["id", "subject", "choice", "reward"], {"subject": "subject"}),
+    ],
+    ids=["a grid", "an experiment", "HDDM", "a number of each row"],
+)
+def test_names_of_laboratories_are_recognised(names, expected):
+    found = play_columns(names, coordinates=2)
+    assert {part: getattr(found, part) for part in expected} == expected
+
+
+def test_blocks_are_told_apart_by_session_and_number():
+    names = ["subject", "session", "block", "choice", "reward"]
+    found = play_columns(names)
+    assert found.block == ("session", "block")
+    assert found.words().endswith("subject = subject; block = (session, block)")
+    assert play_columns(["subject", "Session", "choice", "reward"]).block == "Session"
+    assert play_columns(names, {"block": "block"}).block == "block"
+    assert play_columns(names, {"block": "none"}).block is None

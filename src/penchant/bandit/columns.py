@@ -11,17 +11,35 @@ from penchant.errors import DataError, nearest
 
 # The names that each part often has, tried in this order; case and punctuation do not matter.
 USUAL: Mapping[str, tuple[str, ...]] = {
-    "chosen": ("chosen", "choice", "option", "arm", "response", "action", "deck"),
-    "reward": ("reward", "rewards", "outcome", "payoff", "points"),
+    "chosen": (
+        *("chosen", "choice", "option", "arm", "response", "action", "deck", "chosen_option"),
+        *("chosen_arm", "chosen_action", "choice_index", "option_chosen", "arm_chosen", "selected"),
+        *("selected_option", "selected_arm", "selection", "stim_chosen", "tile", "bandit"),
+    ),
+    "reward": (
+        *("reward", "rewards", "outcome", "payoff", "points", "score", "payout", "rew"),
+        *("reward_received", "reward_obtained", "received_reward", "obtained_reward"),
+        *("points_earned", "win", "feedback", "r"),
+    ),
     "subject": (
         *("subject", "subjID", "subject_id", "subj", "participant", "participant_id"),
-        *("person", "player", "worker_id", "prolific_pid", "pid"),
+        *("person", "player", "worker_id", "prolific_pid", "pid", "sub", "sub_id", "subj_idx"),
+        *("subject_number", "subject_num", "subject_nr", "participant_number", "participant_code"),
+        *("person_id", "user_id", "player_id", "ppt", "sid", "id"),
     ),
-    "block": ("block", "round", "game", "episode", "block_id", "block_number"),
-    "decision": ("decision", "trial", "t", "trial_index", "trial_number", "trial_num"),
+    "block": (
+        *("block", "round", "game", "episode", "block_id", "block_number", "block_num"),
+        *("block_index", "round_number", "round_num", "round_id", "game_number", "game_id"),
+    ),
+    "decision": (
+        *("decision", "trial", "t", "trial_index", "trial_number", "trial_num", "trial_no"),
+        *("trial_nr", "trial_id", "trials", "click", "step", "time_step", "turn", "period"),
+    ),
     "is_choice": ("is_choice",),
     "scored": ("scored",),
 }
+# Blocks are often numbered afresh in every session.
+SESSION = ("session", "session_number", "session_num", "session_nr", "ses")
 GAIN, LOSS = "gain", "loss"
 COORDINATES = ("x", "y", "z")
 NO_COLUMN = "none"
@@ -38,7 +56,9 @@ class PlayColumns:
         Column of the option; several, the coordinates of the place chosen, where it has no number.
     reward
         Column of the reward; two where gains and losses have a column each.
-    subject, block, decision, is_choice, scored
+    block
+        Column of the play; several where sessions have a column of their own.
+    subject, decision, is_choice, scored
         Columns of the other parts; None where the table has none.
     found
         Parts that no one named: their columns were recognised.
@@ -47,7 +67,7 @@ class PlayColumns:
     chosen: str | tuple[str, ...]
     reward: str | tuple[str, str]
     subject: str | None = None
-    block: str | None = None
+    block: str | tuple[str, ...] | None = None
     decision: str | None = None
     is_choice: str | None = None
     scored: str | None = None
@@ -80,7 +100,7 @@ def _words(part: str, column: Any) -> str:
 
 
 def play_columns(
-    names: Sequence[str], given: Mapping[str, Any] | None = None, *, coordinates: bool = False
+    names: Sequence[str], given: Mapping[str, Any] | None = None, *, coordinates: int = 0
 ) -> PlayColumns:
     """Find the column of every part that is not given.
 
@@ -91,7 +111,8 @@ def play_columns(
     given
         Column of a part, by the name of the part; "none" for a part that the table shall not have.
     coordinates
-        Whether columns x, y (and z) may say which option was chosen where no other column does.
+        How many of the columns x, y and z may say which option was chosen where no other column
+        does.
 
     Examples
     --------
@@ -125,11 +146,15 @@ def is_play(names: Sequence[str]) -> bool:
     >>> is_play(["subject", "trial", "choice", "reward"]), is_play(["option", "chosen", "price"])
     (True, False)
     """
-    has_reward = _found("reward", names, False) is not None
+    has_reward = _found("reward", names, 0) is not None
     picked = {_plain(name) for name in names}
     options = picked & {"option", "alt", "alternative", "optionid"}
     flags = picked & {"chosen", "choice", "chose"}
-    return has_reward and not (options and flags) and _found("chosen", names, True) is not None
+    return (
+        has_reward
+        and not (options and flags)
+        and _found("chosen", names, len(COORDINATES)) is not None
+    )
 
 
 def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -150,17 +175,37 @@ def _flat(columns: Iterable[Any]) -> set[str]:
     return names
 
 
-def _found(part: str, names: Sequence[str], coordinates: bool) -> Any:
+def _named(usual: Sequence[str], names: Sequence[str]) -> str | None:
+    """The column with the first of the usual names that there is."""
     by_plain = {_plain(name): name for name in reversed(names)}
-    for usual in USUAL[part]:
-        if _plain(usual) in by_plain:
-            return usual if usual in names else by_plain[_plain(usual)]
+    for name in usual:
+        if _plain(name) in by_plain:
+            return name if name in names else by_plain[_plain(name)]
+    return None
+
+
+def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
+    by_plain = {_plain(name): name for name in reversed(names)}
+    name = _named(USUAL[part], names)
+    if part == "block":
+        return _within_sessions(name, names)
+    if name is not None:
+        return name
     if part == "reward" and GAIN in by_plain:
         gain = by_plain[GAIN]
         return (gain, by_plain[LOSS]) if LOSS in by_plain else gain
-    if part == "chosen" and coordinates:
-        return tuple(by_plain[axis] for axis in COORDINATES if axis in by_plain) or None
+    if part == "chosen":
+        axes = COORDINATES[:coordinates]
+        return tuple(by_plain[axis] for axis in axes if axis in by_plain) or None
     return None
+
+
+def _within_sessions(block: Any, names: Sequence[str]) -> Any:
+    """The column of the block, together with that of the session where there is one."""
+    session = _named(SESSION, names)
+    if session is None:
+        return block
+    return session if block is None else (session, block)
 
 
 def _plain(name: str) -> str:

@@ -13,6 +13,7 @@ from penchant.bandit.decision_numbers import ABSENT, GAPS, Gaps, InTime, in_time
 from penchant.bandit.episode import Episode
 from penchant.bandit.events import Events, check_events, read_events
 from penchant.bandit.locations import check_locations
+from penchant.bandit.missed import doubt_zero, without_fillers
 from penchant.bandit.option_columns import labelled_options, placed_options
 from penchant.choices.exact import EXACT_INTEGERS, Place
 from penchant.choices.frames import (
@@ -25,7 +26,7 @@ from penchant.choices.frames import (
     open_frame,
     row_place,
 )
-from penchant.choices.ids import check_present, joint_codes
+from penchant.choices.ids import check_present, joint_codes, joint_labels
 from penchant.choices.labels import Coded
 from penchant.errors import DataError, listing
 
@@ -54,13 +55,15 @@ def episodes_from_frame(
     frame
         A pandas, polars or pyarrow table; columns that are not named here are not read.
     chosen
-        Column of the option's number; empty or -1 where nothing was chosen in time. With `options`
-        the column of its label; with `locations` a tuple of columns, its coordinates.
+        Column of the option's number; empty or -1 where nothing was chosen in time, with `base` 1
+        also 0. With `options` the column of its label; with `locations` a tuple of columns, its
+        coordinates.
     reward
-        Column of the reward; empty where nothing was chosen. A tuple of two columns, gain and loss,
-        stands for gain - abs(loss).
+        Column of the reward; where nothing was chosen empty, always 0 or always -1. A tuple of two
+        columns, gain and loss, stands for gain - abs(loss).
     subject, block
-        Columns that name the person and the play: every pair is an episode of its own.
+        Columns that name the person and the play: every pair is an episode of its own. A play may
+        be named by several columns, such as ("session", "block"); its label is then like "1/3".
     decision
         Column that numbers the events of each episode from 0 or 1 without a gap, or that runs on
         through the blocks of a subject; rows are sorted by it. If not given, the rows of an episode
@@ -108,9 +111,13 @@ def episodes_from_frame(
     order, number = _event_order(table, owners, decision, gaps)
     place = _places(order.rows, owners, number)
     picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
+    rewards = _rewards(table, reward)
+    if not (base or isinstance(chosen, (tuple, list)) or options is not None):
+        doubt_zero(picked, rewards, _row_places(owners))
+    picked, rewards = without_fillers(picked, rewards, first)
     events = read_events(
         _in_order(picked, order.rows, np.nan),
-        _in_order(_rewards(table, reward), order.rows, np.nan),
+        _in_order(rewards, order.rows, np.nan),
         _flags(table, is_choice, "is_choice", order.rows),
         _flags(table, scored, "scored", order.rows),
         place,
@@ -198,10 +205,14 @@ def _checked(frame: Any, roles: dict[str, tuple[Any, ...]]) -> Table:
 
 def _owners(table: Table, names: dict[str, Any]) -> Owners:
     """Labels of the person and of the play, where they are given."""
-    named = [(role, name) for role, name in names.items() if name is not None]
+    named = [(role, name) for role, given in names.items() for name in _names(given)]
+    named = [(role, name) for role, name in named if name is not None]
     coded = [column_labels(table, name, f"{role} {name!r}") for role, name in named]
     check_present(zip(named, coded, strict=True))
-    return {role: labels for (role, _), labels in zip(named, coded, strict=True)}
+    parts: dict[str, list[Coded]] = {}
+    for (role, _), labels in zip(named, coded, strict=True):
+        parts.setdefault(role, []).append(labels)
+    return {role: joint_labels(columns) for role, columns in parts.items()}
 
 
 def _picked(

@@ -8,7 +8,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels
 from penchant.choices.frames import Table, column_labels, row_place
-from penchant.choices.labels import Coded, integer_codes
+from penchant.choices.labels import NONE_MISSING, Coded, integer_codes
 from penchant.errors import SHOWN, DataError, listing
 
 
@@ -117,6 +117,18 @@ def joint_codes(columns: Sequence[Coded]) -> tuple[IntVector, int]:
     for column in columns[1:]:
         codes, count = _pair_codes(codes, column)
     return codes, count
+
+
+def joint_labels(columns: Sequence[Coded]) -> Coded:
+    """Several columns as one, whose labels are those of a row joined as in 1/3."""
+    if len(columns) == 1:
+        return columns[0]
+    codes, count = joint_codes(columns)
+    first = np.zeros(count, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    labels = np.empty(count, dtype=object)
+    labels[:] = ["/".join(str(column.at(row)) for column in columns) for row in first.tolist()]
+    return Coded(codes, labels, NONE_MISSING)
 
 
 def _pair_codes(first: IntVector, second: Coded) -> tuple[IntVector, int]:

@@ -87,10 +87,12 @@ class Play:
 
     def _labels(self, row: int) -> str:
         parts = {part: getattr(self.columns, part) for part in ("subject", "block", "decision")}
-        named = [
-            f"{part} {self.table.column(name)[row].as_py()}" for part, name in parts.items() if name
-        ]
+        named = [f"{part} {self._label(row, name)}" for part, name in parts.items() if name]
         return f" ({', '.join(named)})" if named else ""
+
+    def _label(self, row: int, given: str | tuple[str, ...]) -> str:
+        names = (given,) if isinstance(given, str) else given
+        return "/".join(str(self.table.column(name)[row].as_py()) for name in names)
 
     def _advice(self, numbers: Vector, n_options: int) -> str:
         if self.base == 0 and np.nanmax(numbers) == n_options and not (numbers == 0).any():
@@ -114,7 +116,7 @@ def load_episodes(
         origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
     )
     with in_lines(origin, data):
-        columns = named_columns(list(table.column_names), data, history, locations is not None)
+        columns = named_columns(list(table.column_names), data, history, locations)
         say_columns(columns)
         labels = option_labels(open_frame(table), columns, data)
         episodes = episodes_from_frame(
@@ -146,7 +148,9 @@ def in_lines(origin: Source, data: Data) -> Iterator[None]:
         raise DataError(f"{origin.name}: {words}") from None
 
 
-def named_columns(names: list[str], data: Data, history: History, coordinates: bool) -> PlayColumns:
+def named_columns(
+    names: list[str], data: Data, history: History, locations: Matrix | None
+) -> PlayColumns:
     """The column of every part, given or of a usual name."""
     if len(data.decision) > 1:
         raise DataError(
@@ -157,12 +161,12 @@ def named_columns(names: list[str], data: Data, history: History, coordinates: b
         "chosen": _several(data.chosen, names),
         "reward": _several(history.reward, names),
         "subject": data.subject,
-        "block": history.block,
+        "block": _several(history.block, names),
         "decision": data.decision[0] if data.decision else None,
         "is_choice": history.is_choice,
         "scored": history.scored,
     }
-    return play_columns(names, given, coordinates=coordinates)
+    return play_columns(names, given, coordinates=0 if locations is None else locations.shape[1])
 
 
 def _several(given: str | None, names: Sequence[str]) -> str | tuple[str, ...] | None:

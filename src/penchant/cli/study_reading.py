@@ -53,7 +53,7 @@ def read_study(
             "--expected must be left out with --landscape; got both. Either tells the mean rewards."
         )
     with in_lines(origin, data):
-        columns = named_columns(list(rows.column_names), data, history, places is not None)
+        columns = named_columns(list(rows.column_names), data, history, places)
         say_columns(columns)
         labels = option_labels(open_frame(rows), columns, data)
     landscape = None

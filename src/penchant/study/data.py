@@ -147,7 +147,9 @@ def study_data(
     (<StudyData: 2 subjects, 2 episodes, 6 decisions scored>, 'dopa')
     """
     table = open_frame(frame)
-    found = play_columns(list(table.columns), columns, coordinates=locations is not None)
+    found = play_columns(
+        list(table.columns), columns, coordinates=0 if locations is None else np.shape(locations)[1]
+    )
     if found.subject is None:
         raise DataError(
             "`subject` must be given, as no column is called subject or participant; got columns "
