@@ -179,3 +179,56 @@ def test_columns_that_nobody_knows_are_refused_with_what_to_write():
         pn.trials_from_frame(table)
     with pytest.raises(pn.DataError, match=r"loss and its gain a probability \('p'\)"):
         pn.trials_from_frame(pd.DataFrame(GAMBLES | {"p": [0.2, 0.3, 0.4]}))
+
+
+@pytest.mark.parametrize(
+    ("names", "delays"),
+    [
+        (("SSAmt", "LLAmt", "SSDelay", "LLDelay"), [[3, 5]]),
+        (("X1", "X2", "T1", "T2"), [[3, 5]]),
+        (("iamt", "damt", "other", "delay"), [[0, 5]]),
+    ],
+    ids=["smaller and larger", "numbered", "immediate and delayed"],
+)
+@pytest.mark.parametrize("chosen", ["LaterOptionChosen", "choose_ll", "Response"])
+def test_names_of_laboratories_are_recognised(names, delays, chosen):
+    table = pd.DataFrame([[10, 20, 3, 5]], columns=list(names)).assign(**{chosen: 1}, id="ann")
+    (trials,) = pn.trials_from_frame(table)
+    np.testing.assert_array_equal(trials.offers["amount"], [[10, 20]])
+    np.testing.assert_array_equal(trials.offers["delay"], delays)
+    assert (trials.subject, trials.chosen.tolist()) == ("ann", [1])
+
+
+def test_gains_and_losses_without_a_sure_amount_are_taken_or_left():
+    table = pd.DataFrame({"sub": 3, "gain": [10, 20], "loss": [7, 5], "respcat": [0, -1]})
+    (trials,) = pn.trials_from_frame(table)
+    np.testing.assert_array_equal(
+        trials.offers["outcome"], [[[0, 0], [10, -7]], [[0, 0], [20, -5]]]
+    )
+    np.testing.assert_array_equal(trials.offers["probability"][0], [[1, 0], [0.5, 0.5]])
+    assert (trials.subject, trials.chosen.tolist()) == (3, [0, -1])
+
+
+def test_a_lottery_has_its_own_probability():
+    table = pd.DataFrame(
+        {"sure_amount": [5], "lottery_amount": [20], "lottery_prob": [0.4], "choice": ["lottery"]}
+    )
+    (trials,) = pn.trials_from_frame(table)
+    np.testing.assert_array_equal(trials.offers["outcome"], [[5, 20]])
+    np.testing.assert_array_equal(trials.offers["probability"], [[1, 0.4]])
+    assert trials.chosen.tolist() == [1]
+
+
+def test_0_is_no_option_where_they_are_counted_from_1():
+    table = pd.DataFrame(DELAYS | {"choice": [1, 2, 0, 2, 1]})
+    three, seven = pn.trials_from_frame(table, base=1)
+    assert three.chosen.tolist() == [-1, 1, 0]
+    assert seven.chosen.tolist() == [0, 1]
+    with pytest.raises(pn.DataError, match=r"got 2 at row 1 .* pass base=1 if options are counted"):
+        pn.trials_from_frame(table)
+
+
+def test_options_counted_from_0_are_not_read_as_counted_from_1():
+    message = r"must count options from 1, as base says, .*; got 0, 1, and never 2. If 0 is the fir"
+    with pytest.raises(pn.DataError, match=message):
+        pn.trials_from_frame(pd.DataFrame(DELAYS), base=1)

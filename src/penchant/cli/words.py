@@ -34,6 +34,15 @@ _TYPED = {
     "Check is_choice and scored": "Check --is-choice and --scored",
     "`is_choice`": "--is-choice",
     "pass base=1": "pass --base 1",
+    "leave base out": "leave --base out",
+    'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}': (
+        "Write --offers amount=now/later,delay=0/days"
+    ),
+    "Write offers={'outcome': [[...], [...]], 'probability': [[1, 0], ['p_gain', 'p_loss']]}": (
+        "Write --offers outcome=sure+0/gain+loss,probability=1+0/p_gain+p_loss"
+    ),
+    "Pass options=[...] with": "Pass --options with",
+    "pass options=[-1, 1]": "pass --options=-1,1",
     "pass resume": "pass --resume",
     "locations=grid(10, 10)": "--grid 10x10",
     "with max_steps": "with --max-steps",

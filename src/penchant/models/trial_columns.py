@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penchant.bandit.columns import SESSION
 from penchant.bandit.columns import USUAL as PLAYED
 from penchant.errors import DataError, listing
 
@@ -14,65 +15,68 @@ NO_COLUMN = "none"
 
 # The names that each part often has, tried in this order; case and punctuation do not matter.
 USUAL: Mapping[str, tuple[str, ...]] = {
-    "subject": (*PLAYED["subject"], "id"),
-    "block": PLAYED["block"],
+    "subject": PLAYED["subject"],
+    "block": (*PLAYED["block"], *SESSION),
     "chosen": (
         *("chosen", "choice", "gamble", "ll_chosen", "chose_ll", "later_chosen", "chose_later"),
-        *("choice_ll", "response", "option"),
+        *("choice_ll", "ll_choice", "choose_ll", "later_option_chosen", "chose_delayed"),
+        *("delayed_chosen", "chose_gamble", "gamble_chosen", "gambled", "chose_risky"),
+        *("risky_chosen", "risky_choice", "chose_lottery", "accept", "accepted", "respcat"),
+        *("response", "option"),
     ),
     "scored": PLAYED["scored"],
 }
 SOONER_AMOUNT = (
     *("amount_sooner", "ss_amount", "amount_ss", "sooner_amount", "sooner_reward", "ss_reward"),
     *("immediate_amount", "amount_immediate", "amount_now", "ss_value", "value_ss", "SSAmount"),
-    *("SIR", "ssa", "x1", "a1"),
+    *("ss_amt", "amt_ss", "sooner_amt", "immediate_reward", "smaller_amount", "now_amount"),
+    *("SIR", "ssa", "iamt", "x1", "a1"),
 )
 LATER_AMOUNT = (
     *("amount_later", "ll_amount", "amount_ll", "later_amount", "later_reward", "ll_reward"),
-    *("delayed_amount", "amount_delayed", "ll_value", "value_ll", "LLAmount", "LDR", "lla"),
-    *("x2", "a2"),
+    *("delayed_amount", "amount_delayed", "ll_value", "value_ll", "LLAmount", "ll_amt", "amt_ll"),
+    *("later_amt", "delayed_reward", "larger_amount", "LDR", "lla", "damt", "x2", "a2"),
 )
 SOONER_DELAY = (
-    *("delay_sooner", "ss_delay", "delay_ss", "sooner_delay", "ss_time", "time_ss", "ssd"),
-    *("t1", "d1"),
+    *("delay_sooner", "ss_delay", "delay_ss", "sooner_delay", "ss_time", "time_ss", "ss_days"),
+    *("sooner_time", "ssd", "t1", "d1"),
 )
 LATER_DELAY = (
-    *("delay_later", "ll_delay", "delay_ll", "later_delay", "ll_time", "time_ll", "lld"),
-    *("delay", "t2", "d2"),
+    *("delay_later", "ll_delay", "delay_ll", "later_delay", "ll_time", "time_ll", "ll_days"),
+    *("later_time", "lld", "delay", "delay_days", "delay_in_days", "days", "t2", "d2"),
 )
-GAIN, LOSS = ("gain", "win", "gamble_gain"), ("loss", "lose", "gamble_loss")
-SURE = ("cert", "certain", "sure", "safe", "sure_amount")
-GAIN_PROBABILITY = ("p_gain", "prob_gain", "probability", "prob", "p", "p_win")
+GAIN = (
+    *("gain", "win", "gamble_gain", "gamble_win", "risky_gain", "potential_gain", "gain_amount"),
+    *("win_amount", "lottery_amount", "risky_amount", "gamble_amount"),
+)
+LOSS = (
+    *("loss", "lose", "gamble_loss", "gamble_lose", "risky_loss", "potential_loss"),
+    *("loss_amount", "lose_amount"),
+)
+SURE = (
+    *("cert", "certain", "sure", "safe", "sure_amount", "certain_amount", "safe_amount"),
+    *("cert_amount", "certain_alternative", "sure_thing", "guaranteed", "guaranteed_amount"),
+)
+GAIN_PROBABILITY = (
+    *("p_gain", "prob_gain", "probability", "prob", "p", "p_win", "prob_win", "win_prob"),
+    *("gain_prob", "gain_probability", "lottery_prob", "risky_prob", "gamble_prob", "p_risky"),
+    *("p_gamble", "p_lottery"),
+)
 FIRST_WORDS = frozenset(
-    [
-        "ss",
-        "sooner",
-        "now",
-        "immediate",
-        "smaller",
-        "smallersooner",
-        "cert",
-        "certain",
-        "sure",
-        "safe",
-        "reject",
-        "no",
-    ]
+    (
+        *("ss", "sooner", "soon", "now", "today", "immediate", "smaller", "smallersooner", "cert"),
+        *("certain", "sure", "safe", "reject", "rejected", "decline", "no", "stronglyreject"),
+        *("weaklyreject",),
+    )
 )
 SECOND_WORDS = frozenset(
-    [
-        "ll",
-        "later",
-        "delayed",
-        "delay",
-        "larger",
-        "largerlater",
-        "gamble",
-        "risky",
-        "risk",
-        "accept",
-        "yes",
-    ]
+    (
+        *("ll", "later", "delayed", "delay", "wait", "larger", "largerlater", "gamble", "risky"),
+        *("risk", "lottery", "accept", "accepted", "yes", "stronglyaccept", "weaklyaccept"),
+    )
+)
+NOTHING_WORDS = frozenset(
+    ("", "na", "nan", "null", "none", "timeout", "missed", "miss", "noresponse", "noresp")
 )
 
 
@@ -142,12 +146,15 @@ def trial_columns(
     ('subjID', (0.0, 'll_delay'))
     >>> trial_columns(["subj", "gain", "loss", "cert", "gamble"], {}).offers["outcome"]
     (('cert', 0.0), ('gain', 'loss'))
+    >>> trial_columns(["subj", "gain", "loss", "accept"], {}).offers["outcome"]
+    ((0.0, 0.0), ('gain', 'loss'))
     """
     described, losses = (offers, {}) if offers is not None else _recognised_offers(names)
     if described is None:
         raise DataError(
             "offers must say which columns describe the options, as none are called "
-            f"amount_later and delay_later, or gain and cert; got columns {', '.join(names)}. "
+            "amount_sooner, amount_later and delay_later, or gain and cert or loss; got columns "
+            f"{', '.join(names)}. "
             'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}.'
         )
     parts = {part: given.get(part) or _found(usual, names) for part, usual in USUAL.items()}
@@ -174,10 +181,10 @@ def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     if sooner and later and wait:
         delay = (_found(SOONER_DELAY, names) or 0.0, wait)
         return {"amount": (sooner, later), "delay": delay}, {}
-    gain, sure = _found(GAIN, names), _found(SURE, names)
-    if not (gain and sure):
+    gain, loss, p = (_found(usual, names) for usual in (GAIN, LOSS, GAIN_PROBABILITY))
+    sure = _found(SURE, names) or (0.0 if loss else None)  # to gain or lose, or to leave it
+    if gain is None or sure is None:
         return None, {}
-    loss, p = _found(LOSS, names), _found(GAIN_PROBABILITY, names)
     if loss is None:
         return {"outcome": (sure, gain), "probability": (1.0, p or 0.5)}, {}
     if p is not None:
@@ -228,4 +235,4 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
 
 def is_nothing(label: Any) -> bool:
     """Whether a label is a word for none that files hold, such as NA or NULL."""
-    return _plain(label) in ("", "na", "nan", "null", "none")
+    return _plain(label) in NOTHING_WORDS

@@ -43,7 +43,9 @@ def trials_from_frame(
     """Trials from a table with one row per decision: one for each subject and block, sorted.
 
     Columns that are not named are recognised by the names that people give them: subjID, choice,
-    amount_sooner, delay_later, or gain, loss, cert and gamble, and so on.
+    amount_sooner, delay_later, or gain, loss, cert and gamble, and so on. Gains and losses without
+    a sure amount are gambles at even odds against nothing; the size of a loss is lost, whatever its
+    sign.
 
     Parameters
     ----------
@@ -52,7 +54,8 @@ def trials_from_frame(
     subject, block
         Columns that name the person and the part of the experiment; "none" for no such column.
     chosen
-        Column of the option's number, or of its label; empty where nothing was chosen in time.
+        Column of the option's number, or of its label; empty or -1 where nothing was chosen in
+        time, with `base` 1 also 0.
     offers
         For every attribute, what says it of each option: the name of a column, or a number that is
         the same in all decisions. A list of these where an option has several outcomes.
@@ -202,13 +205,21 @@ def _taken(
     if wrong.size:
         cells = (f"{seen[coded.codes[k]]!r} at {place(int(k))}" for k in wrong[:11])
         allowed = listing(map(str, options)) if options else f"{base}..{n_options - 1 + base}"
-        one_based = base == 0 and options is None and codes[-1:] == [n_options] and 0 not in codes
-        advice = "It looks 1-based: pass base=1." if one_based else "Correct it."
+        counted = base == 0 and options is None and codes[-1:] == [n_options]
         raise DataError(
             f"chosen must be among the options {allowed}; got {listing(cells, wrong.size)}. "
-            f"{advice}"
+            + (_from_1(0 in codes) if counted else "Correct it.")
         )
     return taken
+
+
+def _from_1(has_zero: bool) -> str:
+    if has_zero:
+        return (
+            "Correct it, or pass base=1 if options are counted from 1 and 0 marks decisions "
+            "without a choice."
+        )
+    return "It looks 1-based: pass base=1."
 
 
 def _code(label: Any) -> Any:
@@ -225,9 +236,15 @@ def _index(label: Any, index: Mapping[str, float]) -> float:
 
 
 def _check_codes(codes: list[int], name: str, base: int, n_options: int) -> None:
-    """-1 means no choice: +-1 for two options would lose half of them."""
+    """-1 means no choice, and 0 where options are counted from 1: that may lose half of them."""
     if n_options == 2 and codes == [-1, 1] and base == 0:
         raise DataError(
             f"chosen {name!r} must count options from 0, with -1 for no choice; got -1 and 1 only. "
             "If -1 is the first option, pass options=[-1, 1]."
+        )
+    if base == 1 and 0 in codes and codes[-1] < n_options:
+        raise DataError(
+            f"chosen {name!r} must count options from 1, as base says, with 0 for no choice; got "
+            f"{listing(map(str, codes))}, and never {n_options}. If 0 is the first option, leave "
+            "base out."
         )
