@@ -10,6 +10,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from penchant.io import delimited
 from penchant.io.place import line_of_row, place_of_row
 from penchant.io.table import read_table
 
@@ -316,3 +317,18 @@ def test_rows_of_the_standard_input_count_from_line_two():
 def test_quoted_cells_may_hold_the_delimiter_as_decimal_point(write):
     table = read_table(write('id,price\n7,"1,5"\n8,"2,25"\n'), decimal=",")
     assert table.to_pydict() == {"id": [7, 8], "price": [1.5, 2.25]}
+
+
+def test_no_thread_of_arrow_holds_the_stream_when_python_ends(tmp_path, monkeypatch):
+    threads = []
+
+    def read_csv(stream, reading, *more):
+        threads.append(reading.use_threads)
+        return unpatched(stream, reading, *more)
+
+    unpatched = delimited.pa_csv.read_csv
+    monkeypatch.setattr(delimited.pa_csv, "read_csv", read_csv)
+    file = tmp_path / "table.csv"
+    file.write_text("who,price\n07,1.5\n08,2.5\n")
+    assert read_table(file)["who"].to_pylist() == ["07", "08"]
+    assert threads == [False, False]

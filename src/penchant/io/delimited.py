@@ -81,7 +81,10 @@ def _read(
     source: Source, stream: TextStream, top: Header, convert: pa_csv.ConvertOptions, encoding: str
 ) -> pa.Table:
     layout = pa_csv.ParseOptions(delimiter=top.delimiter, newlines_in_values=True)
-    reading = pa_csv.ReadOptions(column_names=list(top.names), skip_rows=top.n_lines)
+    # A thread of Arrow that lets go of the stream while Python ends would abort the process.
+    reading = pa_csv.ReadOptions(
+        use_threads=False, column_names=list(top.names), skip_rows=top.n_lines
+    )
     try:
         return pa_csv.read_csv(stream, reading, layout, convert)
     except pa.ArrowInvalid as error:
