@@ -124,9 +124,9 @@ CASES = {
     "D60 base": (plain, [*UCL, "--base", "2"], ["--base must be 0 or 1"]),
     "D60 two decisions": (plain, [*UCL, "--decision", "block,decision"], ["--decision", "--block"]),
     "D33 no choice": (
-        lambda rows: csv(rows, [*HEADER[:3], "tile", "reward"]),
+        lambda rows: csv(rows, [*HEADER[:3], "square", "reward"]),
         UCL,
-        ["--chosen must be given", "chosen or choice or option", "tile"],
+        ["--chosen must be given", "chosen or choice or option", "square"],
     ),
     "D33 no reward": (
         lambda rows: csv(rows, [*HEADER[:4], "coins"]),

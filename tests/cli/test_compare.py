@@ -11,6 +11,7 @@ from cli.plays import HEADER, played
 from cli.trips import csv
 
 MODELS = ["--model", "q-learning", "--model", "q-learning:stickiness", "--model", "random"]
+TWO = ["--model", "random", "--model", "history"]
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_a_table_is_printed_and_files_are_written(penchant, play, folder):
 def test_folds_may_be_a_column(penchant, play):
     rows = [[*row, "ab"[k % 2]] for k, row in enumerate(played())]
     name = play(list(reversed(rows)), [*HEADER, "half"])
-    ended = penchant("compare", name, "--model", "random", "--folds", "half", "--json")
+    ended = penchant("compare", name, *TWO, "--folds", "half", "--json")
     episodes = _episodes(played())
     labels = [
         [row[5] for row in rows if (row[0], row[1]) == (e.subject, e.block)] for e in episodes
@@ -135,18 +136,18 @@ def test_models_of_offers_are_compared(penchant, folder):
         (["--model", "q-lerning"], "Did you mean 'q-learning'"),
         (["--model", "random", "--model", "random"], "--model must name each model once"),
         (["--model", "random", "--model", "hyperbolic"], "all of play, or all of offers; got both"),
-        (["--model", "random", "--grid", "4x3"], "--grid must be left out with these models"),
-        (["--model", "random", "--folds", "1"], "folds must be"),
-        (["--model", "random", "--folds", "halves"], "--folds must be a number, block, or a col"),
-        (["--model", "random", "--nested", "1"], "--nested must be two places of models"),
-        (["--model", "random", "--nested", "1,2"], "--nested must name models by their place"),
-        (["--model", "random", "--criterion", "held-out"], "where nothing was held out"),
+        ([*TWO, "--grid", "4x3"], "--grid must be left out with these models"),
+        ([*TWO, "--folds", "1"], "folds must be"),
+        ([*TWO, "--folds", "halves"], "--folds must be a number, block, or a col"),
+        ([*TWO, "--nested", "1"], "--nested must be two places of models"),
+        ([*TWO, "--nested", "1,3"], "--nested must name models by their place"),
+        ([*TWO, "--criterion", "held-out"], "where nothing was held out"),
         (["--model", "random", "--decisions", "d.csv"], "--decisions must come with --folds"),
         (["--model", "random", "--figure", "d.gif"], "--figure must end in .svg, .pdf, .png"),
         (["--model", "random", "--figure", "d.svg", "-o", "d.svg"], "--figure must not be the"),
         (["--model", "random", "--threads", "0"], "--threads must be at least 1; got 0"),
         (["--model", "random", "--prior", "strong"], "--prior must be none, weak"),
-        (["--model", "random:stickiness"], "--settings must"),
+        (["--model", "random:stickiness", *TWO], "--settings must"),
     ],
 )
 def test_wrong_usage_is_refused(refused, play, arguments, words):

@@ -111,3 +111,50 @@ def test_help_is_not_broken_inside_a_sentence(penchant):
     text = penchant("fit", "--help").out
     assert "or --model); - for stdin." in " ".join(text.split())
     assert "│       or --model); - for stdin." in text
+
+
+@pytest.mark.parametrize("command", ["fit", "check", "study"])
+def test_a_word_among_numbers_of_options_is_told(play, folder, refused, command):
+    lines = (folder / play(0)).read_text().splitlines()
+    cells = lines[7].split(",")
+    cells[3] = "miss"
+    lines[7] = ",".join(cells)
+    (folder / "play.csv").write_text("\n".join(lines))
+    more = ["-o", "results"] if command == "study" else []
+    said = refused(command, "play.csv", "--model", "q-learning", *more)
+    assert "play.csv: chosen must hold numbers of options, or labels; got numbers" in said
+    assert "'miss' at line 8" in said and "name all options in --options" in said
+
+
+def test_a_word_may_be_an_option(play, folder, penchant):
+    rows = [[*row[:3], "safe" if row[3] % 3 == 2 else row[3] % 3, row[4]] for row in played()]
+    (folder / play(0)).write_text(csv(rows, HEADER))
+    options = ["--model", "random", "--options", "0,1,safe"]
+    assert penchant("fit", "play.csv", *options).code == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "rival"),
+    [
+        ("q-learning", "--model random, which learns nothing"),
+        ("random", "--model q-learning"),
+        ("hyperbolic", "--model exponential"),
+        ("exponential", "--model hyperbolic"),
+        ("prospect", "--model expected-utility"),
+    ],
+)
+def test_one_model_alone_is_not_compared(refused, model, rival):
+    said = refused("compare", "trips.csv", "--model", model)
+    assert f"--model must be given twice or more; got {model} alone. Add another, such as" in said
+    assert rival in said and "penchant fit for one model" in said
+
+
+def test_a_study_asks_for_its_model(play, refused):
+    said = refused("study", play(0), "-o", "results")
+    assert "--model must be given for a study; got none. Try --model q-learning" in said
+
+
+def test_a_study_of_places_says_that_its_model_is_the_papers(play, penchant):
+    ended = penchant("study", play(0), "-o", "results", "--grid", "3x1")
+    assert "Model: ucl, as options have places; --model for another." in ended.err
+    assert ended.code == 2 and "--noise-variance must be given" in ended.err

@@ -270,7 +270,7 @@ REFUSED = {
     "no file": (["study", *UCL, "-o", "out"], "FILE must be given; got none."),
     "no folder": (["study", FILE, *UCL], "--output must name a folder for the results; got none."),
     "no grid": (
-        ["study", FILE, "--noise-variance", "1", "-o", "out"],
+        ["study", FILE, "--model", "ucl", "--noise-variance", "1", "-o", "out"],
         "--grid or --locations must be given with --model ucl; got neither.",
     ),
     "no noise": (

@@ -102,12 +102,11 @@ def _check_order(options: Any) -> None:
         )
 
 
-def map_words(agent: Agent, model: Any, base: int = 0) -> str:
+def map_words(agent: Agent, places: Matrix, base: int = 0) -> str:
     """Where the options are taken to lie, as no check can tell a grid from its transpose."""
-    first, last = base, model.n_options - 1 + base
+    first, last = base, len(places) - 1 + base
     if agent.grid is None:
-        places = [tuple(f"{c:g}" for c in model.locations[i]) for i in (0, -1)]
-        ends = [f"({', '.join(place)})" for place in places]
+        ends = [f"({', '.join(f'{c:g}' for c in places[i])})" for i in (0, -1)]
         return f"Map: option {first} is at {ends[0]}, option {last} at {ends[1]}."
     width, height = width_height(agent)
     more = f" + {base}" if base else ""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from penchant._typing import Matrix
 from penchant.bandit.columns import is_play
 from penchant.bandit.episode import Episode
 from penchant.choices.notes import counted
-from penchant.cli.agent import map_words
-from penchant.cli.episodes import Play, load_episodes, say_map
+from penchant.cli.agent import locations, map_words
+from penchant.cli.episodes import Play, in_lines, load_episodes, say_map
+from penchant.cli.model_settings import PLACES
 from penchant.cli.options import Agent, Data, History, Terms
+from penchant.cli.places import grid_words, places_in
 from penchant.cli.playing import ready_model
 from penchant.cli.refusing import refuse
 from penchant.cli.words import say
@@ -42,17 +46,21 @@ def is_history(file: str | None, data: Data, terms: Terms, agent: Agent) -> bool
 def run_check_play(file: str | None, data: Data, agent: Agent, history: History, json: bool) -> int:
     """Read the table as `fit` and `study` do, and say what is in it; the exit code."""
     if agent.model is None:
-        say("This is a history of play; --model, --grid and --noise-variance check the model, too.")
-        refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
-    ready = None if agent.model is None else ready_model(agent, data, history)
-    places = getattr(ready, "locations", None)
+        say("This is a history of play; --model checks the model, too.")
+        no_model = {option.name for option in fields(agent)} - PLACES
+        refuse(agent, "without --model", "Say which: --model ucl or --model q-learning", no_model)
+        places = _places(str(file), agent, data, history)
+    else:
+        places = getattr(ready_model(agent, data, history), "locations", None)
     play = load_episodes(file, data, history, places)
-    if ready is not None and places is not None:
+    mapped = agent.grid is not None or agent.locations is not None
+    if places is not None and mapped:
         said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
-        play.check_options(ready.n_options, said)
-        say(map_words(agent, ready, play.base))
+        play.check_options(len(places), said)
+        say(map_words(agent, places, play.base))
         say_map(play, places)
-    document = checked_play(play)
+    document = checked_play(play, places)
+    document["where"] = None if mapped or places is None else grid_words(places + play.base)
     if json:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8")
@@ -62,7 +70,19 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     return 0 if document["n_decisions"] else 1
 
 
-def checked_play(play: Play) -> dict[str, Any]:
+def _places(file: str, agent: Agent, data: Data, history: History) -> Matrix | None:
+    """Where options lie, as far as the command line or the table say it."""
+    if agent.grid is not None or agent.locations is not None:
+        return locations(agent)
+    origin = source(file)
+    table = read_table(
+        origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
+    )
+    with in_lines(origin, data):
+        return places_in(table, data, history)
+
+
+def checked_play(play: Play, places: Matrix | None = None) -> dict[str, Any]:
     """What the table holds, for JSON."""
     episodes = play.episodes
     chosen = np.concatenate([e.chosen for e in episodes])
@@ -71,6 +91,7 @@ def checked_play(play: Play) -> dict[str, Any]:
     for episode in episodes:
         scored[episode.subject] = scored.get(episode.subject, 0) + episode.n_decisions
     used = chosen[chosen >= 0] + play.base
+    by_place = None if isinstance(play.columns.chosen, str) else places
     return {
         "columns": play.columns.words(),
         "n_subjects": len(scored),
@@ -81,10 +102,17 @@ def checked_play(play: Play) -> dict[str, Any]:
         "options_used": len(np.unique(used)),
         "smallest_option": int(used.min()) if len(used) else None,
         "largest_option": int(used.max()) if len(used) else None,
+        "places": None if by_place is None else _ranges(play, by_place[used - play.base]),
         "rewards": [float(rewards.min()), float(rewards.max())] if len(rewards) else None,
         "few_decisions": [str(subject) for subject, n in scored.items() if n < FEW],
         "notes": [*data_notes(episodes), *_doubts(episodes, play)],
     }
+
+
+def _ranges(play: Play, chosen: Matrix) -> dict[str, list[float]]:
+    """From where to where places are chosen, by column."""
+    ends = zip(play.columns.chosen, chosen.min(axis=0), chosen.max(axis=0), strict=True)
+    return {name: [float(low) + play.base, float(high) + play.base] for name, low, high in ends}
 
 
 def _doubts(episodes: Sequence[Episode], play: Play) -> list[str]:
@@ -114,12 +142,22 @@ def _words(document: dict[str, Any]) -> list[str]:
     ]
     if document["rewards"] is not None:
         low, high = document["rewards"]
-        lines.append(
-            f"Options chosen: {document['options_used']}, from {document['smallest_option']} to "
-            f"{document['largest_option']}; rewards from {low:g} to {high:g}."
-        )
+        lines.append(f"{_chosen_words(document)}; rewards from {low:g} to {high:g}.")
     lines += [f"Note: {note}" for note in document["notes"]]
     if document["few_decisions"]:
         few = document["few_decisions"]
         lines.append(f"Note: fewer than {FEW} decisions, which tell little: {listing(few)}.")
+    if document["where"] is not None:
+        lines.append(
+            "Options are places: models of places (ucl, gp-ucb, locality) read them, with the "
+            f"place of every option. Try --model ucl {document['where']} --noise-variance VARIANCE."
+        )
     return [*lines, "The table can be used by penchant fit --model and penchant study."]
+
+
+def _chosen_words(document: dict[str, Any]) -> str:
+    if document["places"] is None:
+        ends = f"from {document['smallest_option']} to {document['largest_option']}"
+        return f"Options chosen: {document['options_used']}, {ends}"
+    sides = (f"{name} from {a:g} to {b:g}" for name, (a, b) in document["places"].items())
+    return f"Places chosen: {document['options_used']}, {', '.join(sides)}"

@@ -15,6 +15,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.bandit.events import NOTHING
 from penchant.bandit.option_columns import labelled_options
+from penchant.bandit.stray_labels import refuse_stray_labels
 from penchant.choices.frames import Table, column_floats, open_frame, row_place
 from penchant.choices.notes import counted
 from penchant.cli.agent import COORDINATES
@@ -166,7 +167,15 @@ def named_columns(
         "is_choice": history.is_choice,
         "scored": history.scored,
     }
-    return play_columns(names, given, coordinates=0 if locations is None else locations.shape[1])
+    sides = len(COORDINATES) if locations is None else locations.shape[1]
+    found = play_columns(names, given, coordinates=sides)
+    if locations is None and not isinstance(found.chosen, str):
+        raise DataError(
+            "chosen must be one column of numbers or labels with this --model; got places, "
+            f"columns {' and '.join(found.chosen)}. Use a model of places, --model ucl, gp-ucb or "
+            "locality with --grid, or number the options in a column."
+        )
+    return found
 
 
 def _several(given: str | None, names: Sequence[str]) -> str | tuple[str, ...] | None:
@@ -185,6 +194,8 @@ def option_labels(table: Table, columns: PlayColumns, data: Data) -> tuple[Any, 
     if not is_text and (counted_only or not data.options):
         return None
     given = None if counted_only or not data.options else data.options
+    if given is None:
+        refuse_stray_labels(table, columns.chosen, row_place)
     _, labels = labelled_options(table, columns.chosen, given, row_place)
     numbered = listing(f"{label} = {i}" for i, label in enumerate(labels))
     order = "" if given else "; sorted, --options for another order, or if there were more"

@@ -145,7 +145,7 @@ def model_for_play(ready: Any, play: Play, agent: Agent) -> Any:
         return ready
     said = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
     play.check_options(ready.n_options, said)
-    say(map_words(agent, ready, play.base))
+    say(map_words(agent, ready.locations, play.base))
     say_map(play, ready.locations)
     if isinstance(ready, UCL) and any(_is_random_at_first(ready, e) for e in play.episodes):
         say("Note: with logarithmic cooling a choice at t = 1 is random: it tells nothing.")

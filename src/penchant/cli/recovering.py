@@ -46,7 +46,7 @@ def run_recover(agent: Agent, simulated: Simulated, regained: Regained, written:
         ranges = _ranges(simulated.parameters, model)
         say(f"Model: {model}.")
         if hasattr(model, "locations"):
-            say(map_words(agent, model))
+            say(map_words(agent, model.locations))
         task = Task(landscape, simulated.decisions, simulated.blocks)
         fitted: dict[str, Any] = {
             "rng": np.random.default_rng(simulated.seed),

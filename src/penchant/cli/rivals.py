@@ -20,6 +20,7 @@ from penchant.models.catalogue import entry_of
 
 SHARED = ("grid", "locations", "noise_variance", "length_scale")
 OF_UCL = {*PLACES, "noise_variance", "length_scale"}
+GAMBLES = ("expected-utility", "prospect")
 SETTINGS_OF_UCL = ("kernel", "cooling", "bonus")  # options of their own elsewhere
 
 
@@ -92,6 +93,11 @@ def _agents(rivals: Rivals) -> dict[str, Agent]:
             "--model must be given, once for each model; got none. "
             "Try --model q-learning --model random."
         )
+    if len(rivals.model) == 1:
+        raise DataError(
+            f"--model must be given twice or more; got {rivals.model[0]} alone. "
+            f"{_rival(rivals.model[0])}, or use penchant fit for one model."
+        )
     found: dict[str, Agent] = {}
     used: set[str] = set()
     for words in rivals.model:
@@ -109,6 +115,18 @@ def _agents(rivals: Rivals) -> dict[str, Agent]:
                 f"{getattr(rivals, option)}. None of them takes it."
             )
     return found
+
+
+def _rival(words: str) -> str:
+    """A model to compare this one with: one that learns nothing, or another of its kind."""
+    name = words.partition(":")[0]
+    if entry_of(name).data == "trials":
+        kin = ("hyperbolic", "exponential")
+        kin = kin if name in (*kin, "quasi-hyperbolic", "constant-sensitivity") else GAMBLES
+        return f"Add another, such as --model {next(other for other in kin if other != name)}"
+    if name == "random":
+        return "Add another, such as --model q-learning"
+    return "Add another, such as --model random, which learns nothing"
 
 
 def _agent(name: str, settings: list[str], given: dict[str, Any]) -> Agent:

@@ -37,7 +37,7 @@ def run_simulate(agent: Agent, world: World) -> int:
         parameters = _parameters(world.parameters, model)
         say(f"Model: {model}.")
         if hasattr(model, "locations"):
-            say(map_words(agent, model))
+            say(map_words(agent, model.locations))
         episodes = simulate_many(
             landscape,
             model,

@@ -44,7 +44,7 @@ def run_study_command(
     if kept.output is None:
         raise DataError("--output must name a folder for the results; got none. Try -o results.")
     check_base(table.base)
-    agent = replace(agent, model=agent.model or "ucl")
+    agent = _with_model(agent)
     _check_played(agent)
     data_options, history = as_play(table, analysis)
     ready = ready_model(agent, data_options, history)
@@ -79,6 +79,19 @@ def run_study_command(
             )
             found.timings["reading"] = reading
             return _write(found, folder, file, table, agent, analysis, kept)
+
+
+def _with_model(agent: Agent) -> Agent:
+    """The model that is asked for; ucl, the paper's, where options have places."""
+    if agent.model is not None:
+        return agent
+    if agent.grid is None and agent.locations is None:
+        raise DataError(
+            "--model must be given for a study; got none. Try --model q-learning, or --model ucl "
+            "with --grid and --noise-variance for options on a grid; penchant models lists all."
+        )
+    say("Model: ucl, as options have places; --model for another.")
+    return replace(agent, model="ucl")
 
 
 def _check_played(agent: Agent) -> None:
