@@ -6,29 +6,37 @@ import pytest
 import penchant as pn
 import played
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, best_peak, climb, grid_points, grid_search
+from penchant.inference.search import best_cells, best_peak, climb, grid_points, grid_search
 
 
-def grid_of(values):
+def cells_of(values, most=3):
+    """Best cells of one grid, and which of them are local maxima."""
     values = np.asarray(values, dtype=float)
-    n = values.size
-    return Grid(np.arange(n * 1.0)[:, None], values.ravel(), np.zeros((n, 1)), values.shape)
+    cells, maxima = best_cells(values.reshape(1, -1), values.shape, most)
+    return cells[0].tolist(), maxima[0].tolist()
 
 
 def test_local_maxima_come_highest_first_then_the_best_of_the_rest():
-    assert grid_of([0.0, 3.0, 1.0, 5.0, 4.0, 4.5]).starts() == ([3, 5, 1], [])
-    assert grid_of([0.0, 3.0, 1.0, 5.0, 4.0, 4.5]).starts(most=1) == ([3], [])
-    assert grid_of([1.0, 2.0, 3.0, 4.0]).starts() == ([3], [2, 1])
+    assert cells_of([0.0, 3.0, 1.0, 5.0, 4.0, 4.5]) == ([3, 5, 1], [True, True, True])
+    assert cells_of([0.0, 3.0, 1.0, 5.0, 4.0, 4.5], most=1) == ([3], [True])
+    assert cells_of([1.0, 2.0, 3.0, 4.0]) == ([3, 2, 1], [True, False, False])
 
 
 def test_local_maxima_of_two_dimensions_look_along_both():
     values = np.zeros((4, 5))
     values[1, 1], values[3, 4], values[1, 2] = 7.0, 9.0, 6.0
-    assert grid_of(values).starts(most=2) == ([3 * 5 + 4, 1 * 5 + 1], [])
+    assert cells_of(values, most=2) == ([3 * 5 + 4, 1 * 5 + 1], [True, True])
 
 
 def test_ends_of_the_grid_do_not_touch_each_other():
-    assert grid_of([9.0, 1.0, 1.5, 8.0]).starts(most=2) == ([0, 3], [])
+    assert cells_of([9.0, 1.0, 1.5, 8.0], most=2) == ([0, 3], [True, True])
+
+
+def test_every_subject_has_cells_of_its_own():
+    values = np.array([[0.0, 3.0, 1.0], [5.0, 3.0, 4.0], [-np.inf, 1.0, -np.inf]])
+    cells, maxima = best_cells(values, (3,), 2)
+    assert cells.tolist() == [[1, 2], [0, 2], [1, 0]]
+    assert maxima.tolist() == [[True, False], [True, True], [True, False]]
 
 
 def test_points_of_the_grid_are_all_combinations():

@@ -7,79 +7,89 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def derivatives(x, dx, chosen, order, bounds, theta, wanted, sums, gradient, cross, spreading):
+def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature, spreading):
     """Derivatives of log-likelihoods in psi at fixed theta, for pairs k of data and psi.
 
     x : (rows, n_options, d); dx : (n_shape, rows, n_options, d); chosen : (rows,)
     order, bounds : rows that are scored, those of pair k from bounds[k] to bounds[k + 1]
     theta : (n, d)
-    wanted : 0: gradient only; 1: `cross` too; 2: `spreading` too
-    sums : (n,), filled: log-likelihood
+    wanted : 0: gradient only; 1: `curvature` too; 2: `spreading` too
     gradient : (n, n_shape), filled: of the log-likelihood in psi
-    cross : (n, d, n_shape), filled: derivative in psi of the gradient in theta
+    curvature : three arrays, filled: `cross` (n, d, n_shape), the derivative in psi of the gradient
+        in theta; `mixed`, what is expected of it, with its sign turned; `fisher` (n, n_shape,
+        n_shape), what is expected of minus the second derivative in psi
     spreading : (n, d, n_shape), filled: derivative in psi of the within-set mean squares
     """
     n_shape, _, m, d = dx.shape
-    p, s = np.empty(m), np.empty((n_shape, m))
+    cross, mixed, fisher = curvature
+    p, s, means = np.empty(m), np.empty((n_shape, m)), np.empty(n_shape)
+    away, first = np.empty((m, d)), np.empty(d)
     for k in range(len(theta)):
-        sums[k] = 0.0
         gradient[k] = 0.0
         cross[k] = 0.0
+        mixed[k] = 0.0
+        fisher[k] = 0.0
         spreading[k] = 0.0
         weights = theta[k]
         for j in range(bounds[k], bounds[k + 1]):
             r = order[j]
             c = chosen[r]
-            own = 0.0
-            for a in range(d):
-                own += weights[a] * x[r, c, a]
             highest = 0.0
             for i in range(m):
-                utility = -own
+                utility = 0.0
                 for a in range(d):
-                    utility += weights[a] * x[r, i, a]
+                    away[i, a] = x[r, i, a] - x[r, c, a]
+                    utility += weights[a] * away[i, a]
                 p[i] = utility
                 highest = max(highest, utility)
             total = 0.0
             for i in range(m):
                 p[i] = math.exp(p[i] - highest)
                 total += p[i]
-            sums[k] -= highest + math.log(total)
+            for a in range(d):
+                first[a] = 0.0
             for i in range(m):
                 p[i] /= total
-            for q in range(n_shape):
-                own = 0.0
                 for a in range(d):
-                    own += weights[a] * dx[q, r, c, a]
+                    first[a] += p[i] * away[i, a]
+            for q in range(n_shape):
                 mean = 0.0
                 for i in range(m):
-                    slope = -own
+                    slope = 0.0
                     for a in range(d):
-                        slope += weights[a] * dx[q, r, i, a]
+                        slope += weights[a] * (dx[q, r, i, a] - dx[q, r, c, a])
                     s[q, i] = slope
                     mean += p[i] * slope
+                means[q] = mean
                 gradient[k, q] -= mean
                 if wanted == 0:
                     continue
                 for a in range(d):
-                    moved, both, first = 0.0, 0.0, 0.0
+                    moved, both = 0.0, 0.0
                     for i in range(m):
-                        away = x[r, i, a] - x[r, c, a]
                         moved += p[i] * (dx[q, r, i, a] - dx[q, r, c, a])
-                        both += p[i] * away * s[q, i]
-                        first += p[i] * away
-                    cross[k, a, q] -= moved + both - first * mean
+                        both += p[i] * away[i, a] * s[q, i]
+                    both -= first[a] * mean
+                    mixed[k, a, q] += both
+                    cross[k, a, q] -= moved + both
+                for o in range(q + 1):
+                    both = 0.0
+                    for i in range(m):
+                        both += p[i] * s[q, i] * s[o, i]
+                    fisher[k, q, o] += both - mean * means[o]
                 if wanted == 1:
                     continue
                 for a in range(d):
-                    product, first, second = 0.0, 0.0, 0.0
+                    product, level, second = 0.0, 0.0, 0.0
                     for i in range(m):
-                        away = x[r, i, a] - x[r, c, a]
                         change = dx[q, r, i, a] - dx[q, r, c, a]
-                        product += away * change
-                        first += away
+                        product += away[i, a] * change
+                        level += away[i, a]
                         second += change
-                    spreading[k, a, q] += 2.0 * (product - first * second / m) / m
+                    spreading[k, a, q] += 2.0 * (product - level * second / m) / m
+        for q in range(n_shape):
+            for o in range(q):
+                fisher[k, o, q] = fisher[k, q, o]
         n = bounds[k + 1] - bounds[k]
         if wanted == 2 and n > 0:
             spreading[k] /= n

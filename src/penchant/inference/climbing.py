@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +14,10 @@ from penchant.inference.profiles import Points, Profiles
 from penchant.models.model import is_smooth
 
 HESSIAN_STEP = 3e-5  # of search units
-ENOUGH = 1e-9
-NEARLY = 1e-5  # a step after which secant steps are below 1e-9
-STALE = 6  # steps after which the curvature is taken anew
+NEARLY = 1e-6  # a step of search units that is too short to matter for the height of a peak
+ENOUGH = 1e-9  # and one that matters for nothing
+LAST_STEPS = 3
+STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
 
 
@@ -60,38 +62,224 @@ class Near:
         return cls(peak.point.theta[None], peak.curvature[None])
 
 
-@dataclass
-class Ascent:
-    """Where the climbs of many subjects have come to, one row each."""
+class Climbs:
+    """Climbs on the profiles of many subjects, step by step together, one row each.
 
-    points: Points
-    u: Matrix
-    curvature: Matrix
-    drift: Matrix
-    n_steps: IntVector
-    converged: BoolVector
-    at_bound: BoolVector
+    Steps are Newton's, with the curvature that is expected plus what the steps have shown of the
+    rest. A step is taken if it does not lower the profile, and shortened otherwise. A row may begin
+    anew as soon as it has ended, so that none waits for the slowest.
+
+    Parameters
+    ----------
+    subject
+        Whose profile each row climbs.
+    fixed
+        Shape parameters that stay where they are: (n, n_shape).
+    planes
+        Where the weights shall lie.
+    max_steps
+        Steps after which a climb ends.
+
+    Attributes
+    ----------
+    u, points
+        Where the climbs have come to, in search units; and the inner solutions there.
+    curvature, drift
+        Minus the Hessian of the profile, and the derivative of the weights along it.
+    n_steps, converged, active
+        Steps taken so far, whether a maximum was reached, whether the climb goes on.
+    """
+
+    def __init__(
+        self,
+        profiles: Profiles,
+        subject: IntVector,
+        fixed: BoolVector | None = None,
+        planes: Planes | None = None,
+        max_steps: int = 40,
+    ) -> None:
+        n, d, q = len(subject), profiles.n_weights, profiles.n_shape
+        self.profiles, self.subject, self.planes = profiles, subject, planes
+        self.max_steps, self._smooth = max_steps, is_smooth(profiles.model)
+        self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
+        self.points = profiles.blank(subject, np.zeros((n, q)))
+        self.u, self._step, self._fraction = np.zeros((n, q)), np.zeros((n, q)), np.ones(n)
+        self.curvature, self.drift = np.zeros((n, q, q)), np.zeros((n, d, q))
+        self._unexpected = np.zeros((n, q, q))
+        self.n_steps = np.zeros(n, dtype=np.int64)
+        self.converged, self.active = np.zeros((2, n), dtype=bool)
+
+    @classmethod
+    def at(cls, profiles: Profiles, peaks: Sequence[Peak]) -> Climbs:
+        """Climbs that have come to peaks, one of each subject."""
+        climbs = cls(profiles, np.arange(len(peaks)))
+        climbs.points = Points.joined([p.points for p in peaks if p.points is not None])
+        climbs.u, climbs.curvature = (
+            np.stack([getattr(peak, name) for peak in peaks]) for name in ("u", "curvature")
+        )
+        climbs.n_steps = np.array([peak.n_steps for peak in peaks])
+        climbs.converged = np.array([peak.converged for peak in peaks])
+        return climbs
+
+    def begin(
+        self, rows: IntVector, psi: Matrix, theta: Matrix | None, curvature: Matrix | None = None
+    ) -> None:
+        """Let rows start from psi, with weights and curvatures of similar data where known."""
+        low, high = self.profiles.bounds.T
+        self.u[rows] = np.clip(self.profiles.to_search(psi), low, high)
+        self.points.theta[rows] = np.nan if theta is None else theta
+        self.points.value[rows] = -np.inf
+        self._unexpected[rows] = np.nan if curvature is None else curvature
+        self._step[rows], self._fraction[rows], self.n_steps[rows] = 0.0, 1.0, -1
+        self.converged[rows], self.active[rows] = False, True
+
+    def run(self) -> None:
+        """Step until all have ended."""
+        while self.active.any():
+            self.advance()
+
+    def advance(self) -> IntVector:
+        """Take one step, or a shorter one, of every climb; returns the rows that ended by it."""
+        rows = np.flatnonzero(self.active)
+        target, trial, up = self._try(rows)
+        known = np.isfinite(trial.gradient).all(axis=1)
+        self._move(rows[up], target[up], trial.take(up))
+        self._shorten(rows[~up], trial.value[~up])
+        over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
+        over |= self._fraction[rows] < LEAST
+        self.active[rows[over]] = False
+        return rows[over]
+
+    def _try(self, rows: IntVector) -> tuple[Matrix, Points, BoolVector]:
+        """Where steps would lead, what is found there, and whether to take them."""
+        low, high = self.profiles.bounds.T
+        target = np.clip(self.u[rows] + self._fraction[rows, None] * self._step[rows], low, high)
+        trial = self.profiles.solve(
+            self.subject[rows],
+            self.profiles.from_search(target),
+            self.points.theta[rows],
+            with_cross=True,
+            planes=None if self.planes is None else self.planes.take(rows),
+        )
+        value, first = self.points.value[rows], self.n_steps[rows] < 0
+        with np.errstate(invalid="ignore"):
+            up = trial.value >= value - 1e-12 * (1 + np.abs(value))
+        # where variables all but vanish, weights may be too large to say where up is
+        return target, trial, first | up & np.isfinite(trial.gradient).all(axis=1)
+
+    def give_up(self, rows: IntVector) -> None:
+        """End climbs that lead nowhere new."""
+        self.active[rows] = False
+
+    def _move(self, rows: IntVector, target: Matrix, trial: Points) -> None:
+        """Take steps, and learn the curvature from them."""
+        path, change = target - self.u[rows], self.points.gradient[rows] - trial.gradient
+        self.u[rows] = target
+        self.points.put(rows, trial)
+        self.n_steps[rows] += 1
+        expected = self._expected(rows)
+        first = self.n_steps[rows] == 0
+        given = np.where(np.isfinite(self._unexpected[rows]), self._unexpected[rows], expected)
+        learnt = _updated(expected + self._unexpected[rows], path, change)
+        self.curvature[rows] = np.where(first[:, None, None], given, learnt)
+        self._unexpected[rows] = self.curvature[rows] - expected
+        stale = rows[~first & (self.n_steps[rows] % STALE == 0)]
+        if len(stale):
+            self._look_at_curvature(stale)
+        self._step[rows] = self._newton_steps(rows)
+        self._fraction[rows] = 1.0
+        self.converged[rows] = np.abs(self._step[rows]).max(axis=1, initial=0.0) < NEARLY
+
+    def _shorten(self, rows: IntVector, value: Vector) -> None:
+        """Less of the steps that would not lead up."""
+        slope = (self.points.gradient[rows] * self._step[rows]).sum(axis=1)
+        promised, gained = self._fraction[rows] * slope, value - self.points.value[rows]
+        self._fraction[rows] *= _less(promised, gained) if self._smooth else 0.5
+        given_up = self._fraction[rows] < LEAST
+        self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
+
+    def finish(self) -> None:
+        """Exact curvatures, and the last of Newton's steps by them."""
+        n, q = self.u.shape
+        if not q:
+            return
+        self._look_at_curvature(np.arange(n))
+        self._step = self._newton_steps(np.arange(n))
+        self._fraction[:] = 1.0
+        going = self.converged & (np.abs(self._step).max(axis=1) < 10 * NEARLY)
+        for _ in range(LAST_STEPS):
+            going &= np.abs(self._step).max(axis=1) >= ENOUGH
+            if not going.any():
+                return
+            rows = np.flatnonzero(going)
+            target, trial, up = self._try(rows)
+            going[rows[~up]] = False
+            self.u[rows[up]] = target[up]
+            self.points.put(rows[up], trial.take(up))
+            self._step[rows[up]] = self._newton_steps(rows[up])
+
+    @property
+    def at_bound(self) -> BoolVector:
+        """Shape parameters at the end of their range: (n, n_shape)."""
+        low, high = self.profiles.bounds.T
+        return np.asarray(((self.u <= low) | (self.u >= high)) & ~self._held)
 
     def peak(self, k: int) -> Peak:
-        """One of them."""
-        points = self.points
+        """Where one of the climbs has come to."""
+        points = self.points.take([k])  # a copy: the row may begin anew
         point = Point(
-            points.psi[k],
-            points.theta[k],
-            float(points.value[k]),
-            float(points.log_likelihood[k]),
-            points.gradient[k],
-            points.information[k],
+            points.psi[0],
+            points.theta[0],
+            float(points.value[0]),
+            float(points.log_likelihood[0]),
+            points.gradient[0],
+            points.information[0],
         )
         return Peak(
             point,
-            self.u[k],
-            self.curvature[k],
-            self.drift[k],
+            self.u[k].copy(),
+            self.curvature[k].copy(),
+            self.drift[k].copy(),
             self.at_bound[k],
             int(self.n_steps[k]),
             bool(self.converged[k]),
-            points.take(slice(k, k + 1)),
+            points,
+        )
+
+    # -- curvature ---------------------------------------------------------------------------------
+
+    def _expected(self, rows: IntVector) -> Matrix:
+        """Expected information of the profile: that on psi less what the weights take of it."""
+        at = self.points.take(rows)
+        inverse = self._free_inverse(at, rows)
+        return np.asarray(at.fisher - at.mixed.transpose(0, 2, 1) @ inverse @ at.mixed)
+
+    def _free_inverse(self, points: Points, rows: IntVector) -> Matrix:
+        planes = None if self.planes is None else self.planes.take(rows)
+        return free_inverse(self.profiles, points, planes)
+
+    def _look_at_curvature(self, rows: IntVector) -> None:
+        """Minus the Hessian of the profile, and the derivative of the weights along it.
+
+        With I the information and C the derivative of the weights' gradient by psi, the weights
+        follow psi as I^-1 C, and the Hessian is that at fixed weights plus C' I^-1 C. The former
+        comes from differences of the gradient at fixed weights.
+        """
+        at = self.points.take(rows)
+        held = hessian_at_fixed_weights(self.profiles, self.u[rows], at)
+        self.drift[rows] = drift = self._free_inverse(at, rows) @ at.cross
+        hessian = held + at.cross.transpose(0, 2, 1) @ drift
+        expected = self.curvature[rows] - self._unexpected[rows]
+        self.curvature[rows] = -(hessian + hessian.transpose(0, 2, 1)) / 2
+        self._unexpected[rows] = self.curvature[rows] - expected
+
+    def _newton_steps(self, rows: IntVector) -> Matrix:
+        return newton_steps(
+            self.u[rows],
+            self.points.gradient[rows],
+            self.curvature[rows],
+            self.profiles.bounds,
+            self._held[rows],
         )
 
 
@@ -104,102 +292,37 @@ def climb_together(
     fixed: BoolVector | None = None,
     planes: Planes | None = None,
     finish: bool = True,
-) -> Ascent:
+) -> Climbs:
     """Climb from psi[k] on the profile of subject[k], for every k.
-
-    Steps are accepted if they do not lower the profile, and shortened otherwise; in between the
-    curvature is brought up to date by what the steps show of it.
 
     Parameters
     ----------
     near
         Weights and curvatures to start from, of similar data.
-    fixed
-        Shape parameters that stay where they are: (n, n_shape).
-    planes
-        Where the weights shall lie.
+    fixed, planes, max_steps
+        As in `Climbs`.
     finish
-        Take the curvature at the end; if not, that of the steps is good enough.
+        Take the last steps and the curvature at the end; if not, what was found is good enough to
+        tell how high the peak is.
     """
-    low, high = profiles.bounds[:, 0], profiles.bounds[:, 1]
-    n, q = psi.shape
-    u = np.clip(profiles.to_search(psi), low, high)
-    start = None if near is None else near.theta
-    points = profiles.solve(subject, profiles.from_search(u), start, with_cross=True, planes=planes)
-    held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
-    everyone = np.arange(n)
-    if near is None:
-        curvature, drift = curvatures(profiles, u, points, everyone, planes)
-    else:
-        curvature, drift = near.curvature.copy(), np.zeros((n, profiles.n_weights, q))
-    climb = Ascent(points, u, curvature, drift, np.zeros(n, np.int64), *np.zeros((2, n), bool))
-    fresh = np.full(n, near is None)
-    step = newton_steps(climb, profiles.bounds, everyone, held)
-    fraction, smooth = np.ones(n), is_smooth(profiles.model)
-    known = np.asarray(np.isfinite(points.gradient).all(axis=1))
-    climb.converged = known & (np.abs(step).max(axis=1, initial=0.0) < ENOUGH)
-    active = everyone[known & ~climb.converged] if max_steps else everyone[:0]
-    while len(active):
-        trial_u = np.clip(climb.u[active] + fraction[active, None] * step[active], low, high)
-        trial = profiles.solve(
-            subject[active],
-            profiles.from_search(trial_u),
-            climb.points.theta[active],
-            with_cross=True,
-            planes=None if planes is None else planes.take(active),
-        )
-        value = climb.points.value[active]
-        fine = trial.value >= value - 1e-12 * (1 + np.abs(value))
-        # where variables all but vanish, weights may be too large to say where up is
-        fine &= np.isfinite(trial.gradient).all(axis=1)
-        # up: take the step, and learn the curvature from it
-        moved = active[fine]
-        path = trial_u[fine] - climb.u[moved]
-        change = climb.points.gradient[moved] - trial.gradient[fine]
-        climb.curvature[moved] = _updated(climb.curvature[moved], path, change)
-        climb.u[moved] = trial_u[fine]
-        climb.points.put(moved, trial.take(fine))
-        climb.n_steps[moved] += 1
-        fresh[moved] = False
-        stale = moved[climb.n_steps[moved] % STALE == 0]
-        if len(stale):
-            climb.curvature[stale], climb.drift[stale] = curvatures(
-                profiles, climb.u, climb.points, stale, planes
-            )
-        step[moved] = newton_steps(climb, profiles.bounds, moved, held)
-        # a step after this one would be shorter by far, unless it was cut short
-        short = (np.abs(path).max(axis=1, initial=0.0) < NEARLY) & (climb.n_steps[moved] > 1)
-        short &= fraction[moved] == 1
-        fraction[moved] = 1.0
-        arrived = short | (np.abs(step[moved]).max(axis=1, initial=0.0) < ENOUGH)
-        climb.converged[moved[arrived]] = True
-        # not up: less of the step
-        stuck = active[~fine]
-        slope = (climb.points.gradient[stuck] * step[stuck]).sum(axis=1)
-        promised, gained = fraction[stuck] * slope, trial.value[~fine] - value[~fine]
-        fraction[stuck] *= _less(promised, gained) if smooth else 0.5
-        given_up = fraction[stuck] < LEAST
-        climb.converged[stuck[given_up]] = np.abs(slope[given_up]) < 1e-8
-        over = climb.converged[active] | (climb.n_steps[active] >= max_steps)
-        over |= fraction[active] < LEAST
-        active = active[~over]
-    old = np.flatnonzero(~fresh)
-    if len(old) and q and finish:
-        climb.curvature[old], climb.drift[old] = curvatures(
-            profiles, climb.u, climb.points, old, planes
-        )
-    climb.at_bound = ((climb.u <= low) | (climb.u >= high)) & ~held
-    return climb
+    climbs = Climbs(profiles, subject, fixed, planes, max_steps)
+    known = (None, None) if near is None else (near.theta, near.curvature)
+    climbs.begin(np.arange(len(subject)), psi, *known)
+    climbs.run()
+    if finish:
+        climbs.finish()
+    return climbs
 
 
-def newton_steps(climb: Ascent, bounds: Matrix, which: IntVector, fixed: BoolVector) -> Matrix:
+def newton_steps(
+    u: Matrix, gradient: Matrix, curvature: Matrix, bounds: Matrix, fixed: BoolVector
+) -> Matrix:
     """Newton's steps among the free parameters, uphill and at most 1 search unit long."""
-    u, gradient = climb.u[which], climb.points.gradient[which]
     if not u.size:
         return np.zeros_like(u)
     outwards = (u <= bounds[:, 0]) & (gradient <= 0) | (u >= bounds[:, 1]) & (gradient >= 0)
-    held = outwards | fixed[which]
-    curvature = climb.curvature[which].copy()
+    held = outwards | fixed
+    curvature = curvature.copy()
     curvature[held[:, :, None] | held[:, None, :]] = 0.0
     lost = ~np.isfinite(curvature).all(axis=(1, 2))
     curvature[lost] = 0.0
@@ -231,23 +354,6 @@ def _updated(curvature: Matrix, step: Matrix, change: Matrix) -> Matrix:
     useful = (np.abs(size) >= 1e-8 * length) & (size != 0)
     outer = miss[:, :, None] * miss[:, None, :]
     return np.asarray(curvature + outer * (useful / np.where(useful, size, 1.0))[:, None, None])
-
-
-def curvatures(
-    profiles: Profiles, u: Matrix, points: Points, which: IntVector, planes: Planes | None = None
-) -> tuple[Matrix, Matrix]:
-    """Minus the Hessian of the profile, and the derivative of the weights along it.
-
-    With I the information and C the derivative of the weights' gradient by psi, the weights follow
-    psi as I^-1 C, and the Hessian is that at fixed weights plus C' I^-1 C. The former comes from
-    differences of the gradient at fixed weights.
-    """
-    at = points.take(which)
-    held = hessian_at_fixed_weights(profiles, u[which], at)
-    inverse = free_inverse(profiles, at, None if planes is None else planes.take(which))
-    drift = inverse @ at.cross
-    hessian = held + at.cross.transpose(0, 2, 1) @ drift
-    return -(hessian + hessian.transpose(0, 2, 1)) / 2, drift
 
 
 def hessian_at_fixed_weights(profiles: Profiles, u: Matrix, points: Points) -> Matrix:

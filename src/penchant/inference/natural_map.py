@@ -65,12 +65,12 @@ def best_under(
     objective = Objective(x, rows, prior, naturals)
     n, d = len(rows.bounds) - 1, x.shape[2]
     said = np.tile(prior.typical_weights(naturals, d), (n, 1))
-    starts = [said]
-    if near is not None:
-        starts = [near]
-    else:
+    near = np.full((n, d), np.nan) if near is None else near
+    starts = [np.where(np.isnan(near), said, near)]
+    if np.isnan(near).any():
         told = fit_table(x, rows.chosen, rows.grouping, ScaledPrior()).theta
-        starts.append(np.where(np.abs(told) > 1e-8, told, said))
+        told = np.where(np.abs(told) > 1e-8, told, said)
+        starts.append(np.where(np.isnan(near), told, near))
     best: Ends | None = None
     for start in starts:
         valid = np.isfinite(prior.on_weights(naturals, start)[0])

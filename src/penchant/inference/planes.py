@@ -87,7 +87,7 @@ def best_on_planes(
             np.matmul(x[mine], planes.basis[k], out=on_plane[mine])
             np.matmul(x[mine], planes.origin[k], out=offset[mine])
         assert int(lengths.sum()) == len(x)
-        start = None if near is None else planes.coordinates(near)
+        start = None if near is None else planes.coordinates(np.nan_to_num(near))
         known = offset if offset.any() else None
         batch = fit_table(on_plane, rows.chosen, rows.grouping, None, start, known)
         theta += np.einsum("kar,kr->ka", planes.basis, batch.theta)

@@ -57,6 +57,9 @@ class Points:
         Derivative of the profile in search units (envelope theorem).
     cross
         Derivative of the gradient in the weights by psi, in search units: (n, n_weights, n_shape).
+    mixed, fisher
+        Expected information on weights and psi together, and on psi: (n, n_weights, n_shape),
+        (n, n_shape, n_shape), in search units.
     settled
         Newton's method ended at a maximum.
     decrement, largest, spread
@@ -72,6 +75,8 @@ class Points:
     information: Matrix
     gradient: Matrix
     cross: Matrix
+    mixed: Matrix
+    fisher: Matrix
     settled: BoolVector
     decrement: Vector
     largest: Matrix
@@ -312,20 +317,20 @@ class Profiles:
     ) -> Points:
         """Best weights at every pair, on the whole or on planes.
 
-        `near` are weights to start from; unless `patient`, Newton's method stops where steps no
-        longer shrink as they do near a finite maximum.
+        `near` are weights to start from, NaN where none are known; unless `patient`, Newton's
+        method stops where steps no longer shrink as they do near a finite maximum.
         """
         parts = []
         for begin, end in self._portions(subject):
             portion = slice(begin, end)
-            start = None if near is None else near[portion]
+            start = None if near is None or np.isnan(near[portion]).all() else near[portion]
             plane = None if planes is None else planes.take(portion)
             x, slopes = self.variables(
                 subject[portion], psi[portion], with_slopes and self.n_shape > 0
             )
             rows = self.rows(subject[portion])
             self.check_finite(x, rows)
-            points = self._blank(subject[portion], psi[portion])
+            points = self.blank(subject[portion], psi[portion])
             if isinstance(self.prior, NaturalPrior):
                 self._solve_under(self.prior, points, x, rows, start, plane)
             elif plane is None:
@@ -337,10 +342,11 @@ class Profiles:
             parts.append(points)
         return Points.joined(parts)
 
-    def _blank(self, subject: IntVector, psi: Matrix) -> Points:
+    def blank(self, subject: IntVector, psi: Matrix) -> Points:
+        """Pairs of which nothing is known yet."""
         n, d, q = len(subject), self.n_weights, self.n_shape
         numbers = np.zeros((n, d)), np.zeros(n), np.zeros(n), np.zeros((n, d, d))
-        slopes = np.zeros((n, q)), np.zeros((n, d, q))
+        slopes = np.zeros((n, q)), np.zeros((n, d, q)), np.zeros((n, d, q)), np.zeros((n, q, q))
         proof = np.full(n, np.inf), np.zeros((n, 2, d)), np.zeros((n, d, d))
         return Points(subject, psi, *numbers, *slopes, np.zeros(n, dtype=bool), *proof)
 
@@ -400,10 +406,15 @@ class Profiles:
         self, points: Points, x: Matrix, slopes: Matrix, rows: Rows, with_cross: bool
     ) -> None:
         """Derivatives in psi at the best weights."""
-        gradient, cross = self._derivatives(x, slopes, rows, points.theta, points.psi, with_cross)
+        gradient, curvature = self._derivatives(
+            x, slopes, rows, points.theta, points.psi, with_cross
+        )
         stretch = self.stretch(points.psi)
+        cross, mixed, fisher = curvature
         points.gradient[:] = gradient * stretch
         points.cross[:] = cross * stretch[:, None, :]
+        points.mixed[:] = mixed * stretch[:, None, :]
+        points.fisher[:] = fisher * stretch[:, None, :] * stretch[:, :, None]
 
     def without_small_differences(self, points: Points, ignored: float) -> Batch:
         """Fits in which options that hardly differ from the chosen one do not differ at all.
@@ -511,23 +522,22 @@ class Profiles:
         theta: Matrix,
         psi: Matrix,
         with_cross: bool,
-    ) -> tuple[Matrix, Matrix]:
-        """Derivative of the objective in psi, and of its gradient in the weights by psi."""
+    ) -> tuple[Matrix, tuple[Matrix, Matrix, Matrix]]:
+        """Derivative of the objective in psi; of its gradient in the weights; and informations."""
         scaled = isinstance(self.prior, ScaledPrior)
         n, d = theta.shape
-        sums, gradient = np.empty(n), np.empty((n, self.n_shape))
-        cross, spreading = np.empty((2, n, d, self.n_shape))
+        q = self.n_shape
+        gradient, spreading = np.empty((n, q)), np.empty((n, d, q))
+        curvature = np.empty((n, d, q)), np.empty((n, d, q)), np.empty((n, q, q))
         wanted = 2 if scaled else int(with_cross)
-        compiled.derivatives(
-            x, slopes, *rows.scored, theta, wanted, sums, gradient, cross, spreading
-        )
+        compiled.derivatives(x, slopes, *rows.scored, theta, wanted, gradient, curvature, spreading)
         if isinstance(self.prior, NaturalPrior):
             gradient += self.prior.on_shape(self.natural, psi)[1]
         if isinstance(self.prior, ScaledPrior):
             pull = self.prior.c * theta[:, :, None] * spreading
             gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)
-            cross -= pull
-        return gradient, cross
+            curvature[0][:] -= pull
+        return gradient, curvature
 
 
 def _columns(columns: Sequence[Any], n: int) -> Matrix:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.climbing import Near, Peak, climb_together, curvatures
+from penchant.inference.climbing import Climbs, Near, Peak, climb_together
 from penchant.inference.grid_profile import profiles_on_grid
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
@@ -40,24 +40,6 @@ class Grid:
     values: Vector
     theta: Matrix
     dimensions: tuple[int, ...]
-
-    def starts(self, most: int = BEST_CELLS) -> tuple[list[int], list[int]]:
-        """Points no lower than their neighbours, the highest first; and the best others."""
-        shaped = self.values.reshape(self.dimensions)
-        top = np.ones(self.dimensions, dtype=bool)
-        for axis in range(shaped.ndim):
-            for shift in (1, -1):
-                beside = np.roll(shaped, shift, axis)
-                edge: list[slice | int] = [slice(None)] * shaped.ndim
-                edge[axis] = 0 if shift == 1 else -1
-                beside[tuple(edge)] = -np.inf
-                top &= shaped >= beside
-        found = np.flatnonzero(top.ravel() & np.isfinite(self.values))
-        ranked = found[np.argsort(-self.values[found], kind="stable")]
-        # Ridges make few local maxima of sharp profiles: fill up with the best of all points.
-        maxima = ranked[:most].tolist()
-        others = [i for i in np.argsort(-self.values, kind="stable").tolist() if i not in maxima]
-        return maxima, others[: most - len(maxima)]
 
 
 def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
@@ -102,27 +84,13 @@ def best_peaks(
 ) -> list[Peak]:
     """The highest peak of every subject reached from the best cells of its grid, or known.
 
-    A cell that leads to a peak already found is not climbed from: a local maximum of the grid
-    beside the peak's own cell, or another cell within three steps. Where the best cell has no
-    finite weights (`lost`) nothing is climbed. Around the peak of a model that is not smooth there
-    may be others inside a cell.
+    Where the best cell has no finite weights (`lost`) nothing is climbed. Around the peak of a
+    model that is not smooth there may be others inside a cell.
     """
     found = [list(peaks) for peaks in known]
-    most = BEST_CELLS if profiles.n_shape < 3 else MANY_CELLS
-    starts = [_starts(grid, most) for grid in grids]
-    psi = grids[0].psi
-    u = profiles.to_search(psi)
     endless = np.flatnonzero(lost)
-    middles = [_middle_of_flat(profiles, k, grids[k], u) for k in endless.tolist()]
-    _climb_all(profiles, psi, endless, np.array(middles, dtype=np.int64), found, max_steps=0)
-    for turn in range(most):
-        whose = [
-            k
-            for k in np.flatnonzero(~lost)
-            if turn < len(starts[k]) and not _reached(profiles, u, starts[k][turn], found[k])
-        ]
-        cells = np.array([starts[k][turn][0] for k in whose], dtype=np.int64)
-        _climb_all(profiles, psi, np.array(whose, dtype=np.int64), cells, found)
+    _evaluate_at_the_middle(profiles, grids, endless, found)
+    _climb_from_cells(profiles, grids, np.flatnonzero(~lost), found)
     if not is_smooth(profiles.model) and not lost.all():
         for share in LOOKS:
             _look_around(profiles, np.flatnonzero(~lost), found, share)
@@ -130,13 +98,124 @@ def best_peaks(
 
 
 def _finished(profiles: Profiles, peaks: list[Peak]) -> list[Peak]:
-    """The peaks with their curvature, which climbs among several leave to the highest."""
-    if not profiles.n_shape:
-        return peaks
-    points = Points.joined([peak.points for peak in peaks if peak.points is not None])
-    u = np.stack([peak.u for peak in peaks])
-    curvature, drift = curvatures(profiles, u, points, np.arange(len(peaks)))
-    return [replace(peak, curvature=curvature[k], drift=drift[k]) for k, peak in enumerate(peaks)]
+    """The peaks with the last steps and the curvature, which climbs leave to the highest."""
+    climbs = Climbs.at(profiles, peaks)
+    climbs.finish()
+    return [climbs.peak(k) for k in range(len(peaks))]
+
+
+def _climb_from_cells(
+    profiles: Profiles, grids: Sequence[Grid], whose: IntVector, found: list[list[Peak]]
+) -> None:
+    """Climb from the best cells of every subject, one after another.
+
+    A cell that leads to a peak already found is not climbed from: a local maximum of the grid
+    beside the peak's own cell, or another cell within three steps. Nor is a climb followed that
+    comes to such a peak, where the profile is smooth.
+    """
+    if not len(whose):
+        return
+    most = BEST_CELLS if profiles.n_shape < 3 else MANY_CELLS
+    cells, maxima = best_cells(
+        np.stack([grids[k].values for k in whose]), grids[0].dimensions, most
+    )
+    u, steps = profiles.to_search(grids[0].psi), grid_steps(profiles)
+    reach = np.where(maxima, 1, 3)[:, :, None] * steps
+    peaks = _Found.of(profiles, [found[k] for k in whose], most)
+    climbs, smooth = Climbs(profiles, whose), is_smooth(profiles.model)
+    turn = np.zeros(len(whose), dtype=np.int64)
+    idle = np.arange(len(whose))
+    while True:
+        while len(idle):
+            idle = idle[turn[idle] < cells.shape[1]]
+            at = idle, turn[idle]
+            turn[idle] += 1
+            new = ~peaks.near(idle, u[cells[at]], reach[at])
+            rows, cell = idle[new], cells[at][new]
+            theta = np.array([grids[whose[k]].theta[c] for k, c in zip(rows, cell, strict=True)])
+            climbs.begin(rows, grids[0].psi[cell], theta.reshape(len(rows), profiles.n_weights))
+            idle = idle[~new]
+        if not climbs.active.any():
+            return
+        ended = climbs.advance()
+        for k in ended:
+            peak = climbs.peak(k)
+            found[whose[k]].append(peak)
+            peaks.add(k, peak)
+        rows = np.flatnonzero(climbs.active)
+        value = climbs.points.value[rows]
+        vain = smooth & (value <= peaks.best[rows]) & peaks.near(rows, climbs.u[rows], steps / 4)
+        climbs.give_up(rows[vain])
+        idle = np.concatenate([ended, rows[vain]])
+
+
+@dataclass
+class _Found:
+    """Peaks found so far, subject by subject: their places (NaN: none), and the highest value."""
+
+    u: Matrix
+    n: IntVector
+    best: Vector
+
+    @classmethod
+    def of(cls, profiles: Profiles, known: Sequence[Sequence[Peak]], most: int) -> _Found:
+        """Those known before, and room for as many more."""
+        room = most + max(map(len, known))
+        n = len(known)
+        found = cls(
+            np.full((n, room, profiles.n_shape), np.nan),
+            np.zeros(n, dtype=np.int64),
+            np.full(n, -np.inf),
+        )
+        for k, peaks in enumerate(known):
+            for peak in peaks:
+                found.add(k, peak)
+        return found
+
+    def add(self, k: int, peak: Peak) -> None:
+        """One more."""
+        self.u[k, self.n[k]] = peak.u
+        self.n[k] += 1
+        self.best[k] = max(self.best[k], peak.point.value)
+
+    def near(self, rows: IntVector, u: Matrix, reach: Matrix | Vector) -> BoolVector:
+        """Whether one of them lies within reach of u, along every parameter."""
+        away = np.abs(self.u[rows] - u[:, None])
+        inside = (away <= np.broadcast_to(reach, u.shape)[:, None]).all(axis=2)
+        there = np.arange(self.u.shape[1]) < self.n[rows, None]
+        return np.asarray((inside & there).any(axis=1))
+
+
+def best_cells(
+    values: Matrix, dimensions: tuple[int, ...], most: int
+) -> tuple[IntVector, BoolVector]:
+    """Cells to climb from, for every subject, and which of them are local maxima of the grid.
+
+    Points no lower than their neighbours come first, the highest before others. Ridges make few
+    local maxima of sharp profiles: the best of all other points fill up.
+    """
+    shaped = values.reshape(-1, *dimensions)
+    top = np.isfinite(shaped)
+    for axis in range(1, shaped.ndim):
+        one, other = [slice(None)] * shaped.ndim, [slice(None)] * shaped.ndim
+        one[axis], other[axis] = slice(1, None), slice(None, -1)
+        before, after = shaped[tuple(other)], shaped[tuple(one)]
+        top[tuple(one)] &= after >= before
+        top[tuple(other)] &= before >= after
+    top = top.reshape(values.shape)
+    rank = np.lexsort((-values, ~top), axis=-1)[:, :most]
+    return rank, np.take_along_axis(top, rank, axis=1)
+
+
+def _evaluate_at_the_middle(
+    profiles: Profiles, grids: Sequence[Grid], whose: IntVector, found: list[list[Peak]]
+) -> None:
+    if len(whose):
+        u = profiles.to_search(grids[0].psi)
+        middles = [_middle_of_flat(profiles, k, grids[k], u) for k in whose.tolist()]
+        climbed = climb_together(profiles, whose, grids[0].psi[middles], max_steps=0, finish=False)
+        for row, k in enumerate(whose):
+            found[k].append(climbed.peak(row))
 
 
 def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid, u: Matrix) -> int:
@@ -173,34 +252,10 @@ def _look_around(
     known = np.array([peak.point.value for peak in best])
     higher = np.flatnonzero(values.max(axis=1) > known + 1e-9)
     cells = higher * len(ways) + values[higher].argmax(axis=1)
-    _climb_all(profiles, points.psi, whose[higher], cells, found)
-
-
-def _starts(grid: Grid, most: int) -> list[tuple[int, int]]:
-    """Cells to climb from, and how near a peak must be to make that needless."""
-    maxima, others = grid.starts(most)
-    return [(i, 1) for i in maxima] + [(i, 3) for i in others]
-
-
-def _climb_all(
-    profiles: Profiles,
-    psi: Matrix,
-    whose: IntVector,
-    cells: IntVector,
-    found: list[list[Peak]],
-    max_steps: int = 40,
-) -> None:
-    if len(whose):
-        climbed = climb_together(profiles, whose, psi[cells], max_steps=max_steps, finish=False)
-        for row, k in enumerate(whose):
+    if len(higher):
+        climbed = climb_together(profiles, whose[higher], points.psi[cells], finish=False)
+        for row, k in enumerate(whose[higher]):
             found[k].append(climbed.peak(row))
-
-
-def _reached(profiles: Profiles, u: Matrix, start: tuple[int, int], peaks: Sequence[Peak]) -> bool:
-    """Whether a peak lies within so many steps of the grid from a cell."""
-    cell, steps = start
-    reach = steps * grid_steps(profiles)
-    return any(bool((np.abs(u[cell] - peak.u) <= reach).all()) for peak in peaks)
 
 
 def grid_steps(profiles: Profiles) -> Vector:
