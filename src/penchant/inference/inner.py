@@ -1,16 +1,24 @@
-"""The weights of one convex problem, followed to their end: limits, planes, maxima far out."""
+"""The weights of one convex problem, followed to their end: limits, planes, maxima far out.
+
+The objective is concave. A maximum of the whole that respects the limits is the answer; otherwise
+the answer lies on the boundary. Before anything else every variable is brought to size 1, so that
+one which all but vanishes is neither overlooked nor in the way.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from penchant._typing import Vector
+from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
+from penchant.inference.active_limits import maximise_freely, maximise_on_faces
 from penchant.models.model import Model, positive_weights
-from penchant.softmax.constraints import Constraints, maximise_within, null_basis
+from penchant.softmax.constraints import Constraints
 from penchant.softmax.hypotheses import Hypothesis
-from penchant.softmax.likelihood import likelihood_of
-from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
+from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.newton import Maximum, Quadratic, Restricted
 from penchant.softmax.prior import ParameterPrior
 
 
@@ -36,42 +44,63 @@ def best_weights(
     limits: Constraints | None,
     prior: ParameterPrior | None,
     hypothesis: Hypothesis | None = None,
-    near: Vector | None = None,
 ) -> Maximum:
     """Weights that maximise the objective, inside their limits and on the plane of a hypothesis."""
-    likelihood = likelihood_of(choices, 1)
-    d = choices.n_parameters
-    scale = np.ones(d) if prior is None else np.sqrt(np.diag(likelihood.spread()))
-    quadratic = prior_quadratic(prior, d, scale)
-    if hypothesis is None:
-        start = near if near is not None and np.abs(near).max() < 1e6 else None
-        found = maximise(likelihood, quadratic, start, patient=True)
-        if limits is None or (limits.matrix @ found.theta > 0).all():
-            return found
-    origin, basis = np.zeros(d), np.eye(d)
+    likelihood, quadratic, unit = _of_size_one(choices, prior)
+    origin, basis = np.zeros(len(unit)), np.eye(len(unit))
     if hypothesis is not None:
-        origin, basis = hypothesis.point(), null_basis(hypothesis.matrix, d)
+        origin, basis = _plane(hypothesis.matrix[0] * unit, float(hypothesis.values[0]))
     plane = Restricted(likelihood, origin, basis)
     within = quadratic.within(origin, basis)
-    inside = None if limits is None else limits.within(origin, basis)
-    if basis.shape[1] == 0:
-        moments = likelihood.moments(origin)
-        value = moments.log_likelihood + quadratic(origin)
-        return Maximum(origin, value, moments.gradient, moments.information, 0.0, 0, "fixed")
-    found = maximise(plane, within, patient=True)
-    if inside is not None and (inside.matrix @ found.theta < inside.bound).any():
-        found, _ = maximise_within(plane, inside, within)
-    theta = origin + basis @ found.theta
+    inside = None
+    if limits is not None:
+        inside = replace(limits, matrix=limits.matrix * unit).within(origin, basis)
+    found = _best(plane, within, inside)
+    own = unit * (origin + basis @ found.theta)
     if limits is not None:
         held = limits.matrix.any(axis=0)
-        theta[held] = np.maximum(theta[held], 0.0)
-    information = likelihood.moments(theta).information + quadratic.precision
-    return Maximum(
-        theta,
-        found.value,
-        found.gradient,
-        information,
-        found.decrement,
-        found.n_steps,
-        found.ending,
+        own[held] = np.maximum(own[held], 0.0)
+    moments = likelihood.moments(own / unit)
+    information = (moments.information + quadratic.precision) / unit / unit[:, None]
+    return replace(
+        found,
+        theta=own,
+        value=moments.log_likelihood + quadratic(own / unit),
+        information=information,
     )
+
+
+def _of_size_one(
+    choices: Choices, prior: ParameterPrior | None
+) -> tuple[Likelihood, Quadratic, Vector]:
+    """The problem with weights in units of which one matters, and these units.
+
+    One matters that changes an objective by 1 somewhere, or by which the prior bends by 1.
+    """
+    likelihood = likelihood_of(choices, 1)
+    scale = None if prior is None else np.sqrt(np.diag(likelihood.spread()))
+    quadratic = prior_quadratic(prior, choices.n_parameters, scale)
+    size = np.hypot(np.asarray(likelihood.largest)[1], np.sqrt(np.diag(quadratic.precision)))
+    # powers of 2 change no digit
+    unit = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
+    scaled = replace(choices, explanatory=choices.explanatory * unit)
+    own = Quadratic(quadratic.precision * unit * unit[:, None], quadratic.linear * unit)
+    return likelihood_of(scaled, 1), own, unit
+
+
+def _plane(row: Vector, value: float) -> tuple[Vector, Matrix]:
+    """Origin and basis of row' theta = value, made of single weights: the largest is told."""
+    told = int(np.argmax(np.abs(row)))
+    origin, basis = np.zeros(len(row)), np.eye(len(row))
+    origin[told] = value / row[told]
+    basis[told] = -row / row[told]
+    return origin, np.delete(basis, told, axis=1)
+
+
+def _best(plane: Restricted, quadratic: Quadratic, limits: Constraints | None) -> Maximum:
+    """The maximum on a plane, inside the limits."""
+    d = plane.n_parameters
+    found = maximise_freely(plane, quadratic, np.zeros(d), np.eye(d))
+    if limits is None or (limits.matrix @ found.theta >= limits.bound).all():
+        return found
+    return maximise_on_faces(plane, quadratic, limits)
