@@ -115,7 +115,29 @@ def test_offers_are_described_too(penchant, folder):
     (folder / "delays.csv").write_text("\n".join(lines) + "\n")
     ended = penchant("predict", "delays.csv", "--model", "hyperbolic")
     assert ended.code == 0, ended.err
-    assert "value" in _read(ended.out)[0]
+    found = _read(ended.out)
+    assert "value" in found[0] and "prediction_error" not in found[0]
+
+
+def test_offers_stand_beside_the_rows_of_the_file_in_their_order(penchant, folder):
+    lines = ["id,ss_amt,ll_amt,ll_days,choice"]
+    lines += [
+        f"{'ba'[k % 2]},10,{12 + 2 * k},{20 + 7 * (k % 5)},{int(k % 3 > 0)}" for k in range(40)
+    ]
+    (folder / "delays.csv").write_text("\n".join(lines) + "\n")
+    ended = penchant("predict", "delays.csv", "--model", "hyperbolic", "--all-options")
+    assert ended.code == 0, ended.err
+    found = _read(ended.out)
+    assert [row["ll_amt"] for row in found] == [str(12 + 2 * k) for k in range(40)]
+    assert [row["id"] for row in found] == ["b", "a"] * 20
+    for person in "ab":  # one rate explains the values of all their rows
+        mine = [row for row in found if row["id"] == person]
+        amount, delay, value = (
+            np.array([float(row[name]) for row in mine])
+            for name in ("ll_amt", "ll_days", "value_1")
+        )
+        rates = (amount / value - 1) / delay
+        np.testing.assert_allclose(rates, rates[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

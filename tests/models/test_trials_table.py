@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
+from penchant.models.trial_columns import is_offers
 
 DELAYS = {
     "subjID": [7, 7, 3, 3, 3],
@@ -232,3 +233,19 @@ def test_options_counted_from_0_are_not_read_as_counted_from_1():
     message = r"must count options from 1, as base says, .*; got 0, 1, and never 2. If 0 is the fir"
     with pytest.raises(pn.DataError, match=message):
         pn.trials_from_frame(pd.DataFrame(DELAYS), base=1)
+
+
+@pytest.mark.parametrize(
+    ("names", "offers"),
+    [
+        (["subject_id", "ss_amount", "ll_amount", "ll_delay", "choice"], True),
+        (["gain", "loss", "cert", "gamble"], True),
+        (["gain", "loss", "cert", "choice"], True),
+        (["gain", "loss", "accept"], True),
+        (["gain", "loss", "choice"], False),
+        (["subject", "trial", "choice", "reward"], False),
+        (["decision", "option", "chosen", "gain", "cert"], False),
+    ],
+)
+def test_offers_are_told_from_play_and_from_options(names, offers):
+    assert is_offers(names) is offers

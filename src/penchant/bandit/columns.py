@@ -147,14 +147,15 @@ def is_play(names: Sequence[str]) -> bool:
     (True, False)
     """
     has_reward = _found("reward", names, 0) is not None
-    picked = {_plain(name) for name in names}
-    options = picked & {"option", "alt", "alternative", "optionid"}
-    flags = picked & {"chosen", "choice", "chose"}
-    return (
-        has_reward
-        and not (options and flags)
-        and _found("chosen", names, len(COORDINATES)) is not None
-    )
+    has_option = _found("chosen", names, len(COORDINATES)) is not None
+    return has_reward and has_option and not is_long(names)
+
+
+def is_long(names: Sequence[str]) -> bool:
+    """Whether there is one row per option, with a flag for the option that was taken."""
+    plain = {_plain(name) for name in names}
+    options = plain & {"option", "alt", "alternative", "optionid"}
+    return bool(options) and bool(plain & {"chosen", "choice", "chose"})
 
 
 def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ from penchant.errors import listing
 from penchant.io.document import json_text
 from penchant.io.source import source
 from penchant.io.table import read_table
+from penchant.models.trial_columns import is_offers
 from penchant.study.data_notes import data_notes
 
 FEW = 10  # decisions below which hardly anything can be told of a subject
@@ -40,7 +41,8 @@ def is_history(file: str | None, data: Data, terms: Terms, agent: Agent) -> bool
     table = read_table(
         source(file), delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
     )
-    return is_play(list(table.column_names))
+    names = list(table.column_names)
+    return is_play(names) and not is_offers(names)
 
 
 def run_check_play(file: str | None, data: Data, agent: Agent, history: History, json: bool) -> int:

@@ -16,6 +16,7 @@ from penchant.errors import DataError, nearest
 from penchant.io.place import lines_of_rows
 from penchant.io.source import Source, source
 from penchant.io.table import read_table
+from penchant.models.trial_columns import is_offers
 
 # Names that columns often have, tried in this order where none is given.
 DECISION = ("decision", "obs", "observation", "choice_set", "chid", "case", "decision_id")
@@ -111,6 +112,12 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
 
 def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
+    if data.option is None and not data.explanatory and is_offers(columns):
+        raise DataError(
+            "--model must be given with decisions between offers, one row each; got none, and "
+            f"columns {', '.join(columns)}. Say which, such as --model hyperbolic for delays or "
+            "--model prospect for gambles: penchant models lists them."
+        )
     if data.option is None and not data.explanatory and is_play(columns):
         raise DataError(
             "--model must be given with a history of play, one row per event; got none, and "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from penchant import datasets
@@ -14,7 +15,7 @@ from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.io.source import source
 from penchant.io.table import read_table
-from penchant.models.trial_columns import NO_COLUMN, trial_columns
+from penchant.models.trial_columns import NO_COLUMN, TrialColumns, trial_columns
 from penchant.models.trials import Trials
 from penchant.models.trials_table import trials_from_frame
 
@@ -23,8 +24,22 @@ OF_OPTIONS |= {"wide", "missing"}
 OF_PLAY = {"reward", "is_choice", "gaps", "clock", "linearized"}
 
 
+@dataclass(frozen=True)
+class Offered:
+    """Trials, and the table that they come from."""
+
+    trials: list[Trials]
+    table: Any
+    columns: TrialColumns
+
+
 def load_trials(file: str | None, data: Data, history: History, name: str) -> list[Trials]:
     """Read the table and make trials of it; says which columns are taken for what."""
+    return load_offered(file, data, history, name).trials
+
+
+def load_offered(file: str | None, data: Data, history: History, name: str) -> Offered:
+    """Read the table and make trials of it, and keep both."""
     refuse(data, f"with --model {name}", names=OF_OPTIONS)
     refuse(history, f"with --model {name}", names=OF_PLAY)
     check_base(history.base)
@@ -36,13 +51,13 @@ def load_trials(file: str | None, data: Data, history: History, name: str) -> li
             + ". Try penchant fit --example delays --model hyperbolic."
         )
     if data.example is not None:
-        return _trials(_example(data.example), data, history, offers)
+        return _offered(_example(data.example), data, history, offers)
     origin = source(file)
     table = read_table(
         origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
     )
     with in_lines(origin, data):
-        return _trials(table, data, history, offers)
+        return _offered(table, data, history, offers)
 
 
 def _example(name: str) -> Any:
@@ -56,7 +71,7 @@ def _example(name: str) -> Any:
     return datasets.load(known.name)
 
 
-def _trials(table: Any, data: Data, history: History, offers: Any) -> list[Trials]:
+def _offered(table: Any, data: Data, history: History, offers: Any) -> Offered:
     given = {
         "subject": data.subject,
         "block": history.block,
@@ -67,7 +82,8 @@ def _trials(table: Any, data: Data, history: History, offers: Any) -> list[Trial
     say(f"Columns: {columns.words()}")
     parts = {part: getattr(columns, part) or NO_COLUMN for part in given}
     options = data.options or None
-    return trials_from_frame(table, **parts, offers=offers, options=options, base=history.base)
+    trials = trials_from_frame(table, **parts, offers=offers, options=options, base=history.base)
+    return Offered(trials, table, columns)
 
 
 def named_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:

@@ -15,7 +15,7 @@ from penchant.cli.checking_usage import check_file, check_seed, check_threads
 from penchant.cli.episodes import Play, load_episodes, say_episodes
 from penchant.cli.model import prior
 from penchant.cli.model_settings import model_named
-from penchant.cli.offers import load_trials, say_trials
+from penchant.cli.offers import Offered, load_offered, say_trials
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.playing import model_for_play, ready_model
 from penchant.cli.refusing import refuse
@@ -36,6 +36,7 @@ from penchant.study.predictive import predictive_check
 from penchant.study.predictive_result import PredictiveCheck
 
 OF_THE_DATA = ("subject", "block", "chosen", "reward")  # columns that the file has already
+OF_PLAY = ("prediction_error",)  # offers pay nothing that could be compared with their value
 
 
 def run_predict(
@@ -48,7 +49,7 @@ def run_predict(
     _check(agent, prediction, written)
     with kept(written, TABLES, read=file):
         data, history = table.data(), table.history()
-        model, episodes, play = _loaded(file, data, history, agent, prediction)
+        model, episodes, given = _loaded(file, data, history, agent, prediction)
         together = prediction.pool or all(episode.subject is None for episode in episodes)
         if together:
             estimates: Any = fit_model(episodes, model, parameter_prior=weights)
@@ -58,7 +59,7 @@ def run_predict(
             )
         found = latent(estimates, episodes)
         _say_found(found, model)
-        made = _table(found, play, table.gaps, prediction.all_options)
+        made = _table(found, given, table.gaps, prediction.all_options)
         if written.output is not None:
             write_table(written.output, made, overwrite=written.overwrite)
             say(f"Written: {written.output}")
@@ -91,15 +92,15 @@ def _check(agent: Agent, prediction: Prediction, written: Written) -> None:
 
 def _loaded(
     file: str | None, data: Data, history: History, agent: Agent, prediction: Prediction
-) -> tuple[Any, Sequence[Any], Play | None]:
-    """The model, the episodes or trials, and the table of play that they come from."""
+) -> tuple[Any, Sequence[Any], Play | Offered]:
+    """The model, the episodes or trials, and the table that they come from."""
     assert agent.model is not None
     if entry_of(agent.model).data == "trials":
         refuse(prediction, f"with --model {agent.model}", names={"clock"})
         model = model_named(agent, 0)
-        trials = load_trials(file, data, history, agent.model)
-        say_trials(trials)
-        return model, trials, None
+        offered = load_offered(file, data, history, agent.model)
+        say_trials(offered.trials)
+        return model, offered.trials, offered
     if prediction.clock != "choices":
         history = _with_clock(history, prediction.clock)
     ready = ready_model(agent, data, history)
@@ -129,16 +130,16 @@ def _say_found(found: Latent, model: Any) -> None:
         )
 
 
-def _table(found: Latent, play: Play | None, gaps: Any, all_options: bool) -> pa.Table:
-    """The rows of the file with columns added; for offers, one row per decision by subject."""
-    if play is None:
-        return found.to_frame("pyarrow", options=all_options)
-    named = {part: getattr(play.columns, part) for part in ("subject", "block", "decision")}
-    rows = episode_rows(play.table, **named, gaps=gaps)
+def _table(found: Latent, given: Play | Offered, gaps: Any, all_options: bool) -> pa.Table:
+    """The rows of the file with columns added."""
+    parts = ("subject", "block", "decision")
+    named = {part: getattr(given.columns, part, None) for part in parts}
+    rows = episode_rows(given.table, **named, gaps=gaps)
     new = found.to_frame("pyarrow", options=all_options, rows=rows)
-    table = play.table
+    table = given.table
+    left_out = OF_THE_DATA if isinstance(given, Play) else (*OF_THE_DATA, *OF_PLAY)
     for name in new.column_names:
-        if name not in OF_THE_DATA:
+        if name not in left_out:
             label = name if name not in table.column_names else f"model_{name}"
             table = table.append_column(label, new.column(name))
     return table

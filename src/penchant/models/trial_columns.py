@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant.bandit.columns import SESSION
+from penchant.bandit.columns import SESSION, is_long, is_play
 from penchant.bandit.columns import USUAL as PLAYED
 from penchant.errors import DataError, listing
 
@@ -172,6 +172,28 @@ def trial_columns(
         scored=parts["scored"],
         losses=losses,
     )
+
+
+def is_offers(names: Sequence[str]) -> bool:
+    """Whether the columns are those of decisions between offers rather than of play.
+
+    Gains and losses alone may be what play paid; beside an amount that is sure, or later, they are
+    offered.
+
+    >>> is_offers(["subjID", "ss_amount", "ll_amount", "ll_delay", "choice"])
+    True
+    >>> is_offers(["gain", "loss", "cert", "choice"]), is_offers(["gain", "loss", "choice"])
+    (True, False)
+    """
+    if is_long(names):
+        return False
+    try:
+        offers, _ = _recognised_offers(names)
+    except DataError:  # recognised, but not to the end
+        return True
+    if offers is None or _found(USUAL["chosen"], names) is None:
+        return False
+    return "delay" in offers or _found(SURE, names) is not None or not is_play(names)
 
 
 def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
