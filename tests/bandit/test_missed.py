@@ -69,6 +69,22 @@ def test_other_zeros_are_options_like_others(choice, points):
     assert episode.chosen.tolist() == choice
 
 
+def test_a_number_far_beyond_the_others_is_doubted():
+    message = "chosen is 99 in 2 rows, and at most 4 in all others: it is taken for an option. If"
+    with pytest.warns(PenchantWarning, match=re.escape(message)):
+        episodes_from_frame(table([1, 99, 4, 99], [7, 99, 5, 99]), **PLAY, base=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        episodes_from_frame(table([1, 99, 45, 99], [7, 99, 5, 99]), **PLAY)
+
+
+@pytest.mark.parametrize("word", ["timeout", "Missed", "no response", "NA"])
+def test_words_say_that_nothing_was_chosen(word):
+    frame = table(["A", word, "B", word], [7, 0, 5, 0])
+    (episode,) = episodes_from_frame(frame, **PLAY, options=["A", "B"])
+    assert episode.chosen.tolist() == [0, -1, 1, -1]
+
+
 def test_a_play_may_be_named_by_session_and_block():
     frame = pd.DataFrame(
         {

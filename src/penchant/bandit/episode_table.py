@@ -13,7 +13,7 @@ from penchant.bandit.decision_numbers import ABSENT, GAPS, Gaps, InTime, in_time
 from penchant.bandit.episode import Episode
 from penchant.bandit.events import Events, check_events, read_events
 from penchant.bandit.locations import check_locations
-from penchant.bandit.missed import doubt_zero, without_fillers
+from penchant.bandit.missed import doubt_marks, doubt_zero, without_fillers
 from penchant.bandit.option_columns import labelled_options, placed_options
 from penchant.choices.exact import EXACT_INTEGERS, Place
 from penchant.choices.frames import (
@@ -112,8 +112,10 @@ def episodes_from_frame(
     place = _places(order.rows, owners, number)
     picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
     rewards = _rewards(table, reward)
-    if not (base or isinstance(chosen, (tuple, list)) or options is not None):
-        doubt_zero(picked, rewards, _row_places(owners))
+    if not isinstance(chosen, (tuple, list)) and options is None:
+        doubt_marks(picked)
+        if base == 0:
+            doubt_zero(picked, rewards, _row_places(owners))
     picked, rewards = without_fillers(picked, rewards, first)
     events = read_events(
         _in_order(picked, order.rows, np.nan),

@@ -12,6 +12,9 @@ from penchant.choices.exact import Place
 from penchant.choices.notes import counted
 from penchant.errors import DataError, PenchantWarning, listing
 
+# Numbers that files hold where nothing was chosen, far beyond the options.
+MARKS = (9, 99, 999, 9999)
+FAR = 4
 # What files hold for a reward where nothing was chosen.
 FILLERS = (0.0, -1.0)
 
@@ -58,6 +61,23 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
             ),
             stacklevel=3,
         )
+
+
+def doubt_marks(chosen: Vector) -> None:
+    """A number such as 99, far beyond all others, may mark decisions without a choice."""
+    numbers = np.unique(chosen[~np.isnan(chosen)])
+    if len(numbers) < 2 or numbers[-1] not in MARKS or FAR * numbers[-2] >= numbers[-1]:
+        return
+    rows = int((chosen == numbers[-1]).sum())
+    warnings.warn(
+        PenchantWarning(
+            f"chosen is {numbers[-1]:g} in {counted(rows, 'row')}, and at most {numbers[-2]:g} in "
+            "all others: it is taken for an option. If it marks decisions without a choice, leave "
+            "these cells and their rewards empty.",
+            "distant-option",
+        ),
+        stacklevel=3,
+    )
 
 
 def _no_reward(zero: BoolVector, place: Place) -> str:

@@ -13,7 +13,13 @@ from penchant.choices.frames import Table, column_floats, column_labels
 from penchant.errors import DataError, listing, nearest
 
 # Words for nothing that files hold and data frames keep.
-NOTHING_WORDS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."))
+NOTHING_WORDS = frozenset(
+    (
+        *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "none", "."),
+        *("timeout", "Timeout", "TIMEOUT", "time out", "timed out", "missed", "Missed"),
+        *("no response", "No response", "no_response", "noresponse", "NoResponse"),
+    )
+)
 
 
 def labelled_options(
