@@ -37,6 +37,8 @@ class Peak:
         Shape parameters at the end of their range.
     points
         The inner solution there, with what proves it.
+    kinked
+        The profile falls to all sides, but with slopes that jump there.
     """
 
     point: Point
@@ -47,6 +49,7 @@ class Peak:
     n_steps: int
     converged: bool
     points: Points | None = None
+    kinked: bool = False
 
 
 @dataclass(frozen=True)

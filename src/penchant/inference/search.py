@@ -11,6 +11,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Climbs, Near, Peak, climb_together
 from penchant.inference.grid_profile import profiles_on_grid
+from penchant.inference.kinks import settled_at_kinks
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Points, Profiles
@@ -94,7 +95,8 @@ def best_peaks(
     if not is_smooth(profiles.model) and not lost.all():
         for share in LOOKS:
             _look_around(profiles, np.flatnonzero(~lost), found, share)
-    return _finished(profiles, [_highest(peaks) for peaks in found])
+    highest = _finished(profiles, [_highest(peaks) for peaks in found])
+    return settled_at_kinks(profiles, highest, lost)
 
 
 def _finished(profiles: Profiles, peaks: list[Peak]) -> list[Peak]:

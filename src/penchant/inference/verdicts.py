@@ -22,6 +22,11 @@ from penchant.softmax.solve import Solution, maximum_likelihood, scaled_inverse
 
 FLAT = 1.92  # log-likelihood that a 95 % interval gives away
 REACHED = "The maximum exists and was reached."
+KINK = (
+    "The profile has a kink at its maximum, where a reward equals the value of its option: it falls "
+    "to all sides, but has no curvature there to take standard errors from. Read the profile "
+    "intervals."
+)
 USELESS = ("not identified", "separated", "stopped early")
 
 
@@ -82,7 +87,9 @@ def estimates_at(
         held = _bounds(profiles, peak, touched[k])
         checks = replace(checks, bounds=held, iterations=peak.n_steps)
         status, message = _verdict(profiles, grid, peak, inner, held, loose[k])
-        if status in USELESS:
+        if peak.kinked and status not in USELESS:
+            message = f"{message} {KINK}"
+        if peak.kinked or status in USELESS:
             covariances[k] = np.nan
         found.append(
             ModelEstimate(

@@ -1,0 +1,149 @@
+"""Maxima of profiles at kinks, where no gradient vanishes.
+
+With two learning rates the profile is continuous, but where a reward equals the value of its option
+another rate takes over, and its slope jumps. A maximum may lie there: the profile falls to all
+sides, though nowhere with a slope of 0, and Newton's steps from beside it lead nowhere. What leads
+up along a kink is the shortest convex combination of the gradients on its sides (Burke, Lewis &
+Overton 2005); where nothing is left of that, and the profile falls in all directions, the maximum
+is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import optimize
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.inference.climbing import Climbs, Peak
+from penchant.inference.profiles import Points, Profiles
+from penchant.inference.ridges import climb_ridge
+from penchant.models.model import is_smooth
+
+FIRST, LAST = 1e-2, 1e-8  # distances, in search units, from which gradients are taken
+SHARES = np.geomspace(1e-3, 1e2, 16)  # of that distance: steps along a kink
+MOST_ROUNDS = 60
+NEAR, NEARER = 1e-5, 1e-6  # distances at which slopes to all sides are taken
+STEEP = 1e-4  # log-units per search unit: below, the slope is rounding
+
+
+def settled_at_kinks(profiles: Profiles, peaks: Sequence[Peak], lost: BoolVector) -> list[Peak]:
+    """The peaks, with those that stopped before a maximum led to one at a kink, if there is.
+
+    Those that are `lost` have no finite weights, and stay.
+    """
+    if is_smooth(profiles.model) or not profiles.n_shape:
+        return list(peaks)
+    return [
+        peak if peak.converged or lost[k] else _settled(_Place(profiles, k), peak)
+        for k, peak in enumerate(peaks)
+    ]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The profile of one subject, in search units."""
+
+    profiles: Profiles
+    subject: int
+
+    def at(self, u: Matrix) -> Points:
+        """Weights, values and gradients."""
+        whose = np.full(len(u), self.subject)
+        return self.profiles.solve(whose, self.profiles.from_search(u))
+
+    def height(self, u: Vector) -> tuple[float, Vector]:
+        """Value and gradient at one place."""
+        point = self.at(np.clip(u, *self.profiles.bounds.T)[None])
+        return float(point.value[0]), point.gradient[0]
+
+    def around(self, u: Vector, distance: float) -> Matrix:
+        """Places so far away to all sides, inside the range."""
+        low, high = self.profiles.bounds.T
+        return np.clip(u + distance * _directions(len(u)), low, high)
+
+
+def _directions(n: int) -> Matrix:
+    """Unit vectors to all sides; they come in pairs of opposites."""
+    if n == 1:
+        return np.array([[1.0], [-1.0]])
+    some = np.random.default_rng(0).normal(size=(8 * n, n))
+    ways = np.concatenate([np.eye(n), some / np.linalg.norm(some, axis=1)[:, None]])
+    return np.concatenate([ways, -ways])
+
+
+def _settled(place: _Place, peak: Peak) -> Peak:
+    """Lead a peak up along kinks; whether it is a maximum, and one at a kink."""
+    u, value = _led_up(place, peak)
+    rounding = 1e-12 * (1.0 + abs(value))
+    around = np.vstack([place.around(u, NEAR), place.around(u, NEARER)])
+    highest = bool((place.at(around).value <= value + rounding).all())
+    kinked = highest and _is_kink(place, u, value)
+    climbs = Climbs(place.profiles, np.array([place.subject]), max_steps=0)
+    climbs.begin(np.zeros(1, dtype=np.int64), place.profiles.from_search(u[None]), None)
+    climbs.run()
+    climbs.finish()
+    found = climbs.peak(0)
+    return replace(found, n_steps=peak.n_steps, converged=highest, kinked=kinked)
+
+
+def _is_kink(place: _Place, u: Vector, value: float) -> bool:
+    """Whether slopes jump: forwards and backwards they do not add up to 0, however near.
+
+    A smooth profile is ten times flatter ten times nearer to its maximum.
+    """
+    low, high = place.profiles.bounds.T
+    free = (u > low) & (u < high)
+    if not free.any():
+        return False
+    ways = np.zeros((len(_directions(int(free.sum()))), len(u)))
+    ways[:, free] = _directions(int(free.sum()))
+    jumps = []
+    for far in (NEAR, NEARER):
+        fall = (place.at(np.clip(u + far * ways, low, high)).value - value) / far
+        jumps.append(-fall.reshape(2, -1).sum(axis=0))
+    largest = int(np.argmax(jumps[1]))
+    return bool(jumps[1][largest] > max(STEEP, 0.5 * jumps[0][largest]))
+
+
+def _led_up(place: _Place, peak: Peak) -> tuple[Vector, float]:
+    """Along ridges, then by the shortest combination of gradients near by, until nothing does."""
+    u, value = climb_ridge(place.height, peak.u, place.profiles.bounds)
+    distance = FIRST
+    for _ in range(MOST_ROUNDS):
+        if distance < LAST:
+            break
+        beside = place.around(u, distance)
+        near = place.at(np.vstack([u[None], beside]))
+        uphill = _shortest(near.gradient, _outwards(place.profiles.bounds, u))
+        length = float(np.linalg.norm(uphill))
+        low, high = place.profiles.bounds.T
+        steps = distance * SHARES[:, None] * uphill / max(length, 1e-300)
+        ahead = np.clip(u + steps, low, high)
+        tried, values = np.vstack([beside, ahead]), np.append(near.value[1:], place.at(ahead).value)
+        best = int(np.argmax(values))
+        if values[best] > value + 1e-12 * (1.0 + abs(value)):
+            u, value = tried[best], float(values[best])
+        else:
+            distance /= 4.0
+    return u, value
+
+
+def _outwards(bounds: Matrix, u: Vector) -> Matrix:
+    """Unit vectors that lead out of the range."""
+    ways = np.eye(len(u))
+    return np.vstack([-ways[u <= bounds[:, 0]], ways[u >= bounds[:, 1]]])
+
+
+def _shortest(gradients: Matrix, outwards: Matrix) -> Vector:
+    """The shortest convex combination of gradients, less what leads out of the range."""
+    n = len(gradients)
+    size = max(float(np.abs(gradients).max()), 1e-300)
+    columns = np.vstack([gradients / size, -outwards]).T
+    whole = 1e4 * np.concatenate([np.ones(n), np.zeros(len(outwards))])  # shares add up to 1
+    system = np.vstack([columns, whole])
+    goal = np.append(np.zeros(len(columns)), 1e4)
+    shares, _ = optimize.nnls(system, goal, maxiter=50 * system.shape[1])
+    return np.asarray(size * (columns @ shares))

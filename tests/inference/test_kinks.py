@@ -1,0 +1,84 @@
+"""Maxima of profiles at kinks: found, told as such, and without invented standard errors."""
+
+import numpy as np
+import pytest
+
+import penchant as pn
+from penchant.inference.problem import Problem
+from penchant.inference.ridges import climb_ridge
+
+MODEL = pn.QLearning(2, dual_rates=True)
+WIDE = np.array([[-5.0, 5.0], [-5.0, 5.0]])
+
+
+def kinked_episode(seed=227):
+    """Forty choices and rewards with one decimal: values and rewards meet."""
+    task = pn.Landscape([0.3, 0.6], pn.GaussianNoise(0.2))
+    truth = {"temperature": 0.1, "learning_rate_positive": 0.6, "learning_rate_negative": 0.3}
+    rng = np.random.default_rng(seed)
+    episode = pn.simulate(task, MODEL, truth, n_decisions=40, rng=rng)
+    return pn.Episode(episode.chosen, np.asarray(episode.rewards).round(1))
+
+
+def curved_ridge(u):
+    """Falls steeply to both sides of the parabola u0 = u1^2, gently along it from u1 = 0.7."""
+    side = np.sign(u[0] - u[1] ** 2)
+    height = -3 * abs(u[0] - u[1] ** 2) - (u[1] - 0.7) ** 2
+    return height, np.array([-3 * side, 6 * side * u[1] - 2 * (u[1] - 0.7)])
+
+
+@pytest.mark.parametrize("start", [(3.0, -2.0), (0.0, 0.0), (4.001, 2.0), (-1.0, 1.5)])
+def test_a_curved_ridge_is_climbed_to_its_top(start):
+    u, height = climb_ridge(curved_ridge, np.array(start), WIDE)
+    assert height == pytest.approx(0.0, abs=1e-6)
+    assert u == pytest.approx([0.49, 0.7], abs=1e-3)
+
+
+def test_a_ridge_that_leads_out_of_the_range_is_climbed_to_the_bound():
+    bounds = np.array([[-5.0, 5.0], [-5.0, 0.3]])
+    u, height = climb_ridge(curved_ridge, np.array([2.0, -1.0]), bounds)
+    assert height == pytest.approx(-(0.4**2), abs=1e-6)
+    assert u == pytest.approx([0.09, 0.3], abs=1e-3)
+
+
+def test_a_maximum_at_a_kink_is_converged_and_says_so():
+    estimate = pn.fit(kinked_episode(), MODEL)
+    assert estimate.status == "converged"
+    assert estimate.peak.kinked
+    assert "kink at its maximum" in estimate.message
+    assert np.isnan(estimate.standard_errors).all()
+
+
+def test_the_profile_falls_to_all_sides_of_a_kink_with_slopes_that_jump():
+    episode = kinked_episode()
+    estimate = pn.fit(episode, MODEL)
+    problem = Problem(MODEL, (episode,))
+    u, value = estimate.peak.u, estimate.peak.point.value
+    angle = np.linspace(0, np.pi, 180, endpoint=False)
+    ways = np.column_stack([np.cos(angle), np.sin(angle)])
+    for far in (1e-3, 1e-4, 1e-5, 1e-6):
+        forwards, backwards = (
+            (problem.values(problem.profiles.from_search(u + sign * far * ways))[0] - value) / far
+            for sign in (1, -1)
+        )
+        # rounding of the value over the distance
+        assert max(forwards.max(), backwards.max()) <= 1e-12 / far
+        assert (forwards + backwards).min() < -1e-3  # would fall with the distance if smooth
+
+
+def test_a_dense_grid_around_a_kink_shows_nothing_higher():
+    episode = kinked_episode()
+    estimate = pn.fit(episode, MODEL)
+    problem = Problem(MODEL, (episode,))
+    for reach in (1.0, 0.03, 1e-3):
+        offsets = np.linspace(-reach, reach, 61)
+        mesh = np.stack(np.meshgrid(offsets, offsets), axis=-1).reshape(-1, 2)
+        u = np.clip(estimate.peak.u + mesh, *problem.bounds.T)
+        heights = problem.values(problem.profiles.from_search(u))[0]
+        assert heights.max() <= estimate.log_likelihood + 1e-9
+
+
+def test_smooth_maxima_and_corners_of_the_range_are_no_kinks():
+    episodes = [kinked_episode(seed) for seed in range(12)] + [kinked_episode(346)]
+    for episode in episodes:
+        assert not pn.fit(episode, MODEL).peak.kinked
