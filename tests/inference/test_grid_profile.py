@@ -5,9 +5,9 @@ import pytest
 
 import penchant as pn
 from penchant.inference import grid_profile
-from penchant.inference.grid_profile import profiles_on_grid
+from penchant.inference.grid_profile import searched_grids, whole_grids
+from penchant.inference.grids import grid_points
 from penchant.inference.profiles import Profiles
-from penchant.inference.search import grid_points
 
 MODELS = {
     "one rate": pn.QLearning(3, initial_value=None, stickiness=True),
@@ -49,8 +49,8 @@ def episode_profiles(model, **sizes):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_grid_has_the_values_of_fits_from_scratch(name):
     profiles = episode_profiles(MODELS[name])
-    psi, dimensions = grid_points(profiles.model)
-    values, theta = profiles_on_grid(profiles, psi, dimensions[-1])
+    grids = whole_grids(profiles)
+    psi, values, theta = grids.psi, grids.values, grids.theta
     pairs = np.repeat(np.arange(3), len(psi)), np.tile(psi, (3, 1))
     points = profiles.solve(*pairs, with_slopes=False)
     told = points.settled
@@ -68,8 +68,8 @@ def test_a_grid_has_the_values_of_fits_from_scratch(name):
 )
 def test_weights_that_would_be_negative_are_held_at_zero_in_a_grid(model):
     profiles = offers_profiles(model)
-    psi, _ = grid_points(model)
-    values, theta = profiles_on_grid(profiles, psi, len(psi))
+    grids = whole_grids(profiles)
+    psi, values, theta = grids.psi, grids.values, grids.theta
     assert (theta >= 0).all()
     assert (theta == 0).any()
     rng = np.random.default_rng(3)
@@ -99,16 +99,34 @@ def test_two_weights_that_must_be_positive_are_solved_as_by_a_quadratic_program(
     np.testing.assert_allclose(points.theta, followed.theta, atol=1e-5)
 
 
-def test_no_number_of_a_grid_depends_on_the_company(monkeypatch):
+@pytest.mark.parametrize("grids_of", [whole_grids, searched_grids])
+def test_no_number_of_a_grid_depends_on_the_company(grids_of, monkeypatch):
     model = MODELS["trace"]
-    psi, dimensions = grid_points(model)
-    together, _ = profiles_on_grid(episode_profiles(model, n_subjects=5), psi, dimensions[-1])
+    together = grids_of(episode_profiles(model, n_subjects=5)).values
     for k, episode in enumerate(plays(n_subjects=5)):
-        alone, _ = profiles_on_grid(Profiles(model, ((episode,),)), psi, dimensions[-1])
+        alone = grids_of(Profiles(model, ((episode,),))).values
         np.testing.assert_array_equal(together[k], alone[0])
     monkeypatch.setattr(grid_profile, "NUMBERS_AT_ONCE", 20_000)
-    split, _ = profiles_on_grid(episode_profiles(model, n_subjects=5), psi, dimensions[-1])
+    split = grids_of(episode_profiles(model, n_subjects=5)).values
     np.testing.assert_allclose(split, together, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_searched_grid_is_exact_where_it_was_looked_at(name):
+    profiles = episode_profiles(MODELS[name])
+    whole, searched = whole_grids(profiles), searched_grids(profiles)
+    looked = searched.looked
+    np.testing.assert_allclose(searched.values[looked], whole.values[looked], rtol=0, atol=1e-6)
+    assert looked.any(axis=1).all()
+    rows = np.arange(len(looked))
+    assert looked[rows, searched.values.argmax(axis=1)].all()  # nothing made up is the best
+
+
+def test_all_points_near_the_best_of_a_searched_grid_were_looked_at():
+    profiles = episode_profiles(MODELS["one rate"], n_subjects=5, n_events=200)
+    whole, searched = whole_grids(profiles), searched_grids(profiles)
+    near = whole.values > whole.values.max(axis=1, keepdims=True) - 2.0
+    assert searched.looked[near].all()
 
 
 @pytest.mark.parametrize("name", MODELS)

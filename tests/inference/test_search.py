@@ -6,50 +6,13 @@ import pytest
 import penchant as pn
 import played
 from penchant.inference.problem import Problem
-from penchant.inference.search import best_cells, best_peak, climb, grid_points, grid_search
-
-
-def cells_of(values, most=3):
-    """Best cells of one grid, and which of them are local maxima."""
-    values = np.asarray(values, dtype=float)
-    cells, maxima = best_cells(values.reshape(1, -1), values.shape, most)
-    return cells[0].tolist(), maxima[0].tolist()
-
-
-def test_local_maxima_come_highest_first_then_the_best_of_the_rest():
-    assert cells_of([0.0, 3.0, 1.0, 5.0, 4.0, 4.5]) == ([3, 5, 1], [True, True, True])
-    assert cells_of([0.0, 3.0, 1.0, 5.0, 4.0, 4.5], most=1) == ([3], [True])
-    assert cells_of([1.0, 2.0, 3.0, 4.0]) == ([3, 2, 1], [True, False, False])
-
-
-def test_local_maxima_of_two_dimensions_look_along_both():
-    values = np.zeros((4, 5))
-    values[1, 1], values[3, 4], values[1, 2] = 7.0, 9.0, 6.0
-    assert cells_of(values, most=2) == ([3 * 5 + 4, 1 * 5 + 1], [True, True])
-
-
-def test_ends_of_the_grid_do_not_touch_each_other():
-    assert cells_of([9.0, 1.0, 1.5, 8.0], most=2) == ([0, 3], [True, True])
-
-
-def test_every_subject_has_cells_of_its_own():
-    values = np.array([[0.0, 3.0, 1.0], [5.0, 3.0, 4.0], [-np.inf, 1.0, -np.inf]])
-    cells, maxima = best_cells(values, (3,), 2)
-    assert cells.tolist() == [[1, 2], [0, 2], [1, 0]]
-    assert maxima.tolist() == [[True, False], [True, True], [True, False]]
-
-
-def test_points_of_the_grid_are_all_combinations():
-    psi, dimensions = grid_points(played.ucl(length_scale=None))
-    assert dimensions == (33, 19)
-    assert psi.shape == (33 * 19, 2)
-    assert len(np.unique(psi, axis=0)) == 33 * 19
+from penchant.inference.search import best_peak, climb, grid_search
 
 
 def test_the_peak_is_stationary_and_no_lower_than_the_grid():
     for model in (played.ucl(), played.ucl(length_scale=None)):
         problem = Problem(model, (played.ucl_episode(seed=2),))
-        (grid,), _ = grid_search(problem.profiles)
+        grid = grid_search(problem.profiles)[0].of(0)
         peak = best_peak(problem, grid)
         assert peak.converged
         assert not peak.at_bound.any()

@@ -42,9 +42,10 @@ def pack(x, chosen, rows, values, side):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def climb_face(problem, enough, held, theta, state, rooms):
+def climb_face(problem, enough, least, held, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
+    least : the value at 0, from where it begins if theta is no better
     state : trial, step, information, gradient; the last is that of all weights, at the end
     """
     packed, n_blocks, variables = problem
@@ -57,6 +58,9 @@ def climb_face(problem, enough, held, theta, state, rooms):
         step[a] = 0.0
     for _ in range(STEPS):
         sum_chunks(packed, n_blocks, trial, variables, (), scratch, total, part, moments)
+        if best == -np.inf and not moments[0] >= least:
+            trial[:] = 0.0
+            sum_chunks(packed, n_blocks, trial, variables, (), scratch, total, part, moments)
         if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5
             for a in range(d):
@@ -90,14 +94,14 @@ def climb_face(problem, enough, held, theta, state, rooms):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def climb_inside(problem, enough, positive, held, theta, state, rooms):
+def climb_inside(problem, enough, least, positive, held, theta, state, rooms):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 
     held : which weights are 0; those that were nearby to begin with. The objective is concave: it
     is the maximum where weights that are held would only fall, and the others are positive.
     """
     for _ in range(ROUNDS):
-        value = climb_face(problem, enough, held, theta, state, rooms)
+        value = climb_face(problem, enough, least, held, theta, state, rooms)
         if not value <= 0.0:
             return np.nan
         fine = True
@@ -114,7 +118,9 @@ def climb_inside(problem, enough, positive, held, theta, state, rooms):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def profile(x, episodes, subject, near, enough, positive, variables, values, thetas):
-    """The best weights of pairs, each from those of pair near[k] < k, or from 0 if that is -1.
+    """The best weights of pairs, each from those of pair near[k] < k, or as given if that is -1.
+
+    From the third point of a line on, where weights change evenly, it begins where they lead to.
 
     x : (rows, n_options, d), all events of pair after pair
     episodes : chosen options of all subjects' events, where those of each begin; which of them are
@@ -122,7 +128,7 @@ def profile(x, episodes, subject, near, enough, positive, variables, values, the
     subject : (n,), of each pair
     enough : squared Newton decrement below which a last step is taken
     values : (n,), filled: log-likelihood, NaN where it needs a closer look
-    thetas : (n, d), filled
+    thetas : (n, d), filled; to start from where near is -1
     """
     chosen, first_event, scored, first_scored = episodes
     _, m, d = x.shape
@@ -149,22 +155,24 @@ def profile(x, episodes, subject, near, enough, positive, variables, values, the
         n_events = first_event[s + 1] - first_event[s]
         mine = scored[first_scored[s] : first_scored[s + 1]]
         n = len(mine)
-        values[k] = np.nan
         theta = thetas[k]
         took = chosen[first_event[s] : first_event[s + 1]]
         n_blocks = pack(x[row : row + n_events], took, mine, packed, side)
         row += n_events
         problem = ((packed, starts, side), n_blocks, variables)
         j = near[k]
-        warm = j >= 0 and math.isfinite(values[j])
+        if j >= 0:
+            i = near[j]
+            ahead = i >= 0 and k - j == j - i and math.isfinite(values[i])
+            for a in range(d):
+                theta[a] = thetas[j, a] if math.isfinite(values[j]) else 0.0
+                if ahead and theta[a] != 0.0:
+                    theta[a] += thetas[j, a] - thetas[i, a]
         for a in range(d):
-            theta[a] = thetas[j, a] if warm else 0.0
             held[a] = False
         for a in positive:
-            held[a] = warm and theta[a] <= 0.0
-        if warm:
-            scratch, total, part, moments, _ = rooms
-            sum_chunks(problem[0], n_blocks, theta, variables, (), scratch, total, part, moments)
-            if not moments[0] > -n * math.log(m):
-                theta[:] = 0.0
-        values[k] = climb_inside(problem, enough, positive, held, theta, state, rooms)
+            held[a] = j >= 0 and math.isfinite(values[j]) and thetas[j, a] <= 0.0
+            if theta[a] <= 0.0:
+                theta[a] = 0.0
+        least = -n * math.log(m)
+        values[k] = climb_inside(problem, enough, least, positive, held, theta, state, rooms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +16,11 @@ from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference import predicting
 from penchant.inference.climbing import Peak
+from penchant.inference.grid_profile import whole_grids
+from penchant.inference.grids import Grid
 from penchant.inference.natural_intervals import profile_intervals
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
-from penchant.inference.search import Grid
 from penchant.models.model import Model, Natural, model_words, natural_parameters
 from penchant.models.natural_prior import Prior
 from penchant.softmax.diagnostics import Diagnostics, Status
@@ -46,7 +48,7 @@ class ModelEstimate:
     log_likelihood, null_log_likelihood
         Exact, at the estimate and for uniform choice.
     grid
-        The profile on a grid, or what computes it; see `profile`.
+        The grid of the search, or what computes it; see `profile`.
     peak
         The maximum of the profile, with its curvature.
     """
@@ -70,12 +72,19 @@ class ModelEstimate:
     episodes: tuple[Episode, ...] | None = None
 
     @property
-    def profile(self) -> Grid:
-        """The objective on the grid of psi from which the search started, to look at."""
+    def searched(self) -> Grid:
+        """The grid of psi from which the search started: exact where it may matter."""
         if not isinstance(self.grid, Grid):
             object.__setattr__(self, "grid", self.grid())
         assert isinstance(self.grid, Grid)
         return self.grid
+
+    @cached_property
+    def profile(self) -> Grid:
+        """The objective at every point of the grid of psi, to look at."""
+        if self.searched.looked.all() or self.episodes is None:
+            return self.searched
+        return whole_grids(Profiles(self.model, (self.episodes,), self.prior)).of(0)
 
     @property
     def converged(self) -> bool:
@@ -351,7 +360,7 @@ def joint_profile_intervals(estimates: Sequence[ModelEstimate], level: float) ->
         groups = tuple(e._problem().episodes for e in mine)
         ends[known] = profile_intervals(
             Profiles(first.model, groups, first.prior),
-            [e.profile for e in mine],
+            [e.searched for e in mine],
             [e.peak for e in mine],
             first.natural,
             level,

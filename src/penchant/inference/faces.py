@@ -46,7 +46,7 @@ def on_faces(
         return np.zeros(len(which), dtype=bool)
     n, d = len(which), profiles.n_weights
     mine = rows.only(which)
-    values, theta, afresh = np.empty(n), np.empty((n, d)), np.full(n, -1)
+    values, theta, afresh = np.empty(n), np.zeros((n, d)), np.full(n, -1)
     pairs = x[ranges(rows.events, which)], profiles.decisions, points.subject[which], afresh
     grid.profile(*pairs, EXACT, profiles.positive, variables_tuple(d), values, theta)
     found = np.isfinite(values)

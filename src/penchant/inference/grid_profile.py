@@ -1,4 +1,4 @@
-"""The profiles of many subjects at all points of a grid, each point from its neighbour."""
+"""The profiles of many subjects on the grid of psi, each point from its neighbour."""
 
 from __future__ import annotations
 
@@ -6,41 +6,93 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference import _grid_kernels as compiled
+from penchant.inference.grids import CoarseGrid, Grids, grid_points, local_maxima
 from penchant.inference.profiles import NUMBERS_AT_ONCE, Profiles
 from penchant.softmax.likelihood import variables_tuple
 
 NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact
+CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
+DEEP = 12.0  # and within which all local maxima are looked at closely
 
 
-def profiles_on_grid(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Matrix]:
-    """The objective (n_subjects, n_psi) and the best weights (n_subjects, n_psi, n_weights).
+def whole_grids(profiles: Profiles) -> Grids:
+    """The profile at every point of the grid."""
+    psi, dimensions = grid_points(profiles.model)
+    values, theta = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
+    return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
 
-    Parameters
-    ----------
-    profiles
-        Of the subjects.
-    psi
-        Points (n_psi, n_shape), in lines of neighbours.
-    n_last
-        Points of such a line.
+
+def searched_grids(profiles: Profiles) -> Grids:
+    """The profile on the grid where it may matter for its maximum; elsewhere about what it is.
+
+    Every other point along each axis is looked at, and then those around points that are among the
+    best, or local maxima. In between values are linear, and weights those of a neighbour.
+    """
+    psi, dimensions = grid_points(profiles.model)
+    if not dimensions:
+        return whole_grids(profiles)
+    coarse = CoarseGrid.of(dimensions)
+    at_coarse, coarse_theta = _on_lines(profiles, psi[coarse.cells], coarse.shape[-1])
+    values, theta = coarse.filled(at_coarse), coarse_theta[:, coarse.corners]
+    wanted = coarse.around(_worth_a_look(at_coarse, coarse.shape))
+    wanted[:, coarse.cells] = False
+    subject, cell = np.nonzero(wanted)
+    values[wanted], theta[wanted] = _one_by_one(profiles, subject, psi[cell], theta[wanted])
+    looked = wanted.copy()
+    looked[:, coarse.cells] = True
+    return Grids(psi, values, theta, dimensions, looked)
+
+
+def _worth_a_look(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
+    """Points whose surroundings may hold the maximum."""
+    below = values.max(axis=1, keepdims=True) - values
+    return np.asarray((below < CLOSE) | local_maxima(values, dimensions) & (below < DEEP))
+
+
+def _is_compiled(profiles: Profiles) -> bool:
+    return profiles.prior is None and profiles.n_options >= 2
+
+
+def _on_lines(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Matrix]:
+    """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
+
+    psi (n_psi, n_shape) lie in lines of n_last neighbours each.
     """
     n, d = len(profiles.groups), profiles.n_weights
     values, theta = np.empty((n, len(psi))), np.empty((n, len(psi), d))
     everyone = np.arange(n)
-    if profiles.prior is not None or profiles.n_options < 2:
+    if not _is_compiled(profiles):
         pairs = np.repeat(everyone, len(psi)), np.tile(psi, (n, 1))
         points = profiles.solve(*pairs, with_slopes=False, patient=False)
         return points.value.reshape(n, -1), points.theta.reshape(theta.shape)
     for who, some in _portions(profiles, len(psi)):
-        subject = np.repeat(everyone[who], some.stop - some.start)
-        at = np.tile(psi[some], (who.stop - who.start, 1))
-        near = _neighbours(some.stop - some.start, n_last, who.stop - who.start)
-        found = _solve(profiles, subject, at, near)
-        values[who, some] = found[0].reshape(who.stop - who.start, -1)
-        theta[who, some] = found[1].reshape(who.stop - who.start, -1, d)
+        n_who, n_some = who.stop - who.start, some.stop - some.start
+        subject = np.repeat(everyone[who], n_some)
+        near = _neighbours(n_some, n_last, n_who)
+        start = np.zeros((len(subject), d))
+        found = _solve(profiles, subject, np.tile(psi[some], (n_who, 1)), start, near)
+        values[who, some], theta[who, some] = (
+            found[0].reshape(n_who, -1),
+            start.reshape(n_who, -1, d),
+        )
     return values, theta
+
+
+def _one_by_one(
+    profiles: Profiles, subject: IntVector, psi: Matrix, start: Matrix
+) -> tuple[Vector, Matrix]:
+    """Objective and weights of pairs of a subject and a psi, each from weights of its own."""
+    if not _is_compiled(profiles):
+        points = profiles.solve(subject, psi, with_slopes=False, patient=False)
+        return points.value, points.theta
+    theta, afresh = start.copy(), np.full(len(subject), -1)
+    parts = [
+        _solve(profiles, subject[some], psi[some], theta[some], afresh[some])[0]
+        for some in (slice(*ends) for ends in profiles.portions(subject))
+    ]
+    return np.concatenate(parts), theta
 
 
 def _portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, slice]]:
@@ -72,33 +124,26 @@ def _neighbours(n_psi: int, n_last: int, n_subjects: int) -> IntVector:
 
 
 def _solve(
-    profiles: Profiles, subject: IntVector, psi: Matrix, near: IntVector
+    profiles: Profiles, subject: IntVector, psi: Matrix, theta: Matrix, near: IntVector
 ) -> tuple[Vector, Matrix]:
+    """The objective, and theta filled with the best weights."""
     x, _ = profiles.variables(subject, psi, False)
     if not np.isfinite(x.sum()):
         profiles.check_finite(x, profiles.rows(subject))
-    values, theta = profile_at(profiles, x, subject, near, NEAR)
-    left = np.flatnonzero(np.isnan(values))
-    if len(left):
-        points = profiles.solve(subject[left], psi[left], with_slopes=False, patient=False)
-        values[left], theta[left] = points.value, points.theta
-    return values, theta
-
-
-def profile_at(
-    profiles: Profiles, x: Matrix, subject: IntVector, near: IntVector, enough: float
-) -> tuple[Vector, Matrix]:
-    """The objective and the best weights of pairs with variables x; NaN where it is not told."""
-    values, theta = np.empty(len(subject)), np.empty((len(subject), profiles.n_weights))
+    values = np.empty(len(subject))
     compiled.profile(
         np.ascontiguousarray(x),
         profiles.decisions,
         subject,
         near,
-        enough,
+        NEAR,
         profiles.positive,
         variables_tuple(profiles.n_weights),
         values,
         theta,
     )
+    left = np.flatnonzero(np.isnan(values))
+    if len(left):
+        points = profiles.solve(subject[left], psi[left], with_slopes=False, patient=False)
+        values[left], theta[left] = points.value, points.theta
     return values, theta

@@ -9,8 +9,10 @@ import numpy as np
 from penchant.bandit.episode import Episode
 from penchant.inference.climbing import Peak
 from penchant.inference.estimate import ModelEstimate
+from penchant.inference.grid_profile import whole_grids
+from penchant.inference.grids import Grid, grid_steps
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid, best_peaks, climb, grid_search, grid_steps
+from penchant.inference.search import best_peaks, climb, grid_search
 from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
 from penchant.models.model import Model, is_smooth
 from penchant.models.natural_prior import Prior
@@ -82,7 +84,7 @@ class Live:
             followed = climb(problem, last.point.psi, near=last)
             if followed.converged and self._clear(problem, self._grid, followed):
                 self._peak = followed
-                return estimate_at(problem, lambda: grid_search(problem.profiles)[0][0], followed)
+                return estimate_at(problem, lambda: whole_grids(problem.profiles).of(0), followed)
             return self._search(problem, [followed])
         return self._search(problem, [])
 
@@ -94,12 +96,13 @@ class Live:
 
     def _search(self, problem: Problem, known: list[Peak]) -> ModelEstimate:
         """Look at the whole grid."""
-        (self._grid,), best = grid_search(problem.profiles)
+        grids, best = grid_search(problem.profiles)
+        self._grid = grids.of(0)
         self._grid_size = self.episode.n_decisions
         lost = are_lost(problem.profiles, best)
         # Where others are as high, which of them counts must not depend on the way here.
         known = [p for p in known if not lost[0] and _stands_out(problem, self._grid, p, TIED)]
-        (peak,) = best_peaks(problem.profiles, [self._grid], [known], lost)
+        (peak,) = best_peaks(problem.profiles, grids, [known], lost)
         self._peak = None if lost[0] else peak
         return estimate_at(problem, self._grid, peak)
 
@@ -109,6 +112,6 @@ def _stands_out(problem: Problem, grid: Grid, peak: Peak, by: float) -> bool:
     if not problem.n_shape or not is_smooth(problem.model):
         return False
     profiles = problem.profiles
-    away = np.abs(profiles.to_search(grid.psi) - peak.u) > 3 * grid_steps(profiles)
+    away = np.abs(profiles.to_search(grid.psi) - peak.u) > 3 * grid_steps(profiles.shape)
     others = grid.values[away.any(axis=1)]
     return len(others) > 0 and bool((others < peak.point.value - by).all())

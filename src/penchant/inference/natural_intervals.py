@@ -19,9 +19,9 @@ from scipy import special, stats
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Near, Peak, climb_together
+from penchant.inference.grids import Grid, grid_steps
 from penchant.inference.planes import Planes
 from penchant.inference.profiles import Points, Profiles
-from penchant.inference.search import Grid, grid_steps
 from penchant.models.model import Natural
 
 CLOSE = 1e-9  # of the root of the deviance
@@ -222,7 +222,7 @@ class _Tasks:
         q = self.line.natural.index
         u = self.line.profiles.to_search(self.grids[0].psi) if self.grids else np.empty((0, 1))
         for k, (grid, peak) in enumerate(zip(self.grids, self.peaks, strict=True)):
-            above = grid.values > peak.point.value - self.drop
+            above = grid.looked & (grid.values > peak.point.value - self.drop)
             above &= self.sign * (u[:, q] - self.inside[k]) > 0
             if above.any():
                 cells = np.flatnonzero(above)
@@ -338,7 +338,7 @@ class _Tasks:
         rows = [np.flatnonzero(task == k) for k in which]
         best = np.array([mine[np.argmin(short[mine])] for mine in rows if len(mine)])
         away = np.abs(profiles.to_search(psi[best]) - profiles.to_search(self.psi[task[best]]))
-        far = (away > 1.5 * grid_steps(profiles)).any(axis=1)
+        far = (away > 1.5 * grid_steps(profiles.shape)).any(axis=1)
         best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
         moved = task[best]
         if not len(moved):

@@ -11,8 +11,8 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference.climbing import Peak
+from penchant.inference.grids import Grid
 from penchant.inference.problem import Problem
-from penchant.inference.search import Grid
 from penchant.models.model import Model
 from penchant.models.natural_prior import NaturalPrior, Prior
 from penchant.softmax.prior import ParameterPrior

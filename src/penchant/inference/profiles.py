@@ -321,7 +321,7 @@ class Profiles:
         method stops where steps no longer shrink as they do near a finite maximum.
         """
         parts = []
-        for begin, end in self._portions(subject):
+        for begin, end in self.portions(subject):
             portion = slice(begin, end)
             start = None if near is None or np.isnan(near[portion]).all() else near[portion]
             plane = None if planes is None else planes.take(portion)
@@ -350,7 +350,7 @@ class Profiles:
         proof = np.full(n, np.inf), np.zeros((n, 2, d)), np.zeros((n, d, d))
         return Points(subject, psi, *numbers, *slopes, np.zeros(n, dtype=bool), *proof)
 
-    def _portions(self, subject: IntVector) -> Iterator[tuple[int, int]]:
+    def portions(self, subject: IntVector) -> Iterator[tuple[int, int]]:
         """Ranges of pairs whose variables fit into memory together."""
         size = np.diff(self.first_event)[subject] * self.n_options * max(self.n_weights, 1)
         portion = np.cumsum(size) // NUMBERS_AT_ONCE
@@ -422,7 +422,7 @@ class Profiles:
         Hardly: by less than `ignored` of the largest difference, in all variables.
         """
         parts = []
-        for begin, end in self._portions(points.subject):
+        for begin, end in self.portions(points.subject):
             some = points.take(slice(begin, end))
             x, _ = self.variables(some.subject, some.psi, False)
             rows = self.rows(some.subject)
@@ -436,7 +436,7 @@ class Profiles:
     def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
         """Derivative of the objective in psi at fixed weights, in search units."""
         found = []
-        for begin, end in self._portions(subject):
+        for begin, end in self.portions(subject):
             at = subject[begin:end], psi[begin:end]
             x, slopes = self.variables(*at, True)
             assert slopes is not None

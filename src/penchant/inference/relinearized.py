@@ -45,13 +45,13 @@ def relinearize(
     if not len(problem.chosen) or not problem.n_shape:
         return fit_model(problem.episodes, model)  # says what is missing; nothing to linearise
     profiles = problem.profiles
-    (grid,), best = grid_search(profiles)
+    grids, best = grid_search(profiles)
     lost = are_lost(profiles, best)
     if lost[0]:
-        return estimate_at(problem, grid, best_peaks(profiles, [grid], [()], lost)[0])
+        return estimate_at(problem, grids.of(0), best_peaks(profiles, grids, [()], lost)[0])
     reached = _repeated(problem, psi, max_steps)
-    peak = best_peaks(profiles, [grid], [(reached,)], lost)[0]
-    estimate = estimate_at(problem, grid, peak)
+    peak = best_peaks(profiles, grids, [(reached,)], lost)[0]
+    estimate = estimate_at(problem, grids.of(0), peak)
     if peak.point.value <= reached.point.value + LOWER:
         return estimate
     note = (

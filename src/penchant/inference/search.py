@@ -10,12 +10,13 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Climbs, Near, Peak, climb_together
-from penchant.inference.grid_profile import profiles_on_grid
+from penchant.inference.grid_profile import searched_grids
+from penchant.inference.grids import Grid, Grids, best_cells, grid_steps
 from penchant.inference.kinks import settled_at_kinks
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Points, Profiles
-from penchant.models.model import Model, is_smooth
+from penchant.models.model import is_smooth
 
 BEST_CELLS = 3
 MANY_CELLS = 8  # in three dimensions, where the steps of a grid are long
@@ -23,44 +24,12 @@ ALIKE = 0.05  # log-units between cells that may share a supremum, which none re
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.0625)  # steps of the grid looked away from a peak among kinks
 
 
-@dataclass(frozen=True)
-class Grid:
-    """The profile on a grid of psi.
-
-    Attributes
-    ----------
-    psi
-        Points (n, n_shape), in the shape parameters' own units.
-    values
-        Maximised objective at each.
-    dimensions
-        Points along each shape parameter.
-    """
-
-    psi: Matrix
-    values: Vector
-    theta: Matrix
-    dimensions: tuple[int, ...]
-
-
-def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
-    """All points of the model's grid (n, n_shape), and how many there are along each axis."""
-    axes = [shape.grid() for shape in model.shape]
-    if not axes:
-        return np.empty((1, 0)), ()
-    mesh = np.meshgrid(*axes, indexing="ij")
-    return np.stack([m.ravel() for m in mesh], axis=1), tuple(len(axis) for axis in axes)
-
-
-def grid_search(profiles: Profiles) -> tuple[list[Grid], Points]:
+def grid_search(profiles: Profiles) -> tuple[Grids, Points]:
     """The profile of every subject on the model's grid, and the points of the best cells."""
-    psi, dimensions = grid_points(profiles.model)
-    everyone = np.arange(len(profiles.groups))
-    values, theta = profiles_on_grid(profiles, psi, dimensions[-1] if dimensions else 1)
-    best = values.argmax(axis=1)
-    grids = [Grid(psi, values[k], theta[k], dimensions) for k in everyone]
-    near = theta[everyone, best]
-    return grids, profiles.solve(everyone, psi[best], near, with_slopes=False, patient=False)
+    grids = searched_grids(profiles)
+    everyone, best = np.arange(len(profiles.groups)), grids.values.argmax(axis=1)
+    near = grids.theta[everyone, best]
+    return grids, profiles.solve(everyone, grids.psi[best], near, with_slopes=False, patient=False)
 
 
 def climb(
@@ -81,7 +50,7 @@ def climb(
 
 
 def best_peaks(
-    profiles: Profiles, grids: Sequence[Grid], known: Sequence[Sequence[Peak]], lost: BoolVector
+    profiles: Profiles, grids: Grids, known: Sequence[Sequence[Peak]], lost: BoolVector
 ) -> list[Peak]:
     """The highest peak of every subject reached from the best cells of its grid, or known.
 
@@ -107,7 +76,7 @@ def _finished(profiles: Profiles, peaks: list[Peak]) -> list[Peak]:
 
 
 def _climb_from_cells(
-    profiles: Profiles, grids: Sequence[Grid], whose: IntVector, found: list[list[Peak]]
+    profiles: Profiles, grids: Grids, whose: IntVector, found: list[list[Peak]]
 ) -> None:
     """Climb from the best cells of every subject, one after another.
 
@@ -118,10 +87,8 @@ def _climb_from_cells(
     if not len(whose):
         return
     most = BEST_CELLS if profiles.n_shape < 3 else MANY_CELLS
-    cells, maxima = best_cells(
-        np.stack([grids[k].values for k in whose]), grids[0].dimensions, most
-    )
-    u, steps = profiles.to_search(grids[0].psi), grid_steps(profiles)
+    cells, maxima = best_cells(grids.values[whose], grids.dimensions, most)
+    u, steps = profiles.to_search(grids.psi), grid_steps(profiles.shape)
     reach = np.where(maxima, 1, 3)[:, :, None] * steps
     peaks = _Found.of(profiles, [found[k] for k in whose], most)
     climbs, smooth = Climbs(profiles, whose), is_smooth(profiles.model)
@@ -134,8 +101,7 @@ def _climb_from_cells(
             turn[idle] += 1
             new = ~peaks.near(idle, u[cells[at]], reach[at])
             rows, cell = idle[new], cells[at][new]
-            theta = np.array([grids[whose[k]].theta[c] for k, c in zip(rows, cell, strict=True)])
-            climbs.begin(rows, grids[0].psi[cell], theta.reshape(len(rows), profiles.n_weights))
+            climbs.begin(rows, grids.psi[cell], grids.theta[whose[rows], cell])
             idle = idle[~new]
         if not climbs.active.any():
             return
@@ -188,44 +154,23 @@ class _Found:
         return np.asarray((inside & there).any(axis=1))
 
 
-def best_cells(
-    values: Matrix, dimensions: tuple[int, ...], most: int
-) -> tuple[IntVector, BoolVector]:
-    """Cells to climb from, for every subject, and which of them are local maxima of the grid.
-
-    Points no lower than their neighbours come first, the highest before others. Ridges make few
-    local maxima of sharp profiles: the best of all other points fill up.
-    """
-    shaped = values.reshape(-1, *dimensions)
-    top = np.isfinite(shaped)
-    for axis in range(1, shaped.ndim):
-        one, other = [slice(None)] * shaped.ndim, [slice(None)] * shaped.ndim
-        one[axis], other[axis] = slice(1, None), slice(None, -1)
-        before, after = shaped[tuple(other)], shaped[tuple(one)]
-        top[tuple(one)] &= after >= before
-        top[tuple(other)] &= before >= after
-    top = top.reshape(values.shape)
-    rank = np.lexsort((-values, ~top), axis=-1)[:, :most]
-    return rank, np.take_along_axis(top, rank, axis=1)
-
-
 def _evaluate_at_the_middle(
-    profiles: Profiles, grids: Sequence[Grid], whose: IntVector, found: list[list[Peak]]
+    profiles: Profiles, grids: Grids, whose: IntVector, found: list[list[Peak]]
 ) -> None:
+    """Do not climb where no weights are finite: look at the middle of the best cells."""
     if len(whose):
-        u = profiles.to_search(grids[0].psi)
-        middles = [_middle_of_flat(profiles, k, grids[k], u) for k in whose.tolist()]
-        climbed = climb_together(profiles, whose, grids[0].psi[middles], max_steps=0, finish=False)
+        cells = [_middle_of_flat(profiles, k, grids.of(k)) for k in whose.tolist()]
+        climbed = climb_together(profiles, whose, grids.psi[cells], max_steps=0, finish=False)
         for row, k in enumerate(whose):
             found[k].append(climbed.peak(row))
 
 
-def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid, u: Matrix) -> int:
+def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid) -> int:
     """The best cell; the middle one of those that are as good, where the supremum is shared."""
     best = int(np.argmax(grid.values))
     near = np.flatnonzero(grid.values > grid.values[best] - ALIKE)
-    steps = grid_steps(profiles)
-    away = ((u[near] - u[near].mean(axis=0)) / steps) ** 2
+    u = profiles.to_search(grid.psi[near])
+    away = ((u - u.mean(axis=0)) / grid_steps(profiles.shape)) ** 2
     middle = int(near[np.argmin(away.sum(axis=1))])
     if middle == best:
         return best
@@ -245,7 +190,7 @@ def _look_around(
     best = [_highest(found[k]) for k in whose]
     ways = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
     low, high = profiles.bounds[:, 0], profiles.bounds[:, 1]
-    beside = np.stack([peak.u + share * grid_steps(profiles) * ways for peak in best])
+    beside = np.stack([peak.u + share * grid_steps(profiles.shape) * ways for peak in best])
     u = np.clip(beside, low, high).reshape(-1, profiles.n_shape)
     points = profiles.solve(
         np.repeat(whose, len(ways)), profiles.from_search(u), with_slopes=False, patient=False
@@ -260,12 +205,7 @@ def _look_around(
             found[k].append(climbed.peak(row))
 
 
-def grid_steps(profiles: Profiles) -> Vector:
-    """Steps of the grid along each shape parameter, in search units."""
-    n_steps = np.array([shape.n_grid - 1 for shape in profiles.shape])
-    return np.asarray((profiles.bounds[:, 1] - profiles.bounds[:, 0]) / n_steps)
-
-
-def best_peak(problem: Problem, grid: Grid, known: Sequence[Peak] = ()) -> Peak:
+def best_peak(problem: Problem, grid: Grid) -> Peak:
     """The highest peak of one subject."""
-    return best_peaks(problem.profiles, [grid], [known], np.zeros(1, dtype=bool))[0]
+    nobody = np.zeros(1, dtype=bool)
+    return best_peaks(problem.profiles, Grids.single(grid), [()], nobody)[0]

@@ -12,10 +12,10 @@ from penchant._typing import BoolVector, Matrix
 from penchant.choices import Choices
 from penchant.inference.climbing import Peak, pseudoinverse
 from penchant.inference.estimate import ModelEstimate
+from penchant.inference.grids import Grid
 from penchant.inference.problem import Point, Problem
 from penchant.inference.profiles import Points, Profiles
 from penchant.inference.proofs import Proofs
-from penchant.inference.search import Grid
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.fit import diagnostics_of, status_of
 from penchant.softmax.solve import Solution, maximum_likelihood, scaled_inverse
@@ -284,7 +284,7 @@ def nothing_known(problem: Problem, subject: Any = None) -> ModelEstimate:
         log_posterior=None,
         diagnostics=Diagnostics(0, (), (), 1, None, None, np.inf, 0, np.nan, None, ()),
         n_decisions=0,
-        grid=Grid(empty, np.zeros(0), np.zeros((0, d)), (0,) * n),
+        grid=Grid(empty, np.zeros(0), np.zeros((0, d)), (0,) * n, np.zeros(0, dtype=bool)),
         peak=Peak(point, middle, np.zeros((n, n)), np.zeros((d, n)), np.zeros(n, bool), 0, False),
         prior=problem.prior,
         subject=subject,
