@@ -39,6 +39,7 @@ MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("_
 LATE = {"cli/check.py", "cli/fit.py", "cli/models.py", "cli/reproduce.py"}
 LATE |= {"cli/simulate.py", "cli/study.py"}
 LATE |= {"cli/compare.py", "cli/predict.py", "cli/recover.py"}
+LATE |= {"cli/design.py", "cli/distinguish.py"}
 
 
 def _part(path):

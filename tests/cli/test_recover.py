@@ -54,17 +54,6 @@ def test_numbers_and_places_are_taken(penchant):
     assert "Map: option = x + 4 * y" in ended.err
 
 
-def test_decisions_until_an_interval_is_narrow(penchant, folder):
-    arguments = ["recover", "--model", "random", "--means", "0,0", "--noise-variance", "1"]
-    arguments += ["--parameters", "bias_0=0", "--width", "bias_0=1", "--subjects", "20"]
-    ended = penchant(*arguments, "--seed", 1, "--json", "-o", "design.csv")
-    assert ended.code == 0, ended.err
-    needed = json.loads(ended.out)["needed"]
-    assert needed == pytest.approx((2 * 1.96) ** 2 * 4, rel=0.2)
-    assert (folder / "design.csv").read_text().startswith('"n"')
-    assert "Decisions needed:" in penchant(*arguments, "--seed", 1).out
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -79,9 +68,6 @@ def test_decisions_until_an_interval_is_narrow(penchant, folder):
             ["recover", *LEARNER, "--parameters", "temperature=1:2:3", "--seed", "1"],
             "a number or a range; got 'temperature=1:2:3'",
         ),
-        ([*MADE, "--width", "learning_rate"], "--width must be NAME=WIDTH"),
-        ([*MADE, "--width", "rate=1"], "parameter must be one of temperature, learning_rate"),
-        ([*MADE, "--width", "learning_rate=1", "--figure", "x.svg"], "--figure must be left out"),
         ([*MADE, "--level", "95"], "--level must"),
     ],
 )

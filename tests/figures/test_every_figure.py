@@ -18,6 +18,7 @@ from penchant.figures.style import GREY, INK, PALE
 NAN = np.nan
 PLACES = np.array([[x, y] for y in range(3) for x in range(4)], dtype=float)
 DATA = {
+    "data_needed": ([25, 50, 100], [0.2, 0.55, 0.9]),
     "convergence": (
         [5, 10, 20, 40],
         [6.0, 4.8, 4.4, 4.1],
@@ -54,6 +55,7 @@ DATA = {
     "exceedance": (["UCL", "Q-learning"], [0.93, 0.07]),
 }
 EMPTY = {
+    "data_needed": ([], []),
     "convergence": ([], []),
     "without_estimate": ([], []),
     "profile_likelihood": ([], []),
@@ -77,6 +79,7 @@ EMPTY = {
     "exceedance": ([], []),
 }
 ONE = {
+    "data_needed": ([25], [0.2]),
     "convergence": ([8], [4.2], [[3, 6]], [[2, 5]], 4.0),
     "without_estimate": ([5], [0.4]),
     "profile_likelihood": ([2.0], [-10.0]),
@@ -100,6 +103,7 @@ ONE = {
     "exceedance": (["UCL"], [1.0]),
 }
 UNKNOWN = {
+    "data_needed": ([25, NAN], [NAN, 0.4]),
     "convergence": ([5, 10], [NAN, np.inf], [[NAN, NAN], [-np.inf, np.inf]]),
     "without_estimate": ([5, 10], [NAN, NAN]),
     "profile_likelihood": ([1.0, 2.0], [NAN, -np.inf]),

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from penchant.cli.options import Agent, Data, Flag, History, Terms
+from penchant.cli.option_types import Flag
+from penchant.cli.options import Agent, Data, History, Terms
 
 
 def check(

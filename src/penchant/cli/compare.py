@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from penchant.cli.workflow_options import Contest, Played, Rivals, Written
+from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Written
 
 _output = Group("Output", sort_key=9)
 
@@ -18,6 +18,7 @@ def compare(
     *,
     table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
     rivals: Rivals = Rivals(),  # noqa: B008
+    judged: Judged = Judged(),  # noqa: B008
     contest: Contest = Contest(),  # noqa: B008
     decisions: Annotated[Path | None, Parameter(metavar="FILE", group=_output)] = None,
     written: Written = Written(),  # noqa: B008
@@ -36,4 +37,4 @@ def compare(
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.comparing import run_compare
 
-    return run_compare(file, table, rivals, contest, decisions, written)
+    return run_compare(file, table, rivals, judged, contest, decisions, written)

@@ -13,7 +13,7 @@ from penchant.cli.result import Result
 from penchant.cli.rivals import contenders, fold_labels
 from penchant.cli.showing_files import kept, shown
 from penchant.cli.words import say
-from penchant.cli.workflow_options import Contest, Played, Rivals, Written
+from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Written
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals
 from penchant.figures.style import figure
@@ -27,25 +27,26 @@ def run_compare(
     file: str | None,
     table: Played,
     rivals: Rivals,
+    judged: Judged,
     contest: Contest,
     decisions: Path | None,
     written: Written,
 ) -> int:
     """Compare, write, print; the exit code."""
     check_file(file)
-    check_threads(contest.threads)
-    weights = prior(contest.prior)
+    check_threads(judged.threads)
+    weights = prior(judged.prior)
     nested = _pairs(contest.nested, rivals.model)
-    _check_decisions(decisions, contest, written)
+    _check_decisions(decisions, judged, written)
     with (
         kept(written, read=file),
         reserved(decisions, overwrite=written.overwrite, suffixes=TABLES, read=file),
     ):
         field = contenders(file, table.data(), table.history(), rivals)
-        folds: Any = contest.folds
+        folds: Any = judged.folds
         if folds is not None and folds != "block":
             folds = int(folds) if _is_whole(folds) else fold_labels(field.play, folds, table.gaps)
-        criterion: Any = contest.criterion and contest.criterion.replace("-", "_")
+        criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
         found = compare(
             field.models,
             field.episodes,
@@ -54,7 +55,7 @@ def run_compare(
             parameter_prior=weights,
             nested=nested,
             average=contest.average,
-            threads=contest.threads,
+            threads=judged.threads,
         )
         if decisions is not None:
             write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
@@ -112,10 +113,10 @@ def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]
     return found
 
 
-def _check_decisions(decisions: Path | None, contest: Contest, written: Written) -> None:
+def _check_decisions(decisions: Path | None, judged: Judged, written: Written) -> None:
     if decisions is None:
         return
-    if contest.folds is None:
+    if judged.folds is None:
         raise DataError(
             "--decisions must come with --folds; got none. It holds decisions that were held out."
         )

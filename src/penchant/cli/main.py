@@ -16,6 +16,8 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 from penchant._version import __version__
 from penchant.cli.check import check
 from penchant.cli.compare import compare
+from penchant.cli.design import design
+from penchant.cli.distinguish import distinguish
 from penchant.cli.fit import fit
 from penchant.cli.interrupting import INTERRUPTED, heed_interrupts, say_interrupted
 from penchant.cli.models import models
@@ -48,6 +50,8 @@ _IN_ORDER: tuple[Callable[..., int], ...] = (
     predict,
     simulate,
     recover,
+    distinguish,
+    design,
     reproduce,
 )
 for place, command in enumerate(_IN_ORDER):  # as one comes to need them

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penchant.cli.options import Flag, ModelName
+from penchant.cli.option_types import Flag
+from penchant.cli.options import ModelName
 
 
 def models(

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
-
-def comma_separated(type_: Any, tokens: Sequence[Any]) -> list[str]:
-    """Values given as `a,b` or repeated."""
-    parts = [part.strip() for token in tokens for part in token.value.split(",")]
-    return [part for part in parts if part]
-
-
-def whole(type_: Any, tokens: Sequence[Any]) -> int:
-    """A whole number; cyclopts would round others."""
-    word = tokens[0].value
-    try:
-        return int(word)
-    except ValueError:
-        raise ValueError(f"it must be a whole number; got {word!r}.") from None
-
-
-Flag = Annotated[bool, Parameter(show_default=False)]
-Column = Annotated[str | None, Parameter(metavar="COLUMN")]
-Number = Annotated[int, Parameter(metavar="N", converter=whole)]
-_several = Parameter(converter=comma_separated, n_tokens=1, show_default=False)
-Columns = Annotated[list[str], _several, Parameter(metavar="COLUMN,...")]
-Labels = Annotated[list[str], _several, Parameter(metavar="LABEL,...")]
-Repeated = Annotated[list[str], Parameter(n_tokens=1, show_default=False)]
-
+from penchant.cli.option_types import (
+    Base,
+    Block,
+    Clock,
+    Column,
+    Columns,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Flag,
+    Gaps,
+    Grid,
+    Intervals,
+    IsChoice,
+    Json,
+    Labels,
+    LandscapeName,
+    Level,
+    Locations,
+    Means,
+    Number,
+    Offers,
+    OptionalNumber,
+    Output,
+    Overwrite,
+    Prior,
+    Repeated,
+    Reward,
+    Scored,
+    Seed,
+    Threads,
+    Words,
+)
 
 ModelName = Literal[
     "random",
@@ -91,12 +99,6 @@ class Data:
         Options of a wide table; with --model, their labels, or how many there are (q-learning).
     missing
         drop-set leaves out decisions with missing cells, and says how many.
-    delimiter
-        What divides the cells of a CSV file; found by itself if not given.
-    decimal
-        Decimal point of a CSV file.
-    encoding
-        Encoding of a CSV file, such as cp1252.
     """
 
     example: Annotated[str | None, Parameter(metavar="NAME")] = None
@@ -112,9 +114,9 @@ class Data:
     wide: Flag = False
     options: Labels = field(default_factory=list)
     missing: Literal["error", "drop-set"] = "error"
-    delimiter: Annotated[str | None, Parameter(metavar="CHARACTER")] = None
-    decimal: Annotated[str, Parameter(metavar="CHARACTER")] = "."
-    encoding: Annotated[str, Parameter(metavar="NAME")] = "utf-8"
+    delimiter: Delimiter = None
+    decimal: Decimal = "."
+    encoding: Encoding = "utf-8"
 
 
 @Parameter(name="*", group=Group("Terms", sort_key=2))
@@ -151,16 +153,14 @@ class Model:
         robust: sandwich; clustered: by --subject, with one estimate for all subjects.
     max_steps
         Newton steps allowed.
-    threads
-        Processors to use; all if not given. The answer does not depend on it.
     """
 
     method: Literal["ml", "firth"] = "ml"
-    prior: Annotated[str, Parameter(metavar="PRIOR")] = "none"
+    prior: Prior = "none"
     constraint: Annotated[Repeated, Parameter(metavar="BOUND")] = field(default_factory=list)
     covariance: Literal["model", "robust", "clustered"] = "model"
     max_steps: Number = 100
-    threads: Annotated[int | None, Parameter(metavar="N", converter=whole)] = None
+    threads: Threads = None
 
 
 @Parameter(name="*", group=Group("Output", sort_key=6))
@@ -170,25 +170,15 @@ class Show:
 
     Parameters
     ----------
-    json
-        Print JSON instead of a table.
-    level
-        Confidence level of the intervals.
-    intervals
-        profile: by likelihood ratio, right where the likelihood is skewed.
-    output
-        Also write the result to this file: .json, .csv, .parquet, .tex or .txt.
-    overwrite
-        Replace the output file if it exists.
     strict
         Exit with 1 unless every estimate has converged.
     """
 
-    json: Flag = False
-    level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
-    intervals: Literal["wald", "profile"] = "wald"
-    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE")] = None
-    overwrite: Flag = False
+    json: Json = False
+    level: Level = 0.95
+    intervals: Intervals = "wald"
+    output: Output = None
+    overwrite: Overwrite = False
     strict: Flag = False
 
 
@@ -203,10 +193,6 @@ class Agent:
         FILE is a history of play, one row per event, or a table of offers; see penchant models.
     settings
         Settings of the model, NAME=VALUE,... (free: estimated), as penchant models NAME lists them.
-    grid
-        Options lie on a grid, WIDTHxHEIGHT: option x + WIDTH * y is at (x, y), from 0.
-    locations
-        CSV file with columns x, y, z (or fewer) instead: one row per option, in order.
     noise_variance
         Variance of a reward around its mean; 10 in the paper's human data.
     length_scale
@@ -222,11 +208,9 @@ class Agent:
     """
 
     model: ModelName | None = None
-    settings: Annotated[list[str], _several, Parameter(metavar="NAME=VALUE,...")] = field(
-        default_factory=list
-    )
-    grid: Annotated[str | None, Parameter(metavar="WIDTHxHEIGHT")] = None
-    locations: Annotated[str | None, Parameter(metavar="FILE")] = None
+    settings: Annotated[Words, Parameter(metavar="NAME=VALUE,...")] = field(default_factory=list)
+    grid: Grid = None
+    locations: Locations = None
     noise_variance: Annotated[float | None, Parameter(metavar="VARIANCE")] = None
     length_scale: Annotated[float | None, Parameter(metavar="LENGTH")] = None
     kernel: Literal["exponential", "gaussian", "matern-3/2", "matern-5/2"] = "exponential"
@@ -242,41 +226,21 @@ class History:
 
     Parameters
     ----------
-    reward
-        Column of the reward received.
-    block
-        Column that names the play: beliefs start afresh in each. none: use no such column.
-    is_choice
-        Column of 0/1: 0 for options that were shown, not chosen. none: use no such column.
-    scored
-        Column of 0/1: 0 for decisions that shall not enter the likelihood.
-    base
-        Number of the first option, 0 or 1.
-    gaps
-        A gap in the numbers of the decisions: error; timeout: nothing was chosen in time; order:
-        it means nothing.
-    offers
-        With --model hyperbolic, prospect and the like: the column, or number, of every option by
-        attribute, amount=now/later,delay=0/days; found by itself where names are usual.
     pool
         One estimate for all subjects together.
-    clock
-        events: options shown before play count in t, too.
     linearized
         The paper's estimator, linearised about a prior: MEAN,VARIANCE or MEAN,VARIANCE,LENGTH.
     """
 
-    reward: Column = None
-    block: Column = None
-    is_choice: Column = None
-    scored: Column = None
-    base: Annotated[Number, Parameter(metavar="0|1")] = 0
-    gaps: Literal["error", "timeout", "order"] = "error"
-    offers: Annotated[list[str], _several, Parameter(metavar="NAME=COLUMN/COLUMN,...")] = field(
-        default_factory=list
-    )
+    reward: Reward = None
+    block: Block = None
+    is_choice: IsChoice = None
+    scored: Scored = None
+    base: Base = 0
+    gaps: Gaps = "error"
+    offers: Offers = field(default_factory=list)
     pool: Flag = False
-    clock: Literal["choices", "events"] = "choices"
+    clock: Clock = "choices"
     linearized: Annotated[str | None, Parameter(metavar="PRIOR", allow_leading_hyphen=True)] = None
 
 
@@ -287,10 +251,6 @@ class World:
 
     Parameters
     ----------
-    landscape
-        Mean rewards on the --grid, as the paper's figures show them: a has one peak, b has two.
-    means
-        Mean reward of each option instead, in order.
     parameters
         Parameters of the agents, NAME=VALUE,...: decision_noise, prior_mean and prior_variance for
         ucl; temperature and learning_rate for q-learning; penchant models NAME lists them.
@@ -298,26 +258,18 @@ class World:
         Decisions of each agent.
     agents
         Agents, who have the same parameters and play by themselves.
-    seed
-        Whole number from which all randomness follows: the same one gives the same table.
     output
         Write the table to this file instead of stdout: .csv, .parquet or .json.
-    overwrite
-        Replace the output file if it exists.
     """
 
-    landscape: Literal["a", "b"] | None = None
-    means: Annotated[list[str], _several, Parameter(metavar="MEAN,...")] = field(
-        default_factory=list
-    )
-    parameters: Annotated[list[str], _several, Parameter(metavar="NAME=VALUE,...")] = field(
-        default_factory=list
-    )
+    landscape: LandscapeName = None
+    means: Means = field(default_factory=list)
+    parameters: Annotated[Words, Parameter(metavar="NAME=VALUE,...")] = field(default_factory=list)
     decisions: Number = 90
     agents: Number = 1
-    seed: Annotated[int | None, Parameter(metavar="N", converter=whole)] = None
+    seed: Seed = None
     output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE")] = None
-    overwrite: Flag = False
+    overwrite: Overwrite = False
 
 
 @Parameter(name="*", group=Group("Experiments", sort_key=1))
@@ -334,14 +286,12 @@ class Experiments:
         Replicates of the figures: the paper's 100 if not given, 20 with --quick.
     seed
         Whole number from which all randomness follows: the same one gives the same results.
-    threads
-        Processors to use; all if not given. The results do not depend on it.
     quick
         Fewer replicates, decisions and subjects.
     """
 
-    only: Annotated[list[str], _several, Parameter(metavar="NAME")] = field(default_factory=list)
-    replicates: Annotated[int | None, Parameter(metavar="N", converter=whole)] = None
+    only: Annotated[Words, Parameter(metavar="NAME")] = field(default_factory=list)
+    replicates: OptionalNumber = None
     seed: Number = 1
-    threads: Annotated[int | None, Parameter(metavar="N", converter=whole)] = None
+    threads: Threads = None
     quick: Flag = False

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from penchant.cli.options import Experiments, Flag
+from penchant.cli.option_types import Flag
+from penchant.cli.options import Experiments
 
 _output = Group("Output", sort_key=6)
 

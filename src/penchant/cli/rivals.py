@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,7 @@ class Contenders:
 
 def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -> Contenders:
     """Read the table and make the models for it."""
-    agents = _agents(rivals)
+    agents = rival_agents(rivals)
     kinds = {entry_of(str(agent.model)).data for agent in agents.values()}
     if len(kinds) > 1:
         raise DataError(
@@ -87,7 +87,16 @@ def _models(agents: dict[str, Agent], ready: dict[str, Any], play: Play) -> dict
     return found
 
 
-def _agents(rivals: Rivals) -> dict[str, Agent]:
+def rival_agents(rivals: Rivals, of_the_task: Collection[str] = ()) -> dict[str, Agent]:
+    """What `fit` would be told of each model, by what was typed.
+
+    Parameters
+    ----------
+    rivals
+        The models.
+    of_the_task
+        Options that say something of the task, too: no model need take them.
+    """
     if not rivals.model:
         raise DataError(
             "--model must be given, once for each model; got none. "
@@ -99,7 +108,7 @@ def _agents(rivals: Rivals) -> dict[str, Agent]:
             f"{_rival(rivals.model[0])}, or use penchant fit for one model."
         )
     found: dict[str, Agent] = {}
-    used: set[str] = set()
+    used: set[str] = set(of_the_task)
     for words in rivals.model:
         if words in found:
             raise DataError(f"--model must name each model once; got {words} twice. Drop one.")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from penchant.cli.options import Agent
-from penchant.cli.study_options import Analysis, Kept, PlayTable
+from penchant.cli.study_options import Analysis, Compared, Kept
+from penchant.cli.workflow_options import Played
 
 
 def study(
     file: str | None = None,
     /,
     *,
-    table: PlayTable = PlayTable(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    compared: Compared = Compared(),  # noqa: B008
     agent: Agent = Agent(),  # noqa: B008
     analysis: Analysis = Analysis(),  # noqa: B008
     kept: Kept = Kept(),  # noqa: B008
@@ -29,4 +31,4 @@ def study(
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.studying import run_study_command
 
-    return run_study_command(file, table, agent, analysis, kept)
+    return run_study_command(file, table, compared, agent, analysis, kept)

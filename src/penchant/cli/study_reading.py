@@ -7,48 +7,26 @@ from typing import Any
 from penchant.choices.frames import open_frame
 from penchant.cli.episodes import Play, in_lines, named_columns, option_labels, say_columns
 from penchant.cli.landscape_file import LandscapeFile, read_landscapes
-from penchant.cli.options import Data, History
-from penchant.cli.study_options import Analysis, PlayTable
+from penchant.cli.options import History
+from penchant.cli.study_options import Compared
 from penchant.cli.words import say
+from penchant.cli.workflow_options import Played
 from penchant.errors import DataError
 from penchant.io.source import source
 from penchant.io.table import read_table
 from penchant.study import StudyData, study_data
 
 
-def as_play(table: PlayTable, analysis: Analysis) -> tuple[Data, History]:
-    """The same options as `fit` has them."""
-    data = Data(
-        decision=[table.decision] if table.decision else [],
-        chosen=table.chosen,
-        subject=table.subject,
-        options=table.options,
-        delimiter=table.delimiter,
-        decimal=table.decimal,
-        encoding=table.encoding,
-    )
-    history = History(
-        reward=table.reward,
-        block=table.block,
-        is_choice=table.is_choice,
-        scored=table.scored,
-        base=table.base,
-        gaps=table.gaps,
-        clock=analysis.clock,
-    )
-    return data, history
-
-
 def read_study(
-    file: str, table: PlayTable, data: Data, history: History, ready: Any
+    file: str, table: Played, compared: Compared, history: History, ready: Any
 ) -> tuple[StudyData, LandscapeFile | None, Play]:
     """The data, the mean rewards if there are any, and what names lines of the file."""
-    origin = source(file)
+    origin, data = source(file), table.data()
     rows = read_table(
         origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
     )
     places = getattr(ready, "locations", None)
-    if table.landscape is not None and table.expected is not None:
+    if compared.landscape is not None and compared.expected is not None:
         raise DataError(
             "--expected must be left out with --landscape; got both. Either tells the mean rewards."
         )
@@ -57,18 +35,18 @@ def read_study(
         say_columns(columns)
         labels = option_labels(open_frame(rows), columns, data)
     landscape = None
-    if table.landscape is not None:
+    if compared.landscape is not None:
         landscape = read_landscapes(
-            table.landscape, list(rows.column_names), table.landscape_by, labels
+            compared.landscape, list(rows.column_names), compared.landscape_by, labels
         )
-    by = table.landscape_by or (None if landscape is None else landscape.by)
+    by = compared.landscape_by or (None if landscape is None else landscape.by)
     with in_lines(origin, data):
         found = study_data(
             rows,
             columns=columns.arguments() | {part: "none" for part in _absent(columns)},
-            conditions=table.condition,
+            conditions=compared.condition,
             landscape_by=by,
-            expected=table.expected,
+            expected=compared.expected,
             base=table.base,
             options=labels,
             locations=places,

@@ -17,9 +17,10 @@ from penchant.cli.model import prior
 from penchant.cli.options import Agent
 from penchant.cli.playing import model_for_play, ready_model
 from penchant.cli.refusing import refuse
-from penchant.cli.study_options import Analysis, Kept, PlayTable
-from penchant.cli.study_reading import as_play, read_study
+from penchant.cli.study_options import Analysis, Compared, Kept
+from penchant.cli.study_reading import read_study
 from penchant.cli.words import say
+from penchant.cli.workflow_options import Played
 from penchant.errors import DataError
 from penchant.io.document import json_text, write_json
 from penchant.io.source import source
@@ -36,7 +37,12 @@ NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
 
 
 def run_study_command(
-    file: str | None, table: PlayTable, agent: Agent, analysis: Analysis, kept: Kept
+    file: str | None,
+    table: Played,
+    compared: Compared,
+    agent: Agent,
+    analysis: Analysis,
+    kept: Kept,
 ) -> int:
     """Check everything that can be checked, then work; the exit code."""
     if file is None:
@@ -46,14 +52,14 @@ def run_study_command(
     check_base(table.base)
     agent = _with_model(agent)
     _check_played(agent)
-    data_options, history = as_play(table, analysis)
-    ready = ready_model(agent, data_options, history)
+    history = table.history(analysis.clock)
+    ready = ready_model(agent, table.data(), history)
     nominals = _nominals(agent, analysis)
     _check_counts(analysis)
     weights = prior(analysis.prior)
     with StudyFolder(kept.output, resume=kept.resume) as folder:
         begun = time.perf_counter()
-        data, landscape, play = read_study(file, table, data_options, history, ready)
+        data, landscape, play = read_study(file, table, compared, history, ready)
         model = model_for_play(ready, play, agent)
         plan = Plan(
             model,
@@ -78,7 +84,8 @@ def run_study_command(
                 begin=folder.begin,
             )
             found.timings["reading"] = reading
-            return _write(found, folder, file, table, agent, analysis, kept)
+            command = command_line(file, (table, compared, agent, analysis, kept))
+            return _write(found, folder, file, command, kept)
 
 
 def _with_model(agent: Agent) -> Agent:
@@ -155,9 +162,7 @@ def _write(
     found: Study,
     folder: StudyFolder,
     file: str,
-    table: PlayTable,
-    agent: Agent,
-    analysis: Analysis,
+    command: str,
     kept: Kept,
 ) -> int:
     begun = time.perf_counter()
@@ -165,7 +170,7 @@ def _write(
         found,
         folder.path,
         title=kept.title or f"A study of choices: {Path(source(file).name).name}",
-        command=command_line(file, (table, agent, analysis, kept)),
+        command=command,
         figures=kept.figures,
         overwrite=True,
     )

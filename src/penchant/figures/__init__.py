@@ -7,6 +7,7 @@ edge, never drawn as a number.
 
 from penchant.figures.comparison import exceedance, model_differences, model_totals
 from penchant.figures.convergence import convergence, without_estimate
+from penchant.figures.design import data_needed
 from penchant.figures.grids import (
     choice_map,
     choices_and_belief,
@@ -31,6 +32,7 @@ __all__ = [
     "choices_and_belief",
     "confusion",
     "convergence",
+    "data_needed",
     "exceedance",
     "figure",
     "forest",

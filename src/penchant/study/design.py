@@ -77,14 +77,16 @@ class Design:
 
     def table(self) -> Table:
         """The summary as a table."""
+        widths = not all(np.isnan(t.typical) for t in self.tried)
         rows = tuple(
-            (str(t.n), f"{t.share:.3f}", f"{t.error:.3f}", number(t.typical, 4)) for t in self.tried
+            (str(t.n), f"{t.share:.3f}", f"{t.error:.3f}", number(t.typical, 4))[: 3 + widths]
+            for t in self.tried
         )
         needed = f"none up to {self.tried[-1].n}" if self.needed is None else str(self.needed)
         return Table(
             f"{self.unit.capitalize()} needed: {needed}",
             (("Goal", self.goal), ("Share of simulations that must reach it", f"{self.target:g}")),
-            (self.unit, "share", "Monte Carlo s.e.", "median width"),
+            (self.unit, "share", "Monte Carlo s.e.", "median width")[: 3 + widths],
             rows,
             (_bracket_words(*self.bracket),),
         )

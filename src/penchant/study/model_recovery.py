@@ -17,7 +17,7 @@ from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.softmax.prior import ParameterPrior
-from penchant.softmax.tables import Table
+from penchant.softmax.tables import WIDEST, Table
 from penchant.study.compare import WEAK, compare
 from penchant.study.comparison_words import WORDS
 from penchant.study.folds import Folds
@@ -86,13 +86,10 @@ class ModelRecovery:
     def table(self) -> Table:
         """The confusion matrix as a table, the inversion matrix beside it."""
         rows = tuple(
-            (
-                name,
-                *(f"{share:.2f}" for share in self.confusion[k]),
-                *(f"{share:.2f}" for share in self.inversion[k]),
-            )
-            for k, name in enumerate(self.names)
+            (self._label(k), *map(_share_words, self.confusion[k]), "|", *map(_share_words, share))
+            for k, share in enumerate(self.inversion)
         )
+        found = tuple(map(self._short_label, range(len(self.names))))
         notes = [
             "Left: share of the simulations of a row that each column's model fits best; right: "
             "probability that a row simulated where the column's model is found.",
@@ -102,10 +99,23 @@ class ModelRecovery:
         return Table(
             f"Recovery of {len(self.names)} models by {WORDS[self.criterion]}",
             (("People of each model", ", ".join(map(str, self.n_simulated + self.undecided))),),
-            ("simulated", *self.names, *(f"| {name}" for name in self.names)),
+            ("simulated", *found, "|", *found),
             rows,
             tuple(notes),
         )
+
+    def _label(self, k: int) -> str:
+        """Name of a row, with the number that its column has instead of a long name."""
+        return self.names[k] if self._fits else f"{k + 1} {self.names[k]}"
+
+    def _short_label(self, k: int) -> str:
+        return self.names[k] if self._fits else str(k + 1)
+
+    @property
+    def _fits(self) -> bool:
+        """Whether both matrices can have the names above them, in one piece."""
+        longest = max(map(len, self.names))
+        return longest + 2 * sum(len(name) + 2 for name in self.names) < WIDEST
 
     def summary(self) -> str:
         """Everything one reads first, as text."""
@@ -204,6 +214,10 @@ def _check(models: Mapping[str, Model], parameters: Mapping[str, Any], folds: An
         raise DataError(
             "folds must be a number or 'block' here; got labels. Simulated people have none."
         )
+
+
+def _share_words(share: float) -> str:
+    return "-" if np.isnan(share) else f"{share:.2f}"
 
 
 def _shares(values: Matrix, axis: int) -> Matrix:
