@@ -344,6 +344,19 @@ def test_wrong_options_are_refused(options, words):
         pn.compare(MODELS, _plays(), **options)
 
 
+@pytest.mark.parametrize("folds", ["block", 3])
+def test_whoever_has_decisions_in_one_fold_only_is_left_out_and_named(folds):
+    alone = pn.Episode([1, None], [1, None], subject="brief", block="b0")
+    others = _plays()
+    found = pn.compare(MODELS, [alone, *others], folds=folds)
+    without = pn.compare(MODELS, others, folds=folds)
+    assert found.undivided == ("brief",) and found.left_out == ()
+    assert found.subjects == without.subjects
+    np.testing.assert_array_equal(found.held_out_log_likelihood, without.held_out_log_likelihood)
+    np.testing.assert_array_equal(found.log_likelihood, without.log_likelihood)
+    assert "so that none are left to learn from: brief." in " ".join(found.summary().split())
+
+
 def test_one_block_cannot_be_left_out():
     alone = pn.Episode([0, 1, 2], [1, 0, 1], subject="s0", block="b0")
     with pytest.raises(pn.DataError, match="got one block, b0, for subject s0"):

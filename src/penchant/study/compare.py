@@ -44,6 +44,7 @@ def compare(
         Cross-validation: "block" leaves out one block after another; a number k every k-th
         decision, in k ways; or labels, an array for each episode with a label for each event. A
         decision that is left out is not scored, but stays in the history that others follow.
+        Subjects with all decisions in one fold are left out, and named.
     criterion
         By which models are ranked: "bic", "aic" or "held_out", the cross-validated log-likelihood;
         the last if folds are given, else "bic".
@@ -83,6 +84,11 @@ def compare(
     n_parameters = tuple(len(model.weights) + len(model.shape) for model in named.values())
     checked_pairs(nested, tuple(named), n_parameters)
     cut = None if folds is None else splits(data, folds)
+    undivided: tuple[Any, ...] = ()
+    if cut is not None:
+        divided = {split.subject for split in cut}
+        undivided = tuple(subject for subject in told if subject not in divided)
+        told = tuple(subject for subject in told if subject in divided)
     mine = [episode for episode in data if episode.subject in told]
     fits = [fit_each_model(mine, model, threads=threads) for model in named.values()]
     log_likelihood = np.array([[e.log_likelihood for e in found] for found in fits]).T
@@ -94,6 +100,7 @@ def compare(
         models=named,
         subjects=told,
         left_out=silent,
+        undivided=undivided,
         n_decisions=np.array([e.n_decisions for e in fits[0]], dtype=np.int64),
         n_parameters=n_parameters,
         log_likelihood=log_likelihood,

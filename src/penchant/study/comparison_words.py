@@ -40,6 +40,11 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
     notes += [_said(ratio, found.subjects) for ratio in found.likelihood_ratios]
     if found.left_out:
         notes.append(f"Left out, without a decision: {listing(map(str, found.left_out))}.")
+    if found.undivided:
+        notes.append(
+            "Left out, with all decisions in one fold, so that none are left to learn from: "
+            f"{listing(map(str, found.undivided))}."
+        )
     return tuple(notes)
 
 

@@ -44,7 +44,10 @@ class Split:
 
 
 def splits(episodes: Sequence[Any], folds: Folds) -> list[Split]:
-    """Every fold of every subject who has decisions.
+    """Every fold of every subject who has decisions in more than one.
+
+    Nobody's decisions can be predicted from none: subjects with all of theirs in one fold have no
+    split. If that is true of all subjects it is an error.
 
     Parameters
     ----------
@@ -55,14 +58,27 @@ def splits(episodes: Sequence[Any], folds: Folds) -> list[Split]:
         ways. Or labels: an array for each episode with a label for each event.
     """
     labels = fold_labels(episodes, folds)
-    found = []
-    for subject in dict.fromkeys(episode.subject for episode in episodes):
-        mine = [k for k, episode in enumerate(episodes) if episode.subject == subject]
-        if any(episodes[k].n_decisions for k in mine):
-            found += _of_subject(
-                subject, [episodes[k] for k in mine], [labels[k] for k in mine], folds
-            )
+    places: dict[Any, list[int]] = {}
+    for k, episode in enumerate(episodes):
+        places.setdefault(episode.subject, []).append(k)
+    found: list[Split] = []
+    whole: list[str] = []
+    for subject, mine in places.items():
+        own, parts = [episodes[k] for k in mine], [labels[k] for k in mine]
+        names = _names(own, parts)
+        if len(names) > 1:
+            found += _of_subject(subject, own, parts, names)
+        elif names:
+            whole.append(_too_few(subject, names, folds))
+    if whole and not found:
+        raise DataError(whole[0])
     return found
+
+
+def _names(episodes: Sequence[Any], labels: Sequence[Labels]) -> list[Any]:
+    """Folds that a subject has decisions in."""
+    scored = [own[episode.scored] for episode, own in zip(episodes, labels, strict=True)]
+    return list(dict.fromkeys(np.concatenate(scored).tolist()))
 
 
 def fold_labels(episodes: Sequence[Any], folds: Folds) -> list[Labels]:
@@ -135,13 +151,10 @@ def _all_equal(label: Any, n: int) -> Labels:
 
 
 def _of_subject(
-    subject: Any, episodes: Sequence[Any], labels: Sequence[Labels], folds: Folds
+    subject: Any, episodes: Sequence[Any], labels: Sequence[Labels], names: Sequence[Any]
 ) -> list[Split]:
     scored = np.concatenate([episode.scored for episode in episodes])
     every = np.concatenate(labels)
-    names = list(dict.fromkeys(every[scored].tolist()))
-    if len(names) < 2:
-        raise DataError(_too_few(subject, names, folds))
     number = {name: k for k, name in enumerate(names)}
     codes = np.array([number.get(label, -1) for label in every.tolist()], dtype=np.int64)
     ends = np.cumsum([episode.n_events for episode in episodes])[:-1]

@@ -31,8 +31,9 @@ class ModelComparison:
     ----------
     models
         By name.
-    subjects, left_out
-        Who has decisions, and who has none.
+    subjects, left_out, undivided
+        Who is compared, who has no decision, and who has all of them in one fold, so that none are
+        left to learn from.
     n_decisions, n_parameters
         Of each subject, and of each model.
     log_likelihood
@@ -57,6 +58,7 @@ class ModelComparison:
     held_out: HeldOut | None
     criterion: Criterion
     likelihood_ratios: tuple[LikelihoodRatio, ...]
+    undivided: tuple[Any, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
