@@ -60,3 +60,8 @@ def check_available(chosen: IntVector, available: BoolVector | None, first_row: 
             f"chosen must be an available option; got an unavailable one at {places}. "
             "Mark it available, or drop these decisions."
         )
+
+
+def available_counts(available: BoolVector, first_row: IntVector) -> IntVector:
+    """Number of options on offer in each decision."""
+    return np.add.reduceat(available.astype(np.int64), first_row[:-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.choices import arrays, long, notes, terms, wide
 from penchant.choices.align import aligned
-from penchant.choices.available import available_mask, check_available
+from penchant.choices.available import available_counts, available_mask, check_available
 from penchant.choices.natural import NaturalParameters
 from penchant.errors import DataError, nearest
 
@@ -131,10 +132,10 @@ class Choices:
         given = aligned(given | {"subject": subject})
         n = len(first_row) - 1
         sizes = np.diff(first_row)
-        shape = (n, int(sizes[0])) if (sizes == sizes[0]).all() else None
+        shape = (n, int(sizes[0])) if sizes.min() == sizes.max() else None
         labels = arrays.variable_names(names, rows.shape[1])
         on_offer = available_mask(given["available"], shape, first_row)
-        picked = arrays.chosen_positions(given["chosen"], first_row, on_offer)
+        picked = arrays.chosen_positions(given["chosen"], sizes, on_offer)
         check_available(picked, on_offer, first_row)
         known = arrays.row_offset(given["offset"], shape, len(rows))
         arrays.check_finite(rows, on_offer, first_row, labels)
@@ -142,7 +143,11 @@ class Choices:
             arrays.check_finite(known[:, None], on_offer, first_row, ("offset",), "offset")
         people = arrays.subject_codes(given["subject"], n)
         counts = arrays.decision_weights(given["weights"], n, weight_kind)
-        choices = cls(
+        said: tuple[str, ...] = ()
+        if chosen is not None:
+            on_sets = sizes if on_offer is None else available_counts(on_offer, first_row)
+            said = notes.single_option_notes(on_sets) + notes.weight_notes(counts)
+        return cls(
             explanatory=rows,
             first_row=first_row,
             chosen=picked,
@@ -154,11 +159,8 @@ class Choices:
             observed=chosen is not None,
             subject=None if people is None else people[0],
             subject_labels=None if people is None else people[1],
+            notes=said,
         )
-        if not choices.observed:
-            return choices
-        said = notes.single_option_notes(choices.n_options) + notes.weight_notes(counts)
-        return dataclasses.replace(choices, notes=said)
 
     @classmethod
     def from_frame(
@@ -322,12 +324,14 @@ class Choices:
         """Number of variables, and so of weights theta."""
         return int(self.explanatory.shape[1])
 
-    @property
+    @cached_property
     def n_options(self) -> IntVector:
         """Number of options on offer in each decision."""
-        if self.available is None:
-            return np.diff(self.first_row)
-        return np.add.reduceat(self.available.astype(np.int64), self.first_row[:-1])
+        counts = np.diff(self.first_row)
+        if self.available is not None:
+            counts = available_counts(self.available, self.first_row)
+        counts.flags.writeable = False
+        return counts
 
     @property
     def total_weight(self) -> float:

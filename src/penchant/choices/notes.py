@@ -20,7 +20,7 @@ def counted(n: int, noun: str) -> str:
 
 def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
     """Decisions with one option teach nothing; if all are so, there is nothing to estimate."""
-    single = int((sizes == 1).sum())
+    single = int(np.count_nonzero(sizes == 1))
     if single == len(sizes):
         raise DataError(
             "explanatory must offer two or more options in some decision; got "

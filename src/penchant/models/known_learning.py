@@ -63,7 +63,7 @@ def q_learning_choices(values: Any, chosen: Any, rewards: Any, *, subject: Any =
     """
     v = value_matrix(values)
     n, m = v.shape
-    taken = chosen_positions(chosen, np.arange(n + 1, dtype=np.int64) * m)
+    taken = chosen_positions(chosen, np.full(n, m))
     r = exact_floats(rewards, "rewards")
     if r.shape != (n,):
         raise DataError(
