@@ -11,7 +11,7 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from penchant.softmax._lanes import LANES, _Emit
+from penchant.softmax._emit import LANES, Emit
 
 AT_ONCE = 4  # vectors in flight; more gain nothing
 IN_CACHE = 1_024  # numbers whose exponentials are taken again and again
@@ -28,7 +28,7 @@ def _sum_rows(typingctx, source, n_rows, target):
     """Add up source, 8 * AT_ONCE numbers a row, into the first 8 of target."""
 
     def build(context, builder, signature, arguments):
-        emit = _Emit(builder)
+        emit = Emit(builder)
         numbers = _data(context, builder, signature, arguments, 0)
 
         def body(row, carried):
@@ -54,7 +54,7 @@ def _exp_rows(typingctx, source, n_rows, target):
     """Take the likelihood kernel's own exp of n_rows vectors of eight numbers <= 0."""
 
     def build(context, builder, signature, arguments):
-        emit = _Emit(builder)
+        emit = Emit(builder)
         numbers = _data(context, builder, signature, arguments, 0)
         results = _data(context, builder, signature, arguments, 2)
 

@@ -7,11 +7,22 @@ choice set; smaller sets are filled up with zeros, and `side` counts those.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-from penchant.softmax._lanes import LANES, block_moments, relative_rows
+from penchant.softmax._emit import LANES
+from penchant.softmax._lanes import block_moments
+from penchant.softmax._relative import relative_rows
+
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+# What makes no array needs no count of references, which costs more than a small set's arithmetic.
+_BARE: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+
+compiled = njit(**_OPTIONS)
+bare = njit(**_BARE)
+inlined = njit(**_BARE, inline="always")
 
 CHUNK = 512  # blocks summed together; fixed, so that the number of threads changes no digit
 
@@ -22,35 +33,54 @@ PATIENCE = 3
 GAIN = 0.25  # of what a step promises: less, and it ends where all is certain and nothing moves
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
+def lanes(n):
+    """Room for n vectors of eight numbers, none across two lines of the processor's cache."""
+    room = np.empty((n + 1) * LANES)
+    skip = -(room.ctypes.data // room.itemsize) % LANES
+    return room[skip : skip + n * LANES]
+
+
+@bare
 def block_starts(order, n_rows, starts):
     """Row at which each block starts, for decisions in `order`; returns the number of blocks."""
     n_blocks = (len(order) + LANES - 1) // LANES
     starts[0] = 0
     for b in range(n_blocks):
         most = 0
-        for k in order[b * LANES : (b + 1) * LANES]:
-            most = max(most, n_rows[k])
+        for j in range(b * LANES, min((b + 1) * LANES, len(order))):
+            most = max(most, n_rows[order[j]])
         starts[b + 1] = starts[b] + most
     return n_blocks
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def pack_blocks(table, variables, offset, order, starts, begin, end, values, side, largest):
+@compiled
+def places_for(n_rows, d):
+    """Arrays in which `pack_blocks` notes where rows come from, and the sizes found so far."""
+    return (
+        np.empty((n_rows + 1, LANES), dtype=np.int64),  # one more: written before it is counted
+        np.empty(LANES, dtype=np.int64),
+        np.empty((2, d, LANES)),
+    )
+
+
+@bare
+def pack_blocks(table, variables, offset, order, starts, begin, end, packed, largest, places):
     """Write blocks begin..end: rows relative to the chosen one, weights, numbers of filling rows.
 
     `largest` (2, n_columns) collects the largest |x| and the largest |x_i - x_chosen|. A filling
     row is the chosen one relative to itself; lanes beyond the last decision repeat the first.
+    `places` are arrays for what stands in between.
     """
+    values, side = packed
     rows, known, available, first_row, chosen, weights = table
     d = len(variables)
     n_columns = d + len(offset)
-    most = 0
-    for b in range(begin, end):
-        most = max(most, starts[b + 1] - starts[b])
-    sources = np.empty((most + 1, LANES), dtype=np.int64)  # one more: written before it is counted
-    references = np.empty(LANES, dtype=np.int64)
-    size = np.zeros((2, d, LANES))
+    sources, references, size = places
+    for a in range(d):
+        for lane in range(LANES):
+            size[0, a, lane] = 0.0
+            size[1, a, lane] = 0.0
     for b in range(begin, end):
         n_rows = starts[b + 1] - starts[b]
         place = starts[b] * n_columns * LANES
@@ -81,7 +111,7 @@ def pack_blocks(table, variables, offset, order, starts, begin, end, values, sid
             largest[1, a] = max(largest[1, a], size[1, a, lane])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@bare
 def most_rows_of(starts, begin, end):
     """Rows of the largest of the blocks begin..end."""
     most = 1
@@ -90,7 +120,7 @@ def most_rows_of(starts, begin, end):
     return most
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@bare
 def sum_chunk(packed, theta, variables, offset, begin, end, scratch, total, moments):
     """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end.
 
@@ -118,18 +148,18 @@ def sum_chunk(packed, theta, variables, offset, begin, end, scratch, total, mome
             moments[j] += total[j * LANES + lane]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def sum_parts(packed, theta, variables, offset, begin, end, parts):
     """Moments of each chunk of the blocks begin..end, one row of `parts` for each chunk."""
-    scratch = np.empty(most_rows_of(packed[1], begin, end) * LANES)
-    total = np.empty(parts.shape[1] * LANES)
+    scratch = lanes(most_rows_of(packed[1], begin, end))
+    total = lanes(parts.shape[1])
     for i in range(len(parts)):
         first = begin + i * CHUNK
         last = min(first + CHUNK, end)
         sum_chunk(packed, theta, variables, offset, first, last, scratch, total, parts[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined
 def sum_chunks(packed, n_blocks, theta, variables, offset, scratch, total, part, moments):
     """Sum all blocks, chunk after chunk; `part` is room for one chunk's moments."""
     for j in range(len(moments)):
@@ -141,96 +171,86 @@ def sum_chunks(packed, n_blocks, theta, variables, offset, scratch, total, part,
             moments[j] += part[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def cholesky(matrix, factor):
-    """Cholesky factor of a matrix with unit diagonal; returns the smallest pivot."""
-    d = len(matrix)
-    smallest = 1.0
-    for a in range(d):
-        for c in range(a + 1):
-            rest = matrix[a, c]
-            for e in range(c):
-                rest -= factor[a, e] * factor[c, e]
-            if a == c:
-                smallest = min(smallest, rest)
-                factor[a, a] = math.sqrt(rest) if rest > 0.0 else np.nan
-            else:
-                factor[a, c] = rest / factor[c, c]
-    return smallest
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def solve(factor, right, solution):
-    """Solve with a Cholesky factor."""
-    d = len(right)
-    for a in range(d):
-        rest = right[a]
-        for c in range(a):
-            rest -= factor[a, c] * solution[c]
-        solution[a] = rest / factor[a, a]
-    for a in range(d - 1, -1, -1):
-        rest = solution[a]
-        for c in range(a + 1, d):
-            rest -= factor[c, a] * solution[c]
-        solution[a] = rest / factor[a, a]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined
 def newton_step(information, gradient, step, room):
     """Newton step on columns scaled to unit information; returns the squared decrement, or NaN.
 
-    `room` (2 d + 2, d): for the correlation, its factor, the scale and the scaled gradient.
+    `room` (d + 2, d) or larger: for the Cholesky factor of the correlation, the scale and the
+    scaled gradient. Views of it would cost more than the arithmetic.
     """
     d = len(gradient)
-    correlation, factor = room[:d], room[d : 2 * d]
-    scale, scaled = room[2 * d], room[2 * d + 1]
+    scale, scaled = d, d + 1
     for a in range(d):
-        scale[a] = math.sqrt(information[a, a]) if information[a, a] > 0.0 else np.nan
-        scaled[a] = gradient[a] / scale[a]
+        room[scale, a] = math.sqrt(information[a, a]) if information[a, a] > 0.0 else np.nan
+        room[scaled, a] = gradient[a] / room[scale, a]
+    smallest = 1.0
     for a in range(d):
-        for c in range(d):
-            correlation[a, c] = information[a, c] / scale[a] / scale[c]
-    smallest = cholesky(correlation, factor)
+        for c in range(a + 1):
+            rest = information[a, c] / room[scale, a] / room[scale, c]
+            for e in range(c):
+                rest -= room[a, e] * room[c, e]
+            if a == c:
+                smallest = min(smallest, rest)
+                room[a, a] = math.sqrt(rest) if rest > 0.0 else np.nan
+            else:
+                room[a, c] = rest / room[c, c]
     if not smallest > 1e-15:
         return np.nan
-    solve(factor, scaled, step)
+    for a in range(d):
+        rest = room[scaled, a]
+        for c in range(a):
+            rest -= room[a, c] * step[c]
+        step[a] = rest / room[a, a]
+    for a in range(d - 1, -1, -1):
+        rest = step[a]
+        for c in range(a + 1, d):
+            rest -= room[c, a] * step[c]
+        step[a] = rest / room[a, a]
     squared = 0.0
     for a in range(d):
-        squared += step[a] * scaled[a]
-        step[a] /= scale[a]
+        squared += step[a] * room[scaled, a]
+        step[a] /= room[scale, a]
     return squared
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def unpack_moments(moments, precision, linear, theta, gradient, information):
-    """Add the prior -theta'P theta/2 + b'theta to the moments; returns the value."""
-    d = len(linear)
+@inlined
+def value_at(moments, precision, linear, theta):
+    """Log-likelihood plus the prior -theta'P theta/2 + b'theta."""
     value = moments[0]
+    for a in range(len(linear)):
+        pull = 0.0
+        for c in range(len(linear)):
+            pull += precision[a, c] * theta[c]
+        value += theta[a] * (linear[a] - 0.5 * pull)
+    return value
+
+
+@inlined
+def derivatives_at(moments, precision, linear, theta, gradient, information):
+    """Gradient and information of the same sum."""
+    d = len(linear)
     for a in range(d):
         pull = 0.0
         for c in range(d):
             pull += precision[a, c] * theta[c]
-        value += theta[a] * (linear[a] - 0.5 * pull)
         gradient[a] = linear[a] - pull - moments[1 + a]
         for c in range(a + 1):
             both = moments[1 + d + a * (a + 1) // 2 + c]
             information[a, c] = both + precision[a, c]
             information[c, a] = both + precision[c, a]
-    return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@bare
 def advance(moments, precision, linear, theta, best, step, information, gradient, memo, room):
     """One move of Newton's method with step halving: given the moments at theta, the next theta.
 
     `memo`: best value, fraction of the step tried, decrement, slow steps in a row, steps taken.
     `best`, `information`, `gradient` are those of the best point so far. At CONVERGED, theta is
-    best + step: the polishing step, which needs no further evaluation. `room` (3 d + 3, d) is for
-    numbers in between.
+    best + step: the polishing step, which needs no further evaluation. `room` is for
+    `newton_step`.
     """
     d = len(linear)
-    trial_information, trial_gradient = room[:d], room[d]
-    value = unpack_moments(moments, precision, linear, theta, trial_gradient, trial_information)
+    value = value_at(moments, precision, linear, theta)
     least = memo[0] - 1e-13 * (1.0 + abs(memo[0]))
     if memo[4] > 0.0:
         least += GAIN * memo[1] * memo[2] ** 2
@@ -242,10 +262,8 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
     memo[0] = value
     for a in range(d):
         best[a] = theta[a]
-        gradient[a] = trial_gradient[a]
-        for c in range(d):
-            information[a, c] = trial_information[a, c]
-    squared = newton_step(information, gradient, step, room[d + 1 :])
+    derivatives_at(moments, precision, linear, best, gradient, information)
+    squared = newton_step(information, gradient, step, room)
     if not math.isfinite(squared):
         return SINGULAR
     previous = memo[2]
@@ -260,7 +278,7 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
     return SLOW if memo[3] >= PATIENCE else MOVED
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined
 def start_memo(memo):
     """Fresh memory of `advance`."""
     memo[0] = -np.inf
@@ -270,7 +288,7 @@ def start_memo(memo):
     memo[4] = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@bare
 def maximise(problem, prior, theta, state, memo, max_steps, moments, ready, rooms):
     """Maximise the log-likelihood plus a quadratic from theta; returns how it ended.
 
@@ -297,21 +315,20 @@ def maximise(problem, prior, theta, state, memo, max_steps, moments, ready, room
             return code
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def room_for(n_rows, variables, offset):
+@compiled
+def room_for(n_rows, d, n_columns):
     """Arrays for numbers in between, for blocks of at most `n_rows` rows."""
-    d = len(variables)
     n_moments = 1 + d + d * (d + 1) // 2
     return (
-        np.empty(n_rows * LANES),
-        np.empty(n_moments * LANES),
+        lanes(n_rows),
+        lanes(n_moments),
         np.empty(n_moments),
-        np.ones(d + len(offset)),
-        np.empty((3 * d + 3, d)),
+        np.ones(n_columns),
+        np.empty((d + 2, d)),
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@bare
 def same_size(starts, side, n_blocks):
     """Number of rows of every set that counts, or 0 if they differ."""
     rows = starts[1] - starts[0]
@@ -324,34 +341,35 @@ def same_size(starts, side, n_blocks):
     return rows
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def scatter(problem, moments, rooms, spread):
+@bare
+def scatter(problem, moments, rooms, weighted, spread):
     """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the set, in `spread`.
 
-    It is the information at theta = 0, each set weighted by its size. Returns whether `moments` are
-    those of theta = 0 afterwards: where all sets are of one size, they are the same sums.
+    It is the information at theta = 0, each set weighted by its size; `weighted`, of the shape of
+    the packed `side`, is room for those weights. Returns whether `moments` are those of theta = 0
+    afterwards: where all sets are of one size, they are the same sums.
     """
     packed, n_blocks, variables, offset = problem
     values, starts, side = packed
     scratch, total, part, full, _ = rooms
     d = len(variables)
-    same = same_size(starts, side, n_blocks) if len(offset) == 0 else 0
-    weighted = side
+    same = len(offset) == 0 and same_size(starts, side, n_blocks) > 0
     count = 0.0
-    if not same:
-        weighted = np.empty((n_blocks, 2 * LANES))
     for b in range(n_blocks):
+        of_block = 0.0
         for lane in range(LANES):
             weight = side[b, lane]
             if not same:
                 weight *= starts[b + 1] - starts[b] - side[b, LANES + lane] + 1.0
                 weighted[b, lane] = weight
                 weighted[b, LANES + lane] = side[b, LANES + lane]
-            count += weight
+            of_block += weight
+        count += of_block
     for a in range(len(full)):
         full[a] = 0.0
+    aside = side if same else weighted
     sum_chunks(
-        (values, starts, weighted), n_blocks, full, variables, offset, scratch, total, part, moments
+        (values, starts, aside), n_blocks, full, variables, offset, scratch, total, part, moments
     )
     for a in range(len(full)):
         full[a] = 1.0
@@ -360,10 +378,10 @@ def scatter(problem, moments, rooms, spread):
             both = moments[1 + d + a * (a + 1) // 2 + c]
             spread[a, c] = both / count if count > 0.0 else 0.0
             spread[c, a] = spread[a, c]
-    return same > 0
+    return same
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results, begin, end):
     """Fit subjects begin..end, whose decisions are order[bounds[s]:bounds[s + 1]].
 
@@ -376,21 +394,26 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
     n_columns = d + len(offset)
     most_blocks, all_rows, most_rows = scratch_size(order, bounds, n_rows, begin, end)
     starts = np.empty(most_blocks + 1, dtype=np.int64)
-    values = np.empty(all_rows * n_columns * LANES)
-    side = np.empty((most_blocks, 2 * LANES))
+    values = lanes(all_rows * n_columns)
+    side = lanes(2 * most_blocks).reshape(most_blocks, 2 * LANES)
+    weighted = np.empty((most_blocks, 2 * LANES))
+    places = places_for(most_rows, d)
     moments = np.empty(1 + d + d * (d + 1) // 2)
     best, step = np.empty(d), np.zeros(d)
     precision = np.empty((d, d))
-    rooms = room_for(most_rows, variables, offset)
+    rooms = room_for(most_rows, d, n_columns)
     for s in range(begin, end):
         mine = order[bounds[s] : bounds[s + 1]]
         n_blocks = block_starts(mine, n_rows, starts)
-        pack_blocks(table, variables, offset, mine, starts, 0, n_blocks, values, side, largest[s])
+        size = largest[s]
+        pack_blocks(
+            table, variables, offset, mine, starts, 0, n_blocks, (values, side), size, places
+        )
         codes[s] = SINGULAR
         if n_blocks == 0:
             continue
         problem = ((values, starts, side), n_blocks, variables, offset)
-        ready = scatter(problem, moments, rooms, spread[s])
+        ready = scatter(problem, moments, rooms, weighted, spread[s])
         for a in range(d):
             for c in range(d):
                 precision[a, c] = base_precision[a, c]
@@ -406,7 +429,7 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
                 theta[s, a] = best[a]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@bare
 def scratch_size(order, bounds, n_rows, begin, end):
     """Blocks and rows of the largest subject, and rows of the largest block."""
     most_blocks, all_rows, most_rows = 0, 0, 1

@@ -16,7 +16,7 @@ from penchant.softmax.identification import CERTAIN, EPSILON
 from penchant.softmax.likelihood import counted, kernel_table, variables_tuple
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
-SUBJECTS_PER_TASK = 32
+SUBJECTS_PER_TASK = 64
 
 
 @dataclass(frozen=True)
@@ -106,15 +106,13 @@ class Grouping:
     def of(cls, choices: Choices) -> Grouping:
         """Group by subject, each subject's decisions in order of the size of their sets."""
         assert choices.subject is not None and choices.subject_labels is not None
-        sizes = choices.n_options
-        grouped = bool((np.diff(choices.subject) >= 0).all())
-        if grouped and sizes.min() == sizes.max():
-            order = np.arange(choices.n_decisions)
-        else:
-            order = np.lexsort((sizes, choices.subject))
-        order = counted(choices, order)
-        marks = np.arange(len(choices.subject_labels) + 1)
-        return cls(order, np.searchsorted(choices.subject[order], marks))
+        sizes, subject = choices.n_options, choices.subject
+        in_order = bool((subject[1:] >= subject[:-1]).all()) and sizes.min() == sizes.max()
+        order = np.arange(len(subject)) if in_order else np.lexsort((sizes, subject))
+        kept = counted(choices, order)
+        if not in_order or len(kept) < len(order):
+            subject = subject[kept]
+        return cls(kept, np.searchsorted(subject, np.arange(len(choices.subject_labels) + 1)))
 
 
 def fit_batch(

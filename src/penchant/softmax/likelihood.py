@@ -17,7 +17,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._compiling import announce_compilation
-from penchant.softmax._lanes import LANES
+from penchant.softmax._emit import LANES
 
 announce_compilation()
 
@@ -122,14 +122,17 @@ class PackedLikelihood:
         starts = np.empty(len(order) // LANES + 2, dtype=np.int64)
         n_blocks = kernels.block_starts(order, n_rows, starts)
         n_columns = d + (choices.offset is not None)
-        values = np.empty(int(starts[n_blocks]) * n_columns * LANES)
-        side = np.empty((n_blocks, 2 * LANES))
+        values = _vectors(int(starts[n_blocks]) * n_columns)
+        side = _vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
         table = kernel_table(choices)
         kinds = variables_tuple(d), () if choices.offset is None else (0,)
 
         def pack(begin: int, end: int) -> Matrix:
             found = np.zeros((2, d))
-            kernels.pack_blocks(table, *kinds, order, starts, begin, end, values, side, found)
+            places = kernels.places_for(kernels.most_rows_of(starts, begin, end), d)
+            kernels.pack_blocks(
+                table, *kinds, order, starts, begin, end, (values, side), found, places
+            )
             return found
 
         parts = _in_parts(pack, n_blocks, threads)
@@ -184,14 +187,20 @@ class PackedLikelihood:
         d = self.n_parameters
         spread = np.zeros((d, d))
         if self.n_blocks:
-            rooms = kernels.room_for(kernels.most_rows_of(starts, 0, self.n_blocks), *self._kinds)
+            most = kernels.most_rows_of(starts, 0, self.n_blocks)
+            rooms = kernels.room_for(most, d, d + self.has_offset)
             room = np.empty(1 + d + d * (d + 1) // 2)
-            kernels.scatter(self.problem, room, rooms, spread)
+            kernels.scatter(self.problem, room, rooms, np.empty_like(side), spread)
         return spread
 
     def part(self, n_blocks: int) -> PackedLikelihood:
         """The first blocks only, without another copy."""
         return replace(self, n_blocks=n_blocks)
+
+
+def _vectors(n: int) -> Vector:
+    """Room for n vectors of eight numbers; NumPy's memory comes in large pages, unlike numba's."""
+    return np.asarray(kernels.lanes.py_func(n))
 
 
 @lru_cache(maxsize=64)

@@ -102,7 +102,7 @@ def maximise(
     while _goes_on(code, memo, max_steps, patient):
         sums = _as_sums(likelihood.moments(theta))
         code = kernels.advance(
-            sums, added.precision, added.linear, theta, *state, memo, np.empty((3 * d + 3, d))
+            sums, added.precision, added.linear, theta, *state, memo, np.empty((d + 2, d))
         )
     if patient and code == kernels.SLOW:
         code = kernels.CONVERGED
@@ -137,11 +137,9 @@ def _compiled(
     max_steps: int,
 ) -> int:
     """All steps of a small problem in one compiled call: the same numbers in less time."""
-    _, _, variables, offset = likelihood.problem
-    starts = likelihood.packed[1]
-    rooms = kernels.room_for(
-        kernels.most_rows_of(starts, 0, likelihood.n_blocks), variables, offset
-    )
+    most_rows = kernels.most_rows_of(likelihood.packed[1], 0, likelihood.n_blocks)
+    d = likelihood.n_parameters
+    rooms = kernels.room_for(most_rows, d, d + likelihood.has_offset)
     ready = not theta.any()
     moments = _as_sums(likelihood.moments(theta)) if ready else np.empty(len(rooms[2]))
     prior = (added.precision, added.linear)
