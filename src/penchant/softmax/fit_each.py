@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from penchant._frames import Backend, frame
 from penchant._progress import progress
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.softmax import separation
@@ -251,13 +252,12 @@ def _estimates(
     """Compiled results, with the subjects that were looked at one by one put in."""
     assert choices.subject_labels is not None and choices.subject is not None
     labels = choices.subject_labels
-    of_subject = np.argsort(choices.subject, kind="stable")
-    bounds = np.searchsorted(choices.subject[of_subject], np.arange(len(labels) + 1))
+    decisions_of = _decisions_by_subject(choices)
 
     def estimate(i: int) -> Estimate:
         if i in others:
             return others[i]
-        mine = choices.subset(of_subject[bounds[i] : bounds[i + 1]])
+        mine = choices.subset(decisions_of(i))
         found = batch_solution(batch, covariances, conditions, i, prior)
         return estimate_from(found, mine, prior, subject=labels[i])
 
@@ -278,12 +278,37 @@ def _estimates(
         covariance=covariance,
         log_likelihood=likelihood,
         status=tuple(status),
-        n_decisions=tuple(np.bincount(choices.subject, minlength=len(labels)).tolist()),
+        n_decisions=tuple(_n_decisions(choices, groups).tolist()),
         iterations=tuple(steps),
         condition=condition,
         messages=tuple(messages),
         estimate=estimate,
     )
+
+
+def _n_decisions(choices: Choices, groups: Grouping) -> IntVector:
+    """Number of decisions of each subject, those of weight 0 included."""
+    if len(groups.order) == choices.n_decisions:
+        return np.diff(groups.bounds)
+    assert choices.subject is not None
+    return np.bincount(choices.subject, minlength=len(groups.bounds) - 1)
+
+
+def _decisions_by_subject(choices: Choices) -> Callable[[int], IntVector]:
+    """Look up the decisions of a subject, in their order; they are sorted when first asked for."""
+    assert choices.subject is not None
+    subject = choices.subject
+
+    @cache
+    def by_subject() -> tuple[IntVector, IntVector]:
+        order = np.argsort(subject, kind="stable")
+        return order, np.searchsorted(subject[order], np.arange(subject.max() + 2))
+
+    def decisions_of(i: int) -> IntVector:
+        order, bounds = by_subject()
+        return order[bounds[i] : bounds[i + 1]]
+
+    return decisions_of
 
 
 def _log_likelihood(batch: Batch, i: int, prior: ParameterPrior) -> float:

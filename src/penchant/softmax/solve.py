@@ -118,16 +118,17 @@ def maximum_likelihood(
     if begin is None:
         begin = _start_from_part(inner)
     maximum = maximise(inner, start=begin, max_steps=max_steps)
-    covariance, _ = scaled_inverse(maximum.information)
-    if _certified(maximum, inner, covariance, choices):
-        return _finite(choices, known, inner, maximum, "newton")
+    inverse = scaled_inverse(maximum.information)
+    if _certified(maximum, inner, inverse[0], choices):
+        return _finite(choices, known, inner, maximum, inverse, "newton")
     scale = known.scale if basis is None else np.ones(basis.shape[1])
     found = separating.recession(work, scale)
     if found is not None:
         return _separated(choices, known, found, threads)
     if maximum.ending == "slow":
         maximum = maximise(inner, start=maximum.theta, max_steps=max_steps, patient=True)
-    return _finite(choices, known, inner, maximum, "linear program")
+        inverse = scaled_inverse(maximum.information)
+    return _finite(choices, known, inner, maximum, inverse, "linear program")
 
 
 def _start_from_part(likelihood: Likelihood) -> Vector | None:
@@ -155,10 +156,15 @@ def _certified(
 
 
 def _finite(
-    choices: Choices, known: Identification, likelihood: Likelihood, maximum: Maximum, proof: str
+    choices: Choices,
+    known: Identification,
+    likelihood: Likelihood,
+    maximum: Maximum,
+    inverse: tuple[Matrix, float],
+    proof: str,
 ) -> Solution:
-    """A maximum that exists, back in the user's coordinates."""
-    covariance, condition = scaled_inverse(maximum.information)
+    """A maximum that exists, back in the user's coordinates; `inverse` of its information."""
+    covariance, condition = inverse
     near = _near_separation(choices, known, likelihood, maximum)
     theta = maximum.theta
     if known.basis is not None:
