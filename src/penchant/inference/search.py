@@ -16,6 +16,7 @@ from penchant.inference.kinks import settled_at_kinks
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Points, Profiles
+from penchant.inference.suprema import highest_suprema
 from penchant.models.model import is_smooth
 
 BEST_CELLS = 3
@@ -160,7 +161,8 @@ def _evaluate_at_the_middle(
     """Do not climb where no weights are finite: look at the middle of the best cells."""
     if len(whose):
         cells = [_middle_of_flat(profiles, k, grids.of(k)) for k in whose.tolist()]
-        climbed = climb_together(profiles, whose, grids.psi[cells], max_steps=0, finish=False)
+        psi = highest_suprema(profiles, whose, grids.psi[cells], grid_steps(profiles.shape))
+        climbed = climb_together(profiles, whose, psi, max_steps=0, finish=False)
         for row, k in enumerate(whose):
             found[k].append(climbed.peak(row))
 

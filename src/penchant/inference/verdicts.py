@@ -21,6 +21,7 @@ from penchant.softmax.fit import diagnostics_of, status_of
 from penchant.softmax.solve import Solution, maximum_likelihood, scaled_inverse
 
 FLAT = 1.92  # log-likelihood that a 95 % interval gives away
+LEVEL = 0.01  # log-likelihood that is not worth a search
 REACHED = "The maximum exists and was reached."
 KINK = (
     "The profile has a kink at its maximum, where a reward equals the value of its option: it falls "
@@ -182,7 +183,7 @@ def _verdict(
             f"{s.name} = {v:.4g}" for s, v in zip(profiles.shape, peak.point.psi, strict=True)
         )
         return status, f"{advice} (At {at}.)" if at else advice
-    if not peak.converged:
+    if not peak.converged and not (loose.any() and _is_level(profiles, peak)):
         return "stopped early", (
             f"The search over {names} stopped after {peak.n_steps} steps before it reached a "
             "maximum. Look at `profile`."
@@ -204,6 +205,12 @@ def _verdict(
             "parameters make up for it. Read the profile intervals, or hold it fixed."
         )
     return status, sentence
+
+
+def _is_level(profiles: Profiles, peak: Peak) -> bool:
+    """Whether the slope left would gain next to nothing over the whole range: a flat ridge."""
+    free = np.where(peak.at_bound, 0.0, peak.point.gradient)
+    return bool(np.abs(free) @ np.ptp(profiles.bounds, axis=1) < LEVEL)
 
 
 def _flat(grid: Grid) -> bool:
