@@ -13,7 +13,7 @@ from numba import njit
 from penchant.softmax._kernels import newton_step, sum_chunks
 from penchant.softmax._lanes import LANES
 
-STEPS = 40  # of Newton's method, halvings included
+STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
 ROUNDS = 8  # of which weights are held at 0
 
 

@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.planes import Planes
-from penchant.inference.problem import Point
 from penchant.inference.profiles import Points, Profiles
 from penchant.models.model import is_smooth
 
 HESSIAN_STEP = 3e-5  # of search units
 NEARLY = 1e-6  # a step of search units that is too short to matter for the height of a peak
 ENOUGH = 1e-9  # and one that matters for nothing
+STEEP = 1e-3  # and one that no smooth profile would ask for at its peak
 LAST_STEPS = 3
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
-
-
-@dataclass(frozen=True)
-class Peak:
-    """A local maximum of the profile.
-
-    Attributes
-    ----------
-    u
-        Its place in search units.
-    curvature
-        Minus the Hessian of the profile in search units.
-    drift
-        Derivative of the weights in psi (search units) along the profile.
-    at_bound
-        Shape parameters at the end of their range.
-    points
-        The inner solution there, with what proves it.
-    kinked
-        The profile falls to all sides, but with slopes that jump there.
-    """
-
-    point: Point
-    u: Vector
-    curvature: Matrix
-    drift: Matrix
-    at_bound: BoolVector
-    n_steps: int
-    converged: bool
-    points: Points | None = None
-    kinked: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,15 +82,11 @@ class Climbs:
         self.converged, self.active = np.zeros((2, n), dtype=bool)
 
     @classmethod
-    def at(cls, profiles: Profiles, peaks: Sequence[Peak]) -> Climbs:
+    def at(cls, profiles: Profiles, peaks: Peaks) -> Climbs:
         """Climbs that have come to peaks, one of each subject."""
-        climbs = cls(profiles, np.arange(len(peaks)))
-        climbs.points = Points.joined([p.points for p in peaks if p.points is not None])
-        climbs.u, climbs.curvature = (
-            np.stack([getattr(peak, name) for peak in peaks]) for name in ("u", "curvature")
-        )
-        climbs.n_steps = np.array([peak.n_steps for peak in peaks])
-        climbs.converged = np.array([peak.converged for peak in peaks])
+        climbs = cls(profiles, peaks.points.subject)
+        climbs.points, climbs.u, climbs.curvature = peaks.points, peaks.u, peaks.curvature
+        climbs.n_steps, climbs.converged = peaks.n_steps, peaks.converged
         return climbs
 
     def begin(
@@ -189,9 +154,14 @@ class Climbs:
         stale = rows[~first & (self.n_steps[rows] % STALE == 0)]
         if len(stale):
             self._look_at_curvature(stale)
-        self._step[rows] = self._newton_steps(rows)
+        self._step[rows] = self._newton_steps(rows, self.curvature[rows])
         self._fraction[rows] = 1.0
-        self.converged[rows] = np.abs(self._step[rows]).max(axis=1, initial=0.0) < NEARLY
+        arrived = np.abs(self._step[rows]).max(axis=1, initial=0.0) < NEARLY
+        if not self._smooth:  # steps are short beside a kink too, where the slope jumps
+            expecting = np.abs(self._newton_steps(rows, expected)).max(axis=1, initial=0.0)
+            stuck = arrived & (expecting > STEEP)
+            self._fraction[rows[stuck]], arrived[stuck] = 0.0, False
+        self.converged[rows] = arrived
 
     def _shorten(self, rows: IntVector, value: Vector) -> None:
         """Less of the steps that would not lead up."""
@@ -207,7 +177,7 @@ class Climbs:
         if not q:
             return
         self._look_at_curvature(np.arange(n))
-        self._step = self._newton_steps(np.arange(n))
+        self._step = self._newton_steps(np.arange(n), self.curvature)
         self._fraction[:] = 1.0
         going = self.converged & (np.abs(self._step).max(axis=1) < 10 * NEARLY)
         for _ in range(LAST_STEPS):
@@ -219,7 +189,7 @@ class Climbs:
             going[rows[~up]] = False
             self.u[rows[up]] = target[up]
             self.points.put(rows[up], trial.take(up))
-            self._step[rows[up]] = self._newton_steps(rows[up])
+            self._step[rows[up]] = self._newton_steps(rows[up], self.curvature[rows[up]])
 
     @property
     def at_bound(self) -> BoolVector:
@@ -227,27 +197,20 @@ class Climbs:
         low, high = self.profiles.bounds.T
         return np.asarray(((self.u <= low) | (self.u >= high)) & ~self._held)
 
-    def peak(self, k: int) -> Peak:
-        """Where one of the climbs has come to."""
-        points = self.points.take([k])  # a copy: the row may begin anew
-        point = Point(
-            points.psi[0],
-            points.theta[0],
-            float(points.value[0]),
-            float(points.log_likelihood[0]),
-            points.gradient[0],
-            points.information[0],
+    def peaks(self, rows: IntVector | None = None) -> Peaks:
+        """Where all climbs, or some, have come to."""
+        nothing = np.zeros(len(self.u), dtype=bool)
+        found = Peaks(
+            self.points,
+            self.u,
+            self.curvature,
+            self.drift,
+            self.at_bound,
+            self.n_steps,
+            self.converged,
+            nothing,
         )
-        return Peak(
-            point,
-            self.u[k].copy(),
-            self.curvature[k].copy(),
-            self.drift[k].copy(),
-            self.at_bound[k],
-            int(self.n_steps[k]),
-            bool(self.converged[k]),
-            points,
-        )
+        return found if rows is None else found.take(rows)
 
     # -- curvature ---------------------------------------------------------------------------------
 
@@ -276,14 +239,9 @@ class Climbs:
         self.curvature[rows] = -(hessian + hessian.transpose(0, 2, 1)) / 2
         self._unexpected[rows] = self.curvature[rows] - expected
 
-    def _newton_steps(self, rows: IntVector) -> Matrix:
-        return newton_steps(
-            self.u[rows],
-            self.points.gradient[rows],
-            self.curvature[rows],
-            self.profiles.bounds,
-            self._held[rows],
-        )
+    def _newton_steps(self, rows: IntVector, curvature: Matrix) -> Matrix:
+        at = self.u[rows], self.points.gradient[rows]
+        return newton_steps(*at, curvature, self.profiles.bounds, self._held[rows])
 
 
 def climb_together(

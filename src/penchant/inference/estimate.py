@@ -15,10 +15,10 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference import predicting
-from penchant.inference.climbing import Peak
 from penchant.inference.grid_profile import whole_grids
 from penchant.inference.grids import Grid
 from penchant.inference.natural_intervals import profile_intervals
+from penchant.inference.peaks import Peak
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.models.model import Model, Natural, model_words, natural_parameters

@@ -160,5 +160,5 @@ def check_prior(model: Model, prior: Prior | None) -> None:
 def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[ModelEstimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
-    peaks = best_peaks(profiles, grids, [()] * len(subjects), are_lost(profiles, best))
+    peaks = best_peaks(profiles, grids, are_lost(profiles, best))
     return estimates_at(profiles, [grids.of(k) for k in range(len(peaks))], peaks, subjects)

@@ -10,14 +10,14 @@ is reached.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import optimize
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.inference.climbing import Climbs, Peak
+from penchant.inference.climbing import Climbs
+from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.profiles import Points, Profiles
 from penchant.inference.ridges import climb_ridge
 from penchant.models.model import is_smooth
@@ -29,17 +29,16 @@ NEAR, NEARER = 1e-5, 1e-6  # distances at which slopes to all sides are taken
 STEEP = 1e-4  # log-units per search unit: below, the slope is rounding
 
 
-def settled_at_kinks(profiles: Profiles, peaks: Sequence[Peak], lost: BoolVector) -> list[Peak]:
+def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peaks:
     """The peaks, with those that stopped before a maximum led to one at a kink, if there is.
 
     Those that are `lost` have no finite weights, and stay.
     """
     if is_smooth(profiles.model) or not profiles.n_shape:
-        return list(peaks)
-    return [
-        peak if peak.converged or lost[k] else _settled(_Place(profiles, k), peak)
-        for k, peak in enumerate(peaks)
-    ]
+        return peaks
+    for k in np.flatnonzero(~peaks.converged & ~lost).tolist():
+        peaks.put([k], _settled(_Place(profiles, k), peaks[k]))
+    return peaks
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def _directions(n: int) -> Matrix:
     return np.concatenate([ways, -ways])
 
 
-def _settled(place: _Place, peak: Peak) -> Peak:
+def _settled(place: _Place, peak: Peak) -> Peaks:
     """Lead a peak up along kinks; whether it is a maximum, and one at a kink."""
     u, value = _led_up(place, peak)
     rounding = 1e-12 * (1.0 + abs(value))
@@ -85,8 +84,9 @@ def _settled(place: _Place, peak: Peak) -> Peak:
     climbs.begin(np.zeros(1, dtype=np.int64), place.profiles.from_search(u[None]), None)
     climbs.run()
     climbs.finish()
-    found = climbs.peak(0)
-    return replace(found, n_steps=peak.n_steps, converged=highest, kinked=kinked)
+    found = climbs.peaks()
+    found.n_steps[0], found.converged[0], found.kinked[0] = peak.n_steps, highest, kinked
+    return found
 
 
 def _is_kink(place: _Place, u: Vector, value: float) -> bool:

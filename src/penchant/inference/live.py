@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from penchant.bandit.episode import Episode
-from penchant.inference.climbing import Peak
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grid_profile import whole_grids
 from penchant.inference.grids import Grid, grid_steps
+from penchant.inference.peaks import Peak
 from penchant.inference.problem import Problem
 from penchant.inference.search import best_peaks, climb, grid_search
 from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
@@ -85,8 +85,8 @@ class Live:
             if followed.converged and self._clear(problem, self._grid, followed):
                 self._peak = followed
                 return estimate_at(problem, lambda: whole_grids(problem.profiles).of(0), followed)
-            return self._search(problem, [followed])
-        return self._search(problem, [])
+            return self._search(problem, followed)
+        return self._search(problem, None)
 
     def _clear(self, problem: Problem, grid: Grid, peak: Peak) -> bool:
         """Whether no other peak can be near: the older grid is far below, away from this one."""
@@ -94,15 +94,16 @@ class Live:
             return False
         return not problem.n_shape or _stands_out(problem, grid, peak, CLEAR)
 
-    def _search(self, problem: Problem, known: list[Peak]) -> ModelEstimate:
+    def _search(self, problem: Problem, known: Peak | None) -> ModelEstimate:
         """Look at the whole grid."""
         grids, best = grid_search(problem.profiles)
         self._grid = grids.of(0)
         self._grid_size = self.episode.n_decisions
         lost = are_lost(problem.profiles, best)
         # Where others are as high, which of them counts must not depend on the way here.
-        known = [p for p in known if not lost[0] and _stands_out(problem, self._grid, p, TIED)]
-        (peak,) = best_peaks(problem.profiles, grids, [known], lost)
+        counts = known is not None and not lost[0] and _stands_out(problem, self._grid, known, TIED)
+        followed = known.alone() if known is not None and counts else None
+        peak = best_peaks(problem.profiles, grids, lost, followed)[0]
         self._peak = None if lost[0] else peak
         return estimate_at(problem, self._grid, peak)
 

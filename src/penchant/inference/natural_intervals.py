@@ -18,8 +18,9 @@ import numpy as np
 from scipy import special, stats
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.climbing import Near, Peak, climb_together
+from penchant.inference.climbing import Near, climb_together
 from penchant.inference.grids import Grid, grid_steps
+from penchant.inference.peaks import Peak
 from penchant.inference.planes import Planes
 from penchant.inference.profiles import Points, Profiles
 from penchant.models.model import Natural

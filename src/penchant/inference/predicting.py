@@ -10,8 +10,8 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.inference.climbing import Peak
 from penchant.inference.grids import Grid
+from penchant.inference.peaks import Peak
 from penchant.inference.problem import Problem
 from penchant.models.model import Model
 from penchant.models.natural_prior import NaturalPrior, Prior

@@ -68,8 +68,8 @@ class Proofs:
             )
         return cls(exists, good, conditions, points.decrement, d, profiles.prior)
 
-    def diagnostics(self, k: int) -> Diagnostics:
-        """The same in the form of diagnostics."""
+    def diagnostics(self, k: int, n_steps: int) -> Diagnostics:
+        """The same in the form of diagnostics, after so many steps of a climb."""
         return Diagnostics(
             rank=self.n_weights,
             null_directions=(),
@@ -78,7 +78,7 @@ class Proofs:
             separation=None,
             near_separation=None,
             condition=float(self.conditions[k]),
-            iterations=0,
+            iterations=n_steps,
             decrement=float(self.decrement[k]),
             certificate="newton" if self.prior is None else "prior",
             bounds=(),

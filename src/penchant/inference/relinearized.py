@@ -9,11 +9,11 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.bandit.episode import Episode
-from penchant.inference.climbing import Peak
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit import fit_model
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.nominal import Nominal, nominal_point
+from penchant.inference.peaks import Peak
 from penchant.inference.predicting import as_episodes
 from penchant.inference.problem import Problem
 from penchant.inference.search import best_peaks, climb, grid_search
@@ -48,9 +48,9 @@ def relinearize(
     grids, best = grid_search(profiles)
     lost = are_lost(profiles, best)
     if lost[0]:
-        return estimate_at(problem, grids.of(0), best_peaks(profiles, grids, [()], lost)[0])
+        return estimate_at(problem, grids.of(0), best_peaks(profiles, grids, lost)[0])
     reached = _repeated(problem, psi, max_steps)
-    peak = best_peaks(profiles, grids, [(reached,)], lost)[0]
+    peak = best_peaks(profiles, grids, lost, reached.alone())[0]
     estimate = estimate_at(problem, grids.of(0), peak)
     if peak.point.value <= reached.point.value + LOWER:
         return estimate

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.climbing import Climbs, Near, Peak, climb_together
+from penchant.inference.climbing import Climbs, Near, climb_together
 from penchant.inference.grid_profile import searched_grids
 from penchant.inference.grids import Grid, Grids, best_cells, grid_steps
 from penchant.inference.kinks import settled_at_kinks
+from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.planes import Planes
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Points, Profiles
@@ -45,53 +45,42 @@ def climb(
     whose = np.zeros(1, dtype=np.int64)
     held = None if fixed is None else fixed[None]
     start = None if near is None else Near.of(near)
-    return climb_together(problem.profiles, whose, psi[None], start, max_steps, held, planes).peak(
-        0
-    )
+    climbs = climb_together(problem.profiles, whose, psi[None], start, max_steps, held, planes)
+    return climbs.peaks()[0]
 
 
 def best_peaks(
-    profiles: Profiles, grids: Grids, known: Sequence[Sequence[Peak]], lost: BoolVector
-) -> list[Peak]:
+    profiles: Profiles, grids: Grids, lost: BoolVector, known: Peaks | None = None
+) -> Peaks:
     """The highest peak of every subject reached from the best cells of its grid, or known.
 
     Where the best cell has no finite weights (`lost`) nothing is climbed. Around the peak of a
     model that is not smooth there may be others inside a cell.
     """
-    found = [list(peaks) for peaks in known]
-    endless = np.flatnonzero(lost)
-    _evaluate_at_the_middle(profiles, grids, endless, found)
-    _climb_from_cells(profiles, grids, np.flatnonzero(~lost), found)
-    if not is_smooth(profiles.model) and not lost.all():
+    best = Peaks.none(profiles, len(lost)) if known is None else known
+    climbing = np.flatnonzero(~lost)
+    _evaluate_at_the_middle(profiles, grids, np.flatnonzero(lost), best)
+    _climb_from_cells(profiles, grids, climbing, best)
+    if not is_smooth(profiles.model) and len(climbing):
         for share in LOOKS:
-            _look_around(profiles, np.flatnonzero(~lost), found, share)
-    highest = _finished(profiles, [_highest(peaks) for peaks in found])
-    return settled_at_kinks(profiles, highest, lost)
-
-
-def _finished(profiles: Profiles, peaks: list[Peak]) -> list[Peak]:
-    """The peaks with the last steps and the curvature, which climbs leave to the highest."""
-    climbs = Climbs.at(profiles, peaks)
+            _look_around(profiles, climbing, best, share)
+    climbs = Climbs.at(profiles, best)
     climbs.finish()
-    return [climbs.peak(k) for k in range(len(peaks))]
+    return settled_at_kinks(profiles, climbs.peaks(), lost)
 
 
-def _climb_from_cells(
-    profiles: Profiles, grids: Grids, whose: IntVector, found: list[list[Peak]]
-) -> None:
+def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
     """Climb from the best cells of every subject, one after another.
 
     A cell that leads to a peak already found is not climbed from: a local maximum of the grid
     beside the peak's own cell, or another cell within three steps. Nor is a climb followed that
     comes to such a peak, where the profile is smooth.
     """
-    if not len(whose):
-        return
     most = BEST_CELLS if profiles.n_shape < 3 else MANY_CELLS
     cells, maxima = best_cells(grids.values[whose], grids.dimensions, most)
     u, steps = profiles.to_search(grids.psi), grid_steps(profiles.shape)
     reach = np.where(maxima, 1, 3)[:, :, None] * steps
-    peaks = _Found.of(profiles, [found[k] for k in whose], most)
+    places = _Places.of(best.take(whose), most)
     climbs, smooth = Climbs(profiles, whose), is_smooth(profiles.model)
     turn = np.zeros(len(whose), dtype=np.int64)
     idle = np.arange(len(whose))
@@ -100,52 +89,40 @@ def _climb_from_cells(
             idle = idle[turn[idle] < cells.shape[1]]
             at = idle, turn[idle]
             turn[idle] += 1
-            new = ~peaks.near(idle, u[cells[at]], reach[at])
+            new = ~places.near(idle, u[cells[at]], reach[at])
             rows, cell = idle[new], cells[at][new]
             climbs.begin(rows, grids.psi[cell], grids.theta[whose[rows], cell])
             idle = idle[~new]
         if not climbs.active.any():
             return
         ended = climbs.advance()
-        for k in ended:
-            peak = climbs.peak(k)
-            found[whose[k]].append(peak)
-            peaks.add(k, peak)
+        places.add(ended, climbs.u[ended])
+        best.improve(whose[ended], climbs.peaks(ended))
         rows = np.flatnonzero(climbs.active)
-        value = climbs.points.value[rows]
-        vain = smooth & (value <= peaks.best[rows]) & peaks.near(rows, climbs.u[rows], steps / 4)
+        vain = smooth & (climbs.points.value[rows] <= best.points.value[whose[rows]])
+        vain &= places.near(rows, climbs.u[rows], steps / 4)
         climbs.give_up(rows[vain])
         idle = np.concatenate([ended, rows[vain]])
 
 
 @dataclass
-class _Found:
-    """Peaks found so far, subject by subject: their places (NaN: none), and the highest value."""
+class _Places:
+    """Where peaks were found so far, subject by subject: (n, room, n_shape), and how many."""
 
     u: Matrix
     n: IntVector
-    best: Vector
 
     @classmethod
-    def of(cls, profiles: Profiles, known: Sequence[Sequence[Peak]], most: int) -> _Found:
-        """Those known before, and room for as many more."""
-        room = most + max(map(len, known))
-        n = len(known)
-        found = cls(
-            np.full((n, room, profiles.n_shape), np.nan),
-            np.zeros(n, dtype=np.int64),
-            np.full(n, -np.inf),
-        )
-        for k, peaks in enumerate(known):
-            for peak in peaks:
-                found.add(k, peak)
-        return found
+    def of(cls, known: Peaks, most: int) -> _Places:
+        """Those known before, and room for more."""
+        n, q = known.u.shape
+        u = np.concatenate([known.u[:, None], np.full((n, most, q), np.nan)], axis=1)
+        return cls(u, (known.points.value > -np.inf).astype(np.int64))
 
-    def add(self, k: int, peak: Peak) -> None:
-        """One more."""
-        self.u[k, self.n[k]] = peak.u
-        self.n[k] += 1
-        self.best[k] = max(self.best[k], peak.point.value)
+    def add(self, rows: IntVector, u: Matrix) -> None:
+        """One more each."""
+        self.u[rows, self.n[rows]] = u
+        self.n[rows] += 1
 
     def near(self, rows: IntVector, u: Matrix, reach: Matrix | Vector) -> BoolVector:
         """Whether one of them lies within reach of u, along every parameter."""
@@ -156,15 +133,14 @@ class _Found:
 
 
 def _evaluate_at_the_middle(
-    profiles: Profiles, grids: Grids, whose: IntVector, found: list[list[Peak]]
+    profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks
 ) -> None:
     """Do not climb where no weights are finite: look at the middle of the best cells."""
     if len(whose):
         cells = [_middle_of_flat(profiles, k, grids.of(k)) for k in whose.tolist()]
         psi = highest_suprema(profiles, whose, grids.psi[cells], grid_steps(profiles.shape))
-        climbed = climb_together(profiles, whose, psi, max_steps=0, finish=False)
-        for row, k in enumerate(whose):
-            found[k].append(climbed.peak(row))
+        climbs = climb_together(profiles, whose, psi, max_steps=0, finish=False)
+        best.improve(whose, climbs.peaks())
 
 
 def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid) -> int:
@@ -181,33 +157,23 @@ def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid) -> int:
     return middle if points.value[1] > points.value[0] - 1e-6 else best
 
 
-def _highest(peaks: Sequence[Peak]) -> Peak:
-    return max(peaks, key=lambda peak: peak.point.value)
-
-
-def _look_around(
-    profiles: Profiles, whose: IntVector, found: list[list[Peak]], share: float
-) -> None:
+def _look_around(profiles: Profiles, whose: IntVector, best: Peaks, share: float) -> None:
     """Climb from points beside the peaks, a share of a grid's step away, that are higher still."""
-    best = [_highest(found[k]) for k in whose]
     ways = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
-    low, high = profiles.bounds[:, 0], profiles.bounds[:, 1]
-    beside = np.stack([peak.u + share * grid_steps(profiles.shape) * ways for peak in best])
+    low, high = profiles.bounds.T
+    beside = best.u[whose][:, None] + share * grid_steps(profiles.shape) * ways
     u = np.clip(beside, low, high).reshape(-1, profiles.n_shape)
     points = profiles.solve(
         np.repeat(whose, len(ways)), profiles.from_search(u), with_slopes=False, patient=False
     )
     values = points.value.reshape(len(whose), len(ways))
-    known = np.array([peak.point.value for peak in best])
-    higher = np.flatnonzero(values.max(axis=1) > known + 1e-9)
-    cells = higher * len(ways) + values[higher].argmax(axis=1)
+    higher = np.flatnonzero(values.max(axis=1) > best.points.value[whose] + 1e-9)
     if len(higher):
-        climbed = climb_together(profiles, whose[higher], points.psi[cells], finish=False)
-        for row, k in enumerate(whose[higher]):
-            found[k].append(climbed.peak(row))
+        cells = higher * len(ways) + values[higher].argmax(axis=1)
+        climbs = climb_together(profiles, whose[higher], points.psi[cells], finish=False)
+        best.improve(whose[higher], climbs.peaks())
 
 
 def best_peak(problem: Problem, grid: Grid) -> Peak:
     """The highest peak of one subject."""
-    nobody = np.zeros(1, dtype=bool)
-    return best_peaks(problem.profiles, Grids.single(grid), [()], nobody)[0]
+    return best_peaks(problem.profiles, Grids.single(grid), np.zeros(1, dtype=bool))[0]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, Matrix
+from penchant._typing import BoolVector, Vector
 from penchant.choices import Choices
-from penchant.inference.climbing import Peak, pseudoinverse
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grids import Grid
-from penchant.inference.problem import Point, Problem
+from penchant.inference.joint_covariance import joint_covariances
+from penchant.inference.peaks import Peak, Peaks
+from penchant.inference.problem import Problem
 from penchant.inference.profiles import Points, Profiles
 from penchant.inference.proofs import Proofs
 from penchant.softmax.diagnostics import Diagnostics, Status
@@ -24,8 +25,8 @@ FLAT = 1.92  # log-likelihood that a 95 % interval gives away
 LEVEL = 0.01  # log-likelihood that is not worth a search
 REACHED = "The maximum exists and was reached."
 KINK = (
-    "The profile has a kink at its maximum, where a reward equals the value of its option: it falls "
-    "to all sides, but has no curvature there to take standard errors from. Read the profile "
+    "The profile has a kink at its maximum, where a reward equals the value of its option: it "
+    "falls to all sides, but has no curvature there to take standard errors from. Read the profile "
     "intervals."
 )
 USELESS = ("not identified", "separated", "stopped early")
@@ -46,7 +47,8 @@ def are_lost(profiles: Profiles, points: Points) -> BoolVector:
 def _existing(problem: Problem, choices: Choices) -> Solution:
     """The weights at one psi; separation counts along directions that the model allows only."""
     found = maximum_likelihood(choices, threads=1)
-    if found.recession is None or problem.positive is None:
+    allowed = bool((found.theta[problem.profiles.positive] > 0).all())  # infinite, if separated
+    if found.recession is None or allowed:
         return found
     return maximum_likelihood(choices, problem.positive, threads=1)
 
@@ -54,59 +56,41 @@ def _existing(problem: Problem, choices: Choices) -> Solution:
 def estimates_at(
     profiles: Profiles,
     grids: Sequence[Grid | Callable[[], Grid]],
-    peaks: Sequence[Peak],
+    peaks: Peaks,
     subjects: Sequence[Any],
 ) -> list[ModelEstimate]:
     """Put the peaks of profiles into words and numbers for the user.
 
     A grid known to be far below the peak may be given as what computes it when it is asked for.
     """
-    theta = np.stack([peak.point.theta for peak in peaks])
-    points = Points.joined([peak.points for peak in peaks if peak.points is not None])
-    proofs = Proofs.of(profiles, points)
-    touched = theta[:, profiles.positive] <= 1e-12
-    covariances = joint_covariances(profiles, peaks, touched)
-    loose = _loose(profiles, peaks)
+    points = peaks.points
+    cases = _Cases.of(profiles, grids, peaks)
+    covariances = joint_covariances(profiles, peaks, cases.touched)
+    theta = np.concatenate([points.theta, points.psi], axis=1)
     null = -profiles.n_decisions * float(np.log(profiles.n_options))
     names = (*profiles.weights, *(s.name for s in profiles.shape))
     found = []
-    for k, (grid, peak) in enumerate(zip(grids, peaks, strict=True)):
-        episodes = profiles.groups[k]
-        if proofs.good[k] and peak.converged:
-            weights, checks = peak.point.theta, proofs.diagnostics(k)
-            inner: tuple[Status, str] = "converged", REACHED
-            log_likelihood = peak.point.log_likelihood
-        else:
-            problem = Problem(profiles.model, episodes, profiles.prior)
-            choices = problem.choices(peak.point.psi)
-            solution = _inner_solution(problem, choices, peak)
-            checks = diagnostics_of(solution, choices, has_prior=profiles.prior is not None)
-            inner = status_of(solution, checks, profiles.weights, profiles.prior is not None)
-            weights = solution.theta
-            separated = inner[0] == "separated"
-            log_likelihood = solution.log_likelihood if separated else peak.point.log_likelihood
-        held = _bounds(profiles, peak, touched[k])
-        checks = replace(checks, bounds=held, iterations=peak.n_steps)
-        status, message = _verdict(profiles, grid, peak, inner, held, loose[k])
-        if peak.kinked and status not in USELESS:
-            message = f"{message} {KINK}"
-        if peak.kinked or status in USELESS:
+    for k, grid in enumerate(grids):
+        verdict = cases.plain(k) if cases.is_plain[k] else cases.closer(k)
+        if peaks.kinked[k] or verdict.status in USELESS:
             covariances[k] = np.nan
+        theta[k, : profiles.n_weights] = verdict.weights
+        episodes = profiles.groups[k]
         found.append(
             ModelEstimate(
-                status=status,
-                message=message,
+                status=verdict.status,
+                message=verdict.message,
                 model=profiles.model,
                 names=names,
-                theta=np.concatenate([weights, peak.point.psi]),
+                theta=theta[k],
                 covariance=covariances[k],
-                log_likelihood=log_likelihood,
+                log_likelihood=verdict.log_likelihood,
                 null_log_likelihood=float(null[k]),
-                log_posterior=None if profiles.prior is None else peak.point.value,
-                diagnostics=checks,
+                log_posterior=None if profiles.prior is None else float(points.value[k]),
+                diagnostics=verdict.checks,
                 n_decisions=int(profiles.n_decisions[k]),
                 grid=grid,
-                peak=peak,
+                peak=peaks[k],
                 prior=profiles.prior,
                 subject=_whose(episodes, subjects[k]),
                 notes=tuple(dict.fromkeys(note for e in episodes for note in e.notes)),
@@ -120,12 +104,129 @@ def estimate_at(
     problem: Problem, grid: Grid | Callable[[], Grid], peak: Peak, subject: Any = None
 ) -> ModelEstimate:
     """Put the peak of one profile into words and numbers for the user."""
-    return estimates_at(problem.profiles, [grid], [peak], [subject])[0]
+    return estimates_at(problem.profiles, [grid], peak.alone(), [subject])[0]
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What is said of one peak."""
+
+    status: Status
+    message: str
+    weights: Vector
+    log_likelihood: float
+    checks: Diagnostics
+
+
+@dataclass(frozen=True)
+class _Cases:
+    """What can be said of peaks at once.
+
+    Attributes
+    ----------
+    touched
+        Weights that must be positive and are 0.
+    flat, loose
+        The whole profile is within a 95 % interval; or a shape parameter is, along a ridge.
+    is_plain
+        A maximum that exists, away from all bounds: there is nothing more to say.
+    """
+
+    profiles: Profiles
+    peaks: Peaks
+    proofs: Proofs
+    touched: BoolVector
+    flat: BoolVector
+    loose: BoolVector
+    is_plain: BoolVector
+
+    @classmethod
+    def of(
+        cls, profiles: Profiles, grids: Sequence[Grid | Callable[[], Grid]], peaks: Peaks
+    ) -> _Cases:
+        """Look at all of them."""
+        proofs = Proofs.of(profiles, peaks.points)
+        touched = peaks.points.theta[:, profiles.positive] <= 1e-12
+        flat = np.array([isinstance(grid, Grid) and _flat(grid) for grid in grids], dtype=bool)
+        loose = _loose(profiles, peaks)
+        doubtful = touched.any(axis=1) | peaks.at_bound.any(axis=1) | flat | loose.any(axis=1)
+        plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
+        return cls(profiles, peaks, proofs, touched, flat, loose, plain)
+
+    def plain(self, k: int) -> _Verdict:
+        """The maximum exists and was reached."""
+        points, checks = self.peaks.points, self.proofs.diagnostics(k, int(self.peaks.n_steps[k]))
+        reached = float(points.log_likelihood[k])
+        return _Verdict("converged", REACHED, points.theta[k], reached, checks)
+
+    def closer(self, k: int) -> _Verdict:
+        """The worst that can be said, and the sentence that goes with it."""
+        profiles, peak = self.profiles, self.peaks[k]
+        found = self.plain(k)
+        if not (self.proofs.good[k] and peak.converged):
+            problem = Problem(profiles.model, profiles.groups[k], profiles.prior)
+            found = _looked_into(problem, peak, found)
+        held = _bounds(profiles, peak, self.touched[k])
+        checks = replace(found.checks, bounds=held, iterations=peak.n_steps)
+        inner = found.status, found.message
+        status, message = self._judged(k, inner, held)
+        if peak.kinked and status not in USELESS:
+            message = f"{message} {KINK}"
+        return replace(found, status=status, message=message, checks=checks)
+
+    def _judged(
+        self, k: int, inner: tuple[Status, str], held: tuple[str, ...]
+    ) -> tuple[Status, str]:
+        status, sentence = inner
+        peak = self.peaks[k]
+        names = " and ".join(shape.name for shape in self.profiles.shape)
+        if status in ("not identified", "separated"):
+            advice = sentence.replace("method='firth' or ", "")
+            at = ", ".join(
+                f"{s.name} = {v:.4g}"
+                for s, v in zip(self.profiles.shape, peak.point.psi, strict=True)
+            )
+            return status, f"{advice} (At {at}.)" if at else advice
+        if not peak.converged and not (self.loose[k].any() and _is_level(self.profiles, peak)):
+            return "stopped early", (
+                f"The search over {names} stopped after {peak.n_steps} steps before it reached a "
+                "maximum. Look at `profile`."
+            )
+        if held:
+            return "at a bound", (
+                f"The estimate lies at a bound ({', '.join(held)}): the choices do not say how far "
+                "beyond. Read the profile intervals, widen the range, or hold it fixed."
+            )
+        if self.flat[k]:
+            return "weakly identified", (
+                f"The profile over {names} is flat: it varies by less than {FLAT} log-units over "
+                "the whole range, so that every value is in the 95 % interval. Hold it fixed."
+            )
+        if self.loose[k].any():
+            which = " and ".join(
+                s.name for s, far in zip(self.profiles.shape, self.loose[k], strict=True) if far
+            )
+            return "weakly identified", (
+                f"The profile has a ridge: {which} can move across its whole range while the other "
+                "parameters make up for it. Read the profile intervals, or hold it fixed."
+            )
+        return status, sentence
 
 
 def _whose(episodes: Sequence[Any], subject: Any) -> Any:
     subjects = {episode.subject for episode in episodes}
     return subjects.pop() if subject is None and len(subjects) == 1 else subject
+
+
+def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
+    """What can be said of weights that Newton's method alone proves nothing about."""
+    has_prior = problem.prior is not None
+    choices = problem.choices(peak.point.psi)
+    solution = _inner_solution(problem, choices, peak)
+    checks = diagnostics_of(solution, choices, has_prior=has_prior)
+    status, message = status_of(solution, checks, problem.model.weights, has_prior)
+    supremum = solution.log_likelihood if status == "separated" else found.log_likelihood
+    return _Verdict(status, message, solution.theta, supremum, checks)
 
 
 def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
@@ -166,47 +267,6 @@ def _bounds(profiles: Profiles, peak: Peak, touched: BoolVector) -> tuple[str, .
     return tuple(found)
 
 
-def _verdict(
-    profiles: Profiles,
-    grid: Grid | Callable[[], Grid],
-    peak: Peak,
-    inner: tuple[Status, str],
-    held: tuple[str, ...],
-    loose: BoolVector,
-) -> tuple[Status, str]:
-    """The worst that can be said, and the sentence that goes with it."""
-    status, sentence = inner
-    names = " and ".join(shape.name for shape in profiles.shape)
-    if status in ("not identified", "separated"):
-        advice = sentence.replace("method='firth' or ", "")
-        at = ", ".join(
-            f"{s.name} = {v:.4g}" for s, v in zip(profiles.shape, peak.point.psi, strict=True)
-        )
-        return status, f"{advice} (At {at}.)" if at else advice
-    if not peak.converged and not (loose.any() and _is_level(profiles, peak)):
-        return "stopped early", (
-            f"The search over {names} stopped after {peak.n_steps} steps before it reached a "
-            "maximum. Look at `profile`."
-        )
-    if held:
-        return "at a bound", (
-            f"The estimate lies at a bound ({', '.join(held)}): the choices do not say how far "
-            "beyond. Read the profile intervals, widen the range, or hold it fixed."
-        )
-    if isinstance(grid, Grid) and _flat(grid):
-        return "weakly identified", (
-            f"The profile over {names} is flat: it varies by less than {FLAT} log-units over the "
-            "whole range, so that every value is in the 95 % interval. Hold it fixed."
-        )
-    if loose.any():
-        which = " and ".join(s.name for s, far in zip(profiles.shape, loose, strict=True) if far)
-        return "weakly identified", (
-            f"The profile has a ridge: {which} can move across its whole range while the other "
-            "parameters make up for it. Read the profile intervals, or hold it fixed."
-        )
-    return status, sentence
-
-
 def _is_level(profiles: Profiles, peak: Peak) -> bool:
     """Whether the slope left would gain next to nothing over the whole range: a flat ridge."""
     free = np.where(peak.at_bound, 0.0, peak.point.gradient)
@@ -219,57 +279,15 @@ def _flat(grid: Grid) -> bool:
     return len(values) > 1 and bool(values.max() - values.min() < FLAT)
 
 
-def _loose(profiles: Profiles, peaks: Sequence[Peak]) -> BoolVector:
+def _loose(profiles: Profiles, peaks: Peaks) -> BoolVector:
     """Shape parameters whose standard error, by the curvature, is as long as their range."""
-    curvature = np.stack([peak.curvature for peak in peaks])
     if not profiles.n_shape:
         return np.zeros((len(peaks), 0), dtype=bool)
-    values, vectors = np.linalg.eigh(curvature)
+    values, vectors = np.linalg.eigh(peaks.curvature)
     fine = values > 0
     lengths = np.where(fine, 1.0 / np.where(fine, values, 1.0), 1e300)
     variance = np.einsum("kab,kb->ka", vectors**2, lengths)
     return np.asarray(np.sqrt(variance) > np.ptp(profiles.bounds, axis=1))
-
-
-def joint_covariances(profiles: Profiles, peaks: Sequence[Peak], touched: BoolVector) -> Matrix:
-    """Inverses of the joint observed information of weights and psi, one for each peak.
-
-    With C the inverse curvature of the profile and D the derivative of the weights along it, the
-    blocks are I^-1 + D C D', D C and C. psi at the end of its range and weights held at 0 have
-    none; where the curvature is not positive nothing has.
-    """
-    d, q, n = profiles.n_weights, profiles.n_shape, len(peaks)
-    information = np.stack([peak.point.information for peak in peaks])
-    held = np.stack([peak.at_bound for peak in peaks])
-    drift = np.stack([peak.drift for peak in peaks]).reshape(n, d, q)
-    curvature = np.stack([peak.curvature for peak in peaks]).reshape(n, q, q)
-    stretch = profiles.stretch(np.stack([peak.point.psi for peak in peaks]))
-    closed = held[:, :, None] | held[:, None, :]
-    shape = pseudoinverse(np.where(closed, np.eye(q), curvature)) * ~closed
-    inner = pseudoinverse(information)
-    covariance = np.empty((n, d + q, d + q))
-    covariance[:, :d, :d] = inner + drift @ shape @ drift.transpose(0, 2, 1)
-    mixed = drift @ shape * stretch[:, None, :]
-    covariance[:, :d, d:], covariance[:, d:, :d] = mixed, mixed.transpose(0, 2, 1)
-    covariance[:, d:, d:] = shape * stretch[:, :, None] * stretch[:, None, :]
-    without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
-    without[:, profiles.positive] |= touched
-    covariance[without[:, :, None] | without[:, None, :]] = np.nan
-    flat = ~_positive_definite(np.where(closed, np.eye(q), curvature))
-    covariance[flat | ~_positive_definite(information)] = np.nan
-    return covariance
-
-
-def _positive_definite(matrices: Matrix) -> BoolVector:
-    fine = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
-    diagonal = matrices.diagonal(0, 1, 2)
-    fine &= (diagonal > 0).all(axis=1)
-    if not matrices.shape[1]:
-        return fine
-    scale = np.sqrt(np.where(fine[:, None], diagonal, 1.0))
-    scaled = np.where(fine[:, None, None], matrices, np.eye(matrices.shape[1]))
-    values = np.linalg.eigvalsh(scaled / scale[:, :, None] / scale[:, None, :])
-    return np.asarray(fine & (values[:, 0] > 0))
 
 
 def nothing_known(problem: Problem, subject: Any = None) -> ModelEstimate:
@@ -277,8 +295,6 @@ def nothing_known(problem: Problem, subject: Any = None) -> ModelEstimate:
     names = (*problem.model.weights, *(s.name for s in problem.model.shape))
     d, n = len(problem.model.weights), problem.n_shape
     blank, empty = np.full(len(names), np.nan), np.zeros((0, n))
-    middle = problem.bounds.mean(axis=1)
-    point = Point(blank[d:], blank[:d], 0.0, 0.0, np.zeros(n), np.full((d, d), np.nan))
     return ModelEstimate(
         status="not identified",
         message="No decision has been made that could tell anything. Observe some.",
@@ -292,7 +308,7 @@ def nothing_known(problem: Problem, subject: Any = None) -> ModelEstimate:
         diagnostics=Diagnostics(0, (), (), 1, None, None, np.inf, 0, np.nan, None, ()),
         n_decisions=0,
         grid=Grid(empty, np.zeros(0), np.zeros((0, d)), (0,) * n, np.zeros(0, dtype=bool)),
-        peak=Peak(point, middle, np.zeros((n, n)), np.zeros((d, n)), np.zeros(n, bool), 0, False),
+        peak=Peaks.none(problem.profiles, 1)[0],
         prior=problem.prior,
         subject=subject,
         episodes=problem.episodes,

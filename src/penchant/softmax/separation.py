@@ -157,6 +157,10 @@ def _furthest(goal: Vector, differences: Matrix, allowed: Matrix) -> Vector:
     Constraints are added where the last direction breaks them, so that a few thousand stand for
     millions.
     """
+    if len(goal) == 1:
+        rows = np.concatenate([differences[:, 0], allowed[:, 0]])
+        furthest = float(not (rows < 0).any()) if goal[0] > 0 else -float(not (rows > 0).any())
+        return np.array([furthest])
     step = max(1, len(differences) // ROWS_AT_FIRST)
     active = np.arange(0, len(differences), step)
     while True:
