@@ -126,7 +126,7 @@ def _say_found(found: Latent, model: Any) -> None:
     if found.without:
         say(
             f"Note: no finite estimate, and empty cells: {listing(map(str, found.without))}. "
-            "--prior weak has one for everybody."
+            "--prior weak has one for everybody with a decision."
         )
 
 
