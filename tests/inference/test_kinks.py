@@ -46,7 +46,21 @@ def test_a_maximum_at_a_kink_is_converged_and_says_so():
     assert estimate.status == "converged"
     assert estimate.peak.kinked
     assert "kink at its maximum" in estimate.message
-    assert np.isnan(estimate.standard_errors).all()
+
+
+def test_standard_errors_at_a_kink_are_those_of_the_expected_information():
+    episode = kinked_episode()
+    estimate = pn.fit(episode, MODEL)
+    theta, psi = estimate.theta[:1], estimate.theta[1:]
+    problem = Problem(MODEL, (episode,))
+    x, slopes = problem.variables_and_slopes(psi)
+    columns = np.stack([x[:, :, 0], *(theta[0] * s[:, :, 0] for s in slopes)], axis=2)
+    utility = theta[0] * x[:, :, 0]
+    p = np.exp(utility - utility.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    away = columns - (p[:, :, None] * columns).sum(axis=1, keepdims=True)
+    information = np.einsum("ti,tia,tib->ab", p, away, away)
+    np.testing.assert_allclose(estimate.covariance, np.linalg.inv(information), rtol=1e-6)
 
 
 def test_the_profile_falls_to_all_sides_of_a_kink_with_slopes_that_jump():
@@ -56,13 +70,12 @@ def test_the_profile_falls_to_all_sides_of_a_kink_with_slopes_that_jump():
     u, value = estimate.peak.u, estimate.peak.point.value
     angle = np.linspace(0, np.pi, 180, endpoint=False)
     ways = np.column_stack([np.cos(angle), np.sin(angle)])
-    for far in (1e-3, 1e-4, 1e-5, 1e-6):
+    for far in (1e-2, 1e-3, 1e-4, 1e-5):
         forwards, backwards = (
             (problem.values(problem.profiles.from_search(u + sign * far * ways))[0] - value) / far
             for sign in (1, -1)
         )
-        # rounding of the value over the distance
-        assert max(forwards.max(), backwards.max()) <= 1e-12 / far
+        assert max(forwards.max(), backwards.max()) <= 1e-7 / far  # what is not worth a search
         assert (forwards + backwards).min() < -1e-3  # would fall with the distance if smooth
 
 
@@ -75,7 +88,7 @@ def test_a_dense_grid_around_a_kink_shows_nothing_higher():
         mesh = np.stack(np.meshgrid(offsets, offsets), axis=-1).reshape(-1, 2)
         u = np.clip(estimate.peak.u + mesh, *problem.bounds.T)
         heights = problem.values(problem.profiles.from_search(u))[0]
-        assert heights.max() <= estimate.log_likelihood + 1e-9
+        assert heights.max() <= estimate.log_likelihood + 1e-7
 
 
 def test_smooth_maxima_and_corners_of_the_range_are_no_kinks():

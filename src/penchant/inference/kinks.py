@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from penchant._typing import BoolVector, Matrix, Vector
-from penchant.inference.climbing import Climbs
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.climbing import Climbs, free_inverse
 from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.profiles import Points, Profiles
 from penchant.inference.ridges import climb_ridge
@@ -25,6 +25,8 @@ from penchant.models.model import is_smooth
 FIRST, LAST = 1e-2, 1e-8  # distances, in search units, from which gradients are taken
 SHARES = np.geomspace(1e-3, 1e2, 16)  # of that distance: steps along a kink
 MOST_ROUNDS = 60
+AROUND = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # distances at which nothing may be higher
+SLACK = 1e-7  # log-units that are not worth a search
 NEAR, NEARER = 1e-5, 1e-6  # distances at which slopes to all sides are taken
 STEEP = 1e-4  # log-units per search unit: below, the slope is rounding
 
@@ -32,13 +34,45 @@ STEEP = 1e-4  # log-units per search unit: below, the slope is rounding
 def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peaks:
     """The peaks, with those that stopped before a maximum led to one at a kink, if there is.
 
-    Those that are `lost` have no finite weights, and stay.
+    Those that are `lost` have no finite weights, and stay. Most have stopped so close to the
+    maximum that nothing is left to gain.
     """
     if is_smooth(profiles.model) or not profiles.n_shape:
         return peaks
-    for k in np.flatnonzero(~peaks.converged & ~lost).tolist():
+    stuck = np.flatnonzero(~peaks.converged & ~lost)
+    there = stuck[_nothing_higher(profiles, stuck, peaks)]
+    for k in np.setdiff1d(stuck, there).tolist():
         peaks.put([k], _settled(_Place(profiles, k), peaks[k]))
+    for k in there.tolist():
+        peak = peaks[k]
+        peaks.converged[k] = True
+        peaks.kinked[k] = _is_kink(_Place(profiles, k), peak.u, peak.point.value)
+    _expect_curvature(profiles, peaks)
     return peaks
+
+
+def _expect_curvature(profiles: Profiles, peaks: Peaks) -> None:
+    """Where a peak has no curvature, that which is expected stands in for it."""
+    kinked = np.flatnonzero(peaks.kinked)
+    points = peaks.points.take(kinked)
+    drift = -free_inverse(profiles, points) @ points.mixed
+    peaks.drift[kinked] = drift
+    peaks.curvature[kinked] = points.fisher + points.mixed.transpose(0, 2, 1) @ drift
+
+
+def _nothing_higher(profiles: Profiles, subject: IntVector, peaks: Peaks) -> BoolVector:
+    """Whether the profile is higher nowhere around peaks, near and far."""
+    ways = _directions(profiles.n_shape)
+    offsets = np.concatenate([distance * ways for distance in AROUND])
+    u = np.clip(peaks.u[subject][:, None] + offsets, *profiles.bounds.T)
+    around = profiles.solve(
+        np.repeat(subject, len(offsets)),
+        profiles.from_search(u.reshape(-1, profiles.n_shape)),
+        np.repeat(peaks.points.theta[subject], len(offsets), axis=0),
+        with_slopes=False,
+    )
+    highest = around.value.reshape(len(subject), len(offsets)).max(axis=1)
+    return np.asarray(highest <= peaks.points.value[subject] + SLACK)
 
 
 @dataclass(frozen=True)

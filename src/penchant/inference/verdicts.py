@@ -26,8 +26,8 @@ LEVEL = 0.01  # log-likelihood that is not worth a search
 REACHED = "The maximum exists and was reached."
 KINK = (
     "The profile has a kink at its maximum, where a reward equals the value of its option: it "
-    "falls to all sides, but has no curvature there to take standard errors from. Read the profile "
-    "intervals."
+    "falls to all sides, but has no curvature there, and standard errors are those of the "
+    "expected information. Read the profile intervals."
 )
 USELESS = ("not identified", "separated", "stopped early")
 
@@ -72,7 +72,7 @@ def estimates_at(
     found = []
     for k, grid in enumerate(grids):
         verdict = cases.plain(k) if cases.is_plain[k] else cases.closer(k)
-        if peaks.kinked[k] or verdict.status in USELESS:
+        if verdict.status in USELESS:
             covariances[k] = np.nan
         theta[k, : profiles.n_weights] = verdict.weights
         episodes = profiles.groups[k]
