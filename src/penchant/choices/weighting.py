@@ -1,0 +1,5 @@
+"""What weights of decisions mean."""
+
+from typing import Literal
+
+WeightKind = Literal["frequency", "probability"]
