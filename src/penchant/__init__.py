@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from penchant.study import run_study as run_study
     from penchant.study import select_models as select_models
     from penchant.study import study_data as study_data
+    from penchant.study import study_trials as study_trials
     from penchant.study import subjects_needed as subjects_needed
 
 # Loaded at first use, so that `import penchant` and `penchant --help` answer at once.
@@ -230,6 +231,7 @@ _HOMES = {
         "run_study",
         "select_models",
         "study_data",
+        "study_trials",
         "subjects_needed",
     ),
 }

@@ -279,8 +279,8 @@ REFUSED = {
     ),
     "a condition that varies": (
         [*STUDY, "--condition", "trial", "-o", "out"],
-        "play.csv: condition 'trial' must be the same in all rows of a subject; got 1 and 2 at "
-        "line 3 (subject a00).",
+        "play.csv: condition must be the same in all rows of a play, in which beliefs go on; got "
+        "another at line 3 (subject a00). Name the column that tells plays apart with --block",
     ),
     "no such condition": (
         ["study", FILE, *UCL, "--condition", "landscpe", "-o", "out"],
@@ -408,3 +408,63 @@ def test_real_people_go_through_the_command(penchant, evidence, folder):
     subjects = pyarrow.csv.read_csv(folder / "out" / "tables" / "subjects.csv").to_pydict()
     assert subjects["status"].count("converged") >= 36
     assert np.isfinite(subjects["regret"]).all()
+
+
+# -- choices among offers, and conditions within subjects ------------------------------------------
+
+
+def sooner_or_later(folder, split=None):
+    """The example of delays, whose decisions are in two conditions; by subject unless split."""
+    table = pn.datasets.load("delays")
+    names = table.column_names
+    rows = [[row[name] for name in names] for row in table.to_pylist()]
+    who = sorted({row[0] for row in rows})
+    arm = [split(k) if split else "ab"[who.index(row[0]) % 2] for k, row in enumerate(rows)]
+    lines = [",".join([*names, "arm"])]
+    lines += [",".join(map(str, [*row, own])) for row, own in zip(rows, arm, strict=True)]
+    (folder / "delays.csv").write_text("\n".join(lines))
+    return ["study", "delays.csv", "--model", "hyperbolic", "--prior", "weak", "-o", "out"]
+
+
+def test_choices_among_offers_are_studied(penchant, folder):
+    command = [*sooner_or_later(folder), "--intervals", "wald", "--figures", "svg"]
+    ended = penchant(*command, "--condition", "arm", "--json")
+    assert ended.code == 0, ended.err
+    document = json.loads(ended.out)
+    assert document["n_subjects"] == 20
+    assert [group["condition"] for group in document["groups"]] == ["a", "b"]
+    assert {group["performance"] for group in document["groups"]} == {None}
+    report = (folder / "out" / "report.html").read_text()
+    assert "Estimates of subjects" in report and "Tests between groups" in report
+    assert "egret" not in report and "agents" not in report
+    names = {path.stem for path in (folder / "out" / "figures").glob("*.svg")}
+    assert names == {"subjects", "scatter", "groups"}
+    assert not (folder / "out" / "tables" / "growth.csv").exists()
+
+
+def test_conditions_within_subjects_are_compared_as_pairs(penchant, folder):
+    command = sooner_or_later(folder, split=lambda k: "ab"[k % 2])
+    ended = penchant(*command, "--condition", "arm", "--intervals", "wald", "--figures", "none")
+    assert ended.code == 0, ended.err
+    assert "Note: arm varies within 20 of 20 subjects" in ended.err
+    assert "Data: 20 subjects, 1,191 decisions scored." in ended.out
+    assert "Tests within subjects: 0 of 2 paired differences" in ended.out
+    report = (folder / "out" / "report.html").read_text()
+    assert "Tests within subjects" in report and "Wilcoxon p" in report
+    table = (folder / "out" / "tables" / "paired-tests.csv").read_text()
+    assert table.startswith('"first","second","name","n_pairs"') and '"a","b",' in table
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--landscape", "m.csv"], "--landscape must be left out with --model hyperbolic"),
+        (["--expected", "chosen"], "--expected must be left out with --model hyperbolic"),
+        (["--replicates", "3"], "--replicates must be left out with --model hyperbolic; got 3"),
+        (["--nominal-low", "x=1"], "--nominal-low must be left out with --model hyperbolic"),
+        (["--reward", "chosen"], "--reward must be left out with --model hyperbolic"),
+        (["--condition", "dose"], "condition must name a column"),
+    ],
+)
+def test_offers_have_nothing_of_play(refused, folder, more, words):
+    assert words in refused(*sooner_or_later(folder), *more)

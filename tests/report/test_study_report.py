@@ -51,6 +51,9 @@ def cells(text, caption):
 def test_every_table_is_written_twice_and_reads_back_as_it_was(found, folder):
     for name in TABLES:
         columns = found.columns(name)
+        if not columns:  # such as tests within subjects, who were in one condition each
+            assert not (folder / "tables" / f"{name}.csv").exists()
+            continue
         back = pq.read_table(folder / "tables" / f"{name}.parquet").to_pydict()
         assert list(back) == list(columns)
         for key, values in columns.items():

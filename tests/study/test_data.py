@@ -54,14 +54,15 @@ def test_the_order_of_rows_does_not_matter():
         np.testing.assert_array_equal(one.rewards, other.rewards)
 
 
-def test_a_condition_is_one_for_all_rows_of_a_subject():
+def test_a_condition_is_one_for_all_rows_of_a_play():
     frame = table()
     frame.loc[[0, 3], "landscape"] = "B"
     refused(
-        "condition 'landscape' must be the same in all rows of a subject; got B and A at row 1 "
-        "(subject a00). Leave it out, or name a column of subjects that holds both.",
+        "condition must be the same in all rows of a play, in which beliefs go on; got another at "
+        "row 1 (subject a00). Name the column that tells plays apart with `block`",
         frame,
         landscape_by=[],
+        conditions=["landscape"],
     )
 
 

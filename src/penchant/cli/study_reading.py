@@ -7,14 +7,17 @@ from typing import Any
 from penchant.choices.frames import open_frame
 from penchant.cli.episodes import Play, in_lines, named_columns, option_labels, say_columns
 from penchant.cli.landscape_file import LandscapeFile, read_landscapes
+from penchant.cli.offers import named_offers
 from penchant.cli.options import History
+from penchant.cli.refusing import refuse
 from penchant.cli.study_options import Compared
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Played
 from penchant.errors import DataError
 from penchant.io.source import source
 from penchant.io.table import read_table
-from penchant.study import StudyData, study_data
+from penchant.models.trial_columns import trial_columns
+from penchant.study import StudyData, study_data, study_trials
 
 
 def read_study(
@@ -56,6 +59,32 @@ def read_study(
         say(f"Note: {note}")
     play = Play(list(found.episodes), rows, columns, origin, data, table.base, labels)
     return found, landscape, play
+
+
+def read_offers_study(file: str, table: Played, compared: Compared, model: str) -> StudyData:
+    """The data of a study of choices among offers."""
+    data, history = table.data(), table.history()
+    refuse(data, f"with --model {model}", names={"decision"})
+    refuse(history, f"with --model {model}", names={"reward", "is_choice", "gaps"})
+    offers = named_offers(history.offers)
+    origin = source(file)
+    rows = read_table(
+        origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
+    )
+    parts = {part: getattr(table, part) for part in ("subject", "block", "chosen", "scored")}
+    with in_lines(origin, data):
+        say(f"Columns: {trial_columns(list(rows.column_names), parts, offers).words()}")
+        found = study_trials(
+            rows,
+            columns=parts,
+            offers=offers,
+            conditions=compared.condition,
+            options=table.options or None,
+            base=table.base,
+        )
+    for note in found.notes:
+        say(f"Note: {note}")
+    return found
 
 
 def _absent(columns: Any) -> list[str]:

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from penchant.bandit.reward_prior import RewardPrior
+from penchant.choices.notes import counted
 from penchant.cli.agent import nominal
 from penchant.cli.episodes import check_base
 from penchant.cli.interrupting import when_interrupted
 from penchant.cli.model import prior
+from penchant.cli.model_settings import model_named
 from penchant.cli.options import Agent
 from penchant.cli.playing import model_for_play, ready_model
 from penchant.cli.refusing import refuse
 from penchant.cli.study_options import Analysis, Compared, Kept
-from penchant.cli.study_reading import read_study
+from penchant.cli.study_reading import read_offers_study, read_study
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Played
 from penchant.errors import DataError
@@ -33,6 +35,7 @@ from penchant.study.fitting import PART, USABLE
 from penchant.study.run import carry_out
 
 DONE, NO_ESTIMATE = 0, 1
+OF_PLAY = {"clock", "nominal_low", "nominal_high", "replicates", "bootstrap"}
 NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
 
 
@@ -51,16 +54,24 @@ def run_study_command(
         raise DataError("--output must name a folder for the results; got none. Try -o results.")
     check_base(table.base)
     agent = _with_model(agent)
-    _check_played(agent)
     history = table.history(analysis.clock)
-    ready = ready_model(agent, table.data(), history)
+    of_offers = entry_of(str(agent.model)).data == "trials"
+    if of_offers:
+        _refuse_play(agent, compared, analysis)
+        ready = model_named(agent, 0)
+    else:
+        ready = ready_model(agent, table.data(), history)
     nominals = _nominals(agent, analysis)
     _check_counts(analysis)
     weights = prior(analysis.prior)
     with StudyFolder(kept.output, resume=kept.resume) as folder:
         begun = time.perf_counter()
-        data, landscape, play = read_study(file, table, compared, history, ready)
-        model = model_for_play(ready, play, agent)
+        if of_offers:
+            data, landscape = read_offers_study(file, table, compared, str(agent.model)), None
+            model = ready
+        else:
+            data, landscape, play = read_study(file, table, compared, history, ready)
+            model = model_for_play(ready, play, agent)
         plan = Plan(
             model,
             nominals,
@@ -72,7 +83,9 @@ def run_study_command(
             analysis.seed,
         )
         reading = time.perf_counter() - begun
-        say(f"Study: {len(data.subjects)} subjects, {len(data.episodes)} episodes.")
+        say(
+            f"Study: {counted(data.n_people, 'subject')}, {counted(len(data.episodes), 'episode')}."
+        )
         with when_interrupted(lambda: _kept_words(folder, data)):
             found = carry_out(
                 data,
@@ -101,13 +114,11 @@ def _with_model(agent: Agent) -> Agent:
     return replace(agent, model="ucl")
 
 
-def _check_played(agent: Agent) -> None:
-    assert agent.model is not None
-    if entry_of(agent.model).data == "trials":
-        raise DataError(
-            f"--model must be one of play for a study; got {agent.model}, which is of choices "
-            "among offers. Use penchant fit."
-        )
+def _refuse_play(agent: Agent, compared: Compared, analysis: Analysis) -> None:
+    """Refuse options of play, which choices among offers have nothing of."""
+    where = f"with --model {agent.model}"
+    refuse(compared, where, names={"expected", "landscape", "landscape_by"})
+    refuse(analysis, where, names=OF_PLAY)
 
 
 def _check_counts(analysis: Analysis) -> None:
@@ -199,7 +210,7 @@ def _write_timings(found: Study, folder: StudyFolder) -> None:
 def _summary(found: Study, report: str, said: Sequence[str]) -> dict[str, Any]:
     return {
         "report": report,
-        "n_subjects": len(found.subjects),
+        "n_subjects": found.data.n_people,
         "statuses": found.counts(),
         "groups": [
             {

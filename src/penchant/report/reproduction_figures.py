@@ -269,7 +269,7 @@ def _study(result: SimulatedStudy) -> Drawn:
         )
         with style():
             for i, group in enumerate(study.groups):
-                true = TRUTH[group.performance]["prior_variance"]
+                true = TRUTH[str(group.performance)]["prior_variance"]
                 axes.plot([i - 0.4, i + 0.4], [true, true], color="black", linestyle=":")
         word = "linearised, as in the paper" if which == "linearized" else "exact"
         axes.set_title(word, loc="left", fontsize=8)

@@ -11,6 +11,7 @@ from penchant.softmax.tables import p_value
 from penchant.study import Study
 
 P_VALUES = ("p_value", "adjusted_p_value")
+SHOWN_AS_P = (*P_VALUES, "wilcoxon_p_value")
 SHORT = {
     "statistic": "t",
     "degrees_of_freedom": "df",
@@ -61,7 +62,7 @@ def some_columns(
 
 
 def _cell(column: str, value: Any) -> str:
-    if column in P_VALUES:
+    if column in SHOWN_AS_P:
         return p_value(value)
     return _read(value) if column in ("parameter", "name") else shown(value)
 

@@ -64,7 +64,8 @@ def _title(axes: Any, text: str) -> None:
 
 
 def _growth(study: Study) -> Iterator[Drawn]:
-    typical = [(group, _typical(study, group)) for group in study.groups]
+    played = study.groups if study.data.is_play else ()
+    typical = [(group, _typical(study, group)) for group in played]
 
     def draw(axes: Any, i: int) -> None:
         group, subject = typical[i]

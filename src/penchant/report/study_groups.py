@@ -99,9 +99,30 @@ def _linearized_columns(study: Study) -> list[str]:
     return [*keep, "ratio", "valid", *fits[0].natural_names, "exact_log_likelihood"]
 
 
+def paired_section(study: Study) -> list[Block]:
+    """Tests between conditions that the same subjects were in."""
+    if not study.paired_tests:
+        return []
+    keep = ["first", "second", "name", "n_pairs", "difference", "low", "high", "statistic"]
+    keep += ["degrees_of_freedom", *P_VALUES, "wilcoxon_p_value", "cohens_dz"]
+    own = {**SHORT, "n_pairs": "pairs", "wilcoxon_p_value": "Wilcoxon p", "cohens_dz": "Cohen's dz"}
+    table = study.columns("paired-tests")
+    return [
+        some_columns("Conditions within subjects: paired t tests", table, keep, names=own),
+        Paragraph(
+            "Differences are first minus second of the same subject, of logarithms where the name "
+            "says so, over subjects with a finite estimate in both. Adjusted by Holm's method over "
+            "all paired tests; Wilcoxon's signed-rank test does not take differences for normal. "
+            "Cohen's dz is the mean difference in standard deviations of the differences."
+        ),
+    ]
+
+
 def tests_section(study: Study) -> list[Block]:
     """Tests between the groups."""
     if study.exact_tests is None and not study.linearized_tests:
+        if study.paired_tests:
+            return []
         return [Paragraph("There is one group only: nothing to compare.")]
     keep = ["first", "second", "name", "difference", "low", "high", "statistic"]
     keep += ["degrees_of_freedom", "p_value", "adjusted_p_value", "hedges_g"]
@@ -135,6 +156,8 @@ def _joint(caption: str, table: Mapping[str, Sequence[Any]]) -> DataTable:
 def forward_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     """People and agents side by side."""
     figures = some_drawn(drawn, "forward-reward", "forward-regret", "forward-distance")
+    if not study.data.is_play:
+        return []
     if not figures:
         return [Paragraph("No agents played again: none were asked for, or nobody has estimates.")]
     table = study.columns("forward")

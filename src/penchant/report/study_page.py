@@ -14,6 +14,7 @@ from penchant.report.study_groups import (
     forward_section,
     groups_section,
     linearized_section,
+    paired_section,
     some_drawn,
     tests_section,
 )
@@ -28,6 +29,10 @@ MEANINGS = {
     "length_scale": "how far apart two options may lie and still be thought alike",
     "implied_noise_sd": "the noise of rewards that the bonus for uncertainty amounts to",
     "temperature": "how random choices are, in the units of rewards",
+    "discount_rate": "how fast a reward loses value with its delay; 0 is not at all",
+    "risk_aversion": "how much more a small gain counts than the same on top of a large one",
+    "loss_aversion": "how much more a loss counts than a gain of the same size; 1 is as much",
+    "present_bias": "what is left of the value of anything that is not now, from 0 to 1",
     "learning_rate": "how far the value of an option moves towards each new reward, from 0 to 1",
 }
 STATUSES = {
@@ -65,6 +70,7 @@ def study_page(study: Study, figures: Sequence[Drawing], *, title: str, command:
         Section("Groups: exact estimates", groups_section(study, drawn)),
         Section("The paper's linearised estimates", linearized_section(study)),
         Section("Tests between groups", tests_section(study)),
+        Section("Tests within subjects", paired_section(study)),
         Section("Do agents behave like the people?", forward_section(study, drawn)),
         Section("Methods", [Paragraph(text) for text in methods(study)]),
         Section("How to reproduce this report", _reproduce(study, command)),
@@ -81,7 +87,7 @@ def _data(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     rows = []
     for condition, subjects in by_condition.items():
         mine = [data.episodes[i] for s in subjects for i in data.of(s)]
-        horizons = sorted({int(e.is_choice.sum()) for e in mine})
+        horizons = sorted({int(getattr(e, "is_choice", e.chosen >= -1).sum()) for e in mine})
         scored = sum(e.n_decisions for e in mine)
         cells = (condition, len(subjects), len(mine), scored, _range(horizons))
         rows.append([str(cell) for cell in cells])
@@ -91,7 +97,9 @@ def _data(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
         blocks.append(Paragraph(f"Columns of the table: {data.columns.words()}."))
     if data.notes:
         blocks.append(Listing(data.notes))
-    return [*blocks, Paragraph(study.landscapes.words), *some_drawn(drawn, "choices")]
+    if data.is_play:
+        blocks.append(Paragraph(study.landscapes.words))
+    return [*blocks, *some_drawn(drawn, "choices")]
 
 
 def _range(numbers: Sequence[int]) -> str:
@@ -101,6 +109,8 @@ def _range(numbers: Sequence[int]) -> str:
 
 
 def _performance(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
+    if not study.data.is_play:
+        return []
     table = study.columns("subjects")
     orders = ("linear", "power", "logarithmic", "none")
     conditions = [study.data.condition(s) for s in study.subjects]

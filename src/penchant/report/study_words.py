@@ -20,7 +20,10 @@ SIGNIFICANT = 0.05
 def asked(study: Study) -> str:
     """What the study asks."""
     model = model_words(study.plan.model).split(",")[0]
-    who = counted(len(study.subjects), "subject")
+    who = counted(study.data.n_people, "subject")
+    if not study.data.is_play:
+        compared = "; and do conditions differ" if study.data.conditions else ""
+        return f"What did each of {who} want, taken to choose by {model}{compared}?"
     compared = ", and whether conditions differ" if study.data.conditions else ""
     return (
         f"What did each of {who} want and believe, taken to choose by {model}; what sets those "
@@ -31,22 +34,42 @@ def asked(study: Study) -> str:
 
 def in_short(study: Study) -> list[str]:
     """The findings, each in one sentence."""
-    n = len(study.subjects)
+    data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
-    said = [
-        f"Data: {counted(n, 'subject')}, {counted(len(study.data.episodes), 'episode')}, "
-        f"{counted(decisions, 'decision')} scored."
-    ]
-    high = sum(1 for order in study.growth if order.category == "high")
-    low = sum(1 for order in study.growth if order.category == "low")
-    said.append(
-        f"Performance: {high} high (regret grows like a logarithm, or not at all), {low} low "
-        f"(linear or power law){_unclassified(n - high - low)}."
-    )
+    played = f"{counted(len(data.episodes), 'episode')}, " if data.is_play else ""
+    who, scored = counted(data.n_people, "subject"), counted(decisions, "decision")
+    said = [f"Data: {who}, {played}{scored} scored."]
+    said += [f"Note: {note}" for note in data.notes if data.people is not None][-1:]
+    said += [_performance(study)] if data.is_play else []
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
     said.append(f"Exact fits: {counts}.")
     said += [_linearized(study)] if study.linearized else []
-    return [*said, *_differences(study), *_agreement(study)]
+    return [*said, *_differences(study), *_paired(study), *_agreement(study)]
+
+
+def _performance(study: Study) -> str:
+    high = sum(1 for order in study.growth if order.category == "high")
+    low = sum(1 for order in study.growth if order.category == "low")
+    return (
+        f"Performance: {high} high (regret grows like a logarithm, or not at all), {low} low "
+        f"(linear or power law){_unclassified(len(study.subjects) - high - low)}."
+    )
+
+
+def _paired(study: Study) -> list[str]:
+    """Differences between conditions within subjects."""
+    done = [d for d in study.paired_tests if not np.isnan(d.p_value)]
+    if not study.paired_tests:
+        return []
+    if not done:
+        return ["Tests within subjects: none could be done, as too few have estimates in both."]
+    clear = [d for d in done if d.adjusted_p_value < SIGNIFICANT]
+    named = [
+        f"{_plain(d.name)} in {d.first} against {d.second} (p {_p(d.adjusted_p_value)})"
+        for d in clear
+    ]
+    found = f"{len(clear)} of {len(done)} paired differences have p < 0.05 after Holm's adjustment"
+    return [f"Tests within subjects: {found}{': ' + listing(named) if clear else ''}."]
 
 
 def _unclassified(count: int) -> str:
@@ -116,17 +139,19 @@ def methods(study: Study) -> list[str]:
         "likelihood-ratio (profile) intervals" if plan.intervals == "profile" else "Wald intervals"
     )
     alike = "performance and condition" if study.data.conditions else "performance"
+    alike = alike if study.data.is_play else "condition"
+    shared = "Parameters were shared by the decisions of a subject."
+    if study.data.is_play:
+        shared = (
+            "Beliefs started afresh in every episode; parameters were shared by the episodes of a "
+            "subject."
+        )
     paragraphs = [
-        f"Choices were modelled by {model_words(plan.model)}. Beliefs started afresh in every "
-        "episode; parameters were shared by the episodes of a subject. For given shape parameters "
+        f"Choices were modelled by {model_words(plan.model)}. {shared} For given shape parameters "
         "the model is linear in its weights and the log-likelihood concave, so that parameters "
         f"were estimated by {how} with a search over the shape parameters alone, global and "
         f"without starting values, with {100 * plan.level:g} % {kind} (Penchant {__version__}).",
-        f"{study.landscapes.words} Where a subject played several episodes, losses were averaged "
-        "over them decision by decision. Curves a + b t, a t^b and a + b log t were fitted to "
-        "cumulative regret by least squares; performance is high where the logarithm fits best or "
-        "regret does not grow, and low otherwise. Linear against power law is close to arbitrary, "
-        f"and both are low.{_bootstrap(plan.n_bootstrap)}",
+        *([_regret(study)] if study.data.is_play else []),
         f"Groups are subjects of the same {alike}. "
         f"Exact estimates were pooled{scale} by random effects (REML), and by other rules for "
         "comparison; subjects without a finite estimate are listed and left out, never averaged. "
@@ -134,6 +159,12 @@ def methods(study: Study) -> list[str]:
         "joint test with full covariances (Hotelling's with unequal covariances), two-sided, "
         "adjusted by Holm's method over all comparisons.",
     ]
+    if study.data.people is not None:
+        paragraphs.append(
+            "Conditions varied within subjects, who were fitted once in each of them; conditions "
+            "were compared by paired t tests of the estimates of subjects with one in both, "
+            "adjusted by Holm's method, and by Wilcoxon's signed-rank test."
+        )
     if plan.nominals:
         points = "; ".join(
             f"{name} performance: {nominal_words(p)}" for name, p in plan.nominals.items()
@@ -154,6 +185,16 @@ def methods(study: Study) -> list[str]:
             f"choices and rewards ({_noise(study)}; seed {plan.seed})."
         )
     return paragraphs
+
+
+def _regret(study: Study) -> str:
+    return (
+        f"{study.landscapes.words} Where a subject played several episodes, losses were averaged "
+        "over them decision by decision. Curves a + b t, a t^b and a + b log t were fitted to "
+        "cumulative regret by least squares; performance is high where the logarithm fits best or "
+        "regret does not grow, and low otherwise. Linear against power law is close to arbitrary, "
+        f"and both are low.{_bootstrap(study.plan.n_bootstrap)}"
+    )
 
 
 def _noise(study: Study) -> str:

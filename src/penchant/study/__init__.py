@@ -19,6 +19,7 @@ from penchant.study.study import Study
 from penchant.study.subjects_needed import subjects_needed
 from penchant.study.tables import TABLES
 from penchant.study.task import Task
+from penchant.study.trial_data import study_trials
 
 __all__ = [
     "PAPER_NOMINALS",
@@ -45,5 +46,6 @@ __all__ = [
     "run_study",
     "select_models",
     "study_data",
+    "study_trials",
     "subjects_needed",
 ]

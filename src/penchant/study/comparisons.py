@@ -15,13 +15,13 @@ from penchant.study.working_scale import exact_on_working_scale
 
 
 def exact_comparison(
-    groups: Sequence[Group], fits: Mapping[Any, SubjectFit], plan: Plan
+    groups: Sequence[Group], fits: Mapping[Any, SubjectFit], plan: Plan, within: bool = False
 ) -> GroupComparison | None:
-    """Welch's tests of the exact estimates of subjects; None with one group.
+    """Welch's tests of the exact estimates of subjects; None with nothing to compare.
 
     Positive parameters are tested as logarithms. All tests of all pairs are one family.
     """
-    pairs = pairs_to_compare(groups)
+    pairs = pairs_to_compare(groups, within)
     if not pairs:
         return None
     estimates = {g.label: exact_on_working_scale(fits, g.subjects, plan.model) for g in groups}

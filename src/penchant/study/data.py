@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,13 +19,13 @@ from penchant.choices.frames import (
     Table,
     check_columns,
     column_floats,
-    column_labels,
     open_frame,
     row_place,
 )
-from penchant.choices.labels import Coded
-from penchant.errors import DataError, listing
-from penchant.study.data_notes import data_notes
+from penchant.errors import DataError
+from penchant.models.trial_columns import TrialColumns
+from penchant.study.data_notes import data_notes, trial_notes
+from penchant.study.units import check_plays, full_labels, units_of
 
 ALL = "all subjects"
 
@@ -36,7 +37,7 @@ class StudyData:
     Attributes
     ----------
     episodes
-        Sorted by subject and block.
+        Sorted by subject and block; `Trials` where choices are among offers.
     conditions
         {column: {subject: label}}, as every subject is in one condition.
     landscape_columns, landscapes
@@ -47,15 +48,29 @@ class StudyData:
         Which column of the table is what, if the data come from one.
     options
         Labels of the options by index, where they have any.
+    people
+        {subject in condition: subject} where conditions vary within subjects: what a subject did in
+        each is then taken for a subject of its own. None where they do not.
     """
 
-    episodes: tuple[Episode, ...]
+    episodes: tuple[Any, ...]
     conditions: Mapping[str, Mapping[Any, Any]]
-    landscape_columns: tuple[str, ...]
-    landscapes: tuple[tuple[Any, ...], ...]
+    landscape_columns: tuple[str, ...] = ()
+    landscapes: tuple[tuple[Any, ...], ...] = ()
     expected: tuple[Vector, ...] | None = None
-    columns: PlayColumns | None = None
+    columns: PlayColumns | TrialColumns | None = None
     options: tuple[Any, ...] | None = None
+    people: Mapping[Any, Any] | None = None
+
+    @property
+    def is_play(self) -> bool:
+        """Whether options paid rewards that were learnt from, rather than being on offer."""
+        return isinstance(self.episodes[0], Episode)
+
+    @property
+    def n_people(self) -> int:
+        """How many people there are, in however many conditions."""
+        return len(self.subjects if self.people is None else set(self.people.values()))
 
     @property
     def subjects(self) -> tuple[Any, ...]:
@@ -80,6 +95,10 @@ class StudyData:
             found.setdefault(episode.subject, []).append(i)
         return found
 
+    def person(self, subject: Any) -> Any:
+        """Who a subject is, where people are taken for one subject in each condition."""
+        return subject if self.people is None else self.people[subject]
+
     def condition(self, subject: Any) -> str:
         """The labels of all conditions of a subject, as one."""
         labels = [str(by_subject[subject]) for by_subject in self.conditions.values()]
@@ -88,7 +107,16 @@ class StudyData:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know of the data."""
-        return data_notes(self.episodes)
+        notes = data_notes(self.episodes) if self.is_play else trial_notes(self.episodes)
+        if self.people is None:
+            return notes
+        units = Counter(self.people.values())
+        several = sum(count > 1 for count in units.values())
+        return (
+            *notes,
+            f"{' and '.join(self.conditions)} varies within {several} of {len(units)} subjects: "
+            "they are fitted once in every condition, and conditions are compared within subjects.",
+        )
 
     def __repr__(self) -> str:
         scored = sum(episode.n_decisions for episode in self.episodes)
@@ -120,7 +148,8 @@ def study_data(
         {part: column} for those that have no usual name: chosen, reward, subject, block, decision,
         is_choice, scored; see `episodes_from_frame` for what they hold.
     conditions
-        Columns of what subjects were assigned to: one label for all rows of a subject.
+        Columns of what subjects were assigned to. Where a subject was in several, each is fitted by
+        itself, and conditions are compared within subjects.
     landscape_by
         Columns that tell landscapes apart: one label for all rows of an episode. The conditions if
         not given.
@@ -158,16 +187,19 @@ def study_data(
     by = tuple(conditions if landscape_by is None else landscape_by)
     extra = {"condition": conditions, "landscape_by": landscape_by or ()}
     check_columns(table, extra | {"expected": [expected] if expected else ()})
+    units = units_of(table, found.subject, conditions)
+    check_plays(units, found.subject, found.block)
+    table, frame = units.table, units.table.to_native()
     episodes = episodes_from_frame(
         frame,
-        **found.arguments(),
+        **(found.arguments() | {"subject": units.subject}),
         base=base,
         options=options,
         locations=locations if isinstance(found.chosen, tuple) else None,
         gaps=gaps,
     )
     rows = episode_rows(
-        frame, subject=found.subject, block=found.block, decision=found.decision, gaps=gaps
+        frame, subject=units.subject, block=found.block, decision=found.decision, gaps=gaps
     )
     return StudyData(
         tuple(episodes),
@@ -177,31 +209,24 @@ def study_data(
         None if expected is None else _expected(table, expected, episodes, rows),
         found,
         None if options is None else tuple(options),
+        units.people,
     )
 
 
 def _by_subject(
     table: Table, name: str, episodes: Sequence[Episode], rows: Sequence[IntVector]
 ) -> dict[Any, Any]:
-    coded = _labels(table, name, "condition")
+    coded = full_labels(table, name, "condition")
     found: dict[Any, Any] = {}
     for episode, mine in zip(episodes, rows, strict=True):
-        for row in mine[mine != ABSENT].tolist():
-            label = coded.at(row)
-            first = found.setdefault(episode.subject, label)
-            if label != first:
-                raise DataError(
-                    f"condition {name!r} must be the same in all rows of a subject; got {first} "
-                    f"and {label} at {row_place(row)} (subject {episode.subject}). Leave it out, "
-                    "or name a column of subjects that holds both."
-                )
+        found[episode.subject] = coded.at(int(mine[mine != ABSENT][0]))
     return found
 
 
 def _by_episode(
     table: Table, names: Sequence[str], episodes: Sequence[Episode], rows: Sequence[IntVector]
 ) -> tuple[tuple[Any, ...], ...]:
-    coded = [_labels(table, name, "landscape_by") for name in names]
+    coded = [full_labels(table, name, "landscape_by") for name in names]
     found = []
     for episode, mine in zip(episodes, rows, strict=True):
         present = mine[mine != ABSENT]
@@ -216,16 +241,6 @@ def _by_episode(
                 )
         found.append(tuple(labels.at(int(present[0])) for labels in coded))
     return tuple(found)
-
-
-def _labels(table: Table, name: str, role: str) -> Coded:
-    coded = column_labels(table, name, f"{role} {name!r}")
-    if coded.missing.size:
-        places = listing(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
-        raise DataError(
-            f"{role} {name!r} must not be missing; got an empty cell at {places}. Fill it."
-        )
-    return coded
 
 
 def _expected(

@@ -44,13 +44,22 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
             f"The last reward is missing in {counted(ended, 'episode')}: the last choice is used "
             "all the same."
         )
+    return (*notes, *_silent(episodes))
+
+
+def trial_notes(trials: Sequence[Any]) -> tuple[str, ...]:
+    """Timeouts, and subjects without a decision, of choices among offers."""
+    missed = sum(int((one.chosen == NOTHING).sum()) for one in trials)
+    notes = [f"{counted(missed, 'decision')} without a choice: not scored."] if missed else []
+    return (*notes, *_silent(trials))
+
+
+def _silent(episodes: Sequence[Any]) -> list[str]:
     scored: dict[Any, int] = {}
     for episode in episodes:
         scored[episode.subject] = scored.get(episode.subject, 0) + episode.n_decisions
     silent = [subject for subject, n in scored.items() if not n]
-    if silent:
-        notes.append(f"No decision to score, and no estimate: {_who(silent)}.")
-    return tuple(notes)
+    return [f"No decision to score, and no estimate: {_who(silent)}."] if silent else []
 
 
 def _who(subjects: Iterable[Any]) -> str:

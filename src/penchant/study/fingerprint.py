@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._version import __version__
+from penchant.bandit.episode import Episode
 from penchant.study.data import StudyData
 from penchant.study.landscapes import Landscapes
 from penchant.study.plan import Plan
@@ -51,12 +52,19 @@ def _said(value: Any) -> str:
 
 def _data(data: StudyData) -> str:
     digest = hashlib.sha256()
-    for episode, place in zip(data.episodes, data.landscapes, strict=True):
+    places = data.landscapes or ((),) * len(data.episodes)
+    for episode, place in zip(data.episodes, places, strict=True):
         label = repr((episode.subject, episode.block, place, data.condition(episode.subject)))
         digest.update(label.encode())
-        for values in (episode.chosen, episode.rewards, episode.is_choice, episode.scored):
+        for values in _arrays(episode):
             digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]
+
+
+def _arrays(episode: Any) -> tuple[Any, ...]:
+    if isinstance(episode, Episode):
+        return (episode.chosen, episode.rewards, episode.is_choice, episode.scored)
+    return (episode.chosen, episode.scored, *(episode.offers[name] for name in episode.offers))
 
 
 def _hash(*arrays: Any) -> str:

@@ -13,9 +13,9 @@ from penchant.study.plan import CATEGORIES, Category
 
 @dataclass(frozen=True)
 class Group:
-    """Subjects of one performance in one condition."""
+    """Subjects of one performance in one condition; of any where nothing can be performed."""
 
-    performance: Category
+    performance: Category | None
     condition: str
     subjects: tuple[Any, ...]
 
@@ -25,7 +25,11 @@ class Group:
 
         >>> Group("high", "A", (1, 2)).label, Group("low", ALL, ()).label
         ('high, A', 'low')
+        >>> Group(None, "A", (1, 2)).label
+        'A'
         """
+        if self.performance is None:
+            return self.condition
         return (
             self.performance if self.condition == ALL else f"{self.performance}, {self.condition}"
         )
@@ -42,10 +46,22 @@ def groups_of(data: StudyData, categories: Mapping[Any, Category | None]) -> tup
     return tuple(Group(*key, tuple(found[key])) for key in order)
 
 
-def pairs_to_compare(groups: Sequence[Group]) -> list[tuple[Group, Group]]:
-    """Pairs that differ in one respect only: in condition, or in performance."""
+def conditions_of(data: StudyData) -> tuple[Group, ...]:
+    """A group for every condition, where there is no performance."""
+    found: dict[str, list[Any]] = {}
+    for subject in data.subjects:
+        found.setdefault(data.condition(subject), []).append(subject)
+    return tuple(Group(None, condition, tuple(found[condition])) for condition in sorted(found))
+
+
+def pairs_to_compare(groups: Sequence[Group], within: bool = False) -> list[tuple[Group, Group]]:
+    """Pairs that differ in one respect only: in condition, or in performance.
+
+    Conditions that the same subjects were in (`within`) are compared elsewhere, as pairs.
+    """
     return [
         (first, second)
         for first, second in combinations(groups, 2)
-        if first.performance == second.performance or first.condition == second.condition
+        if (first.performance == second.performance and not within)
+        or first.condition == second.condition
     ]

@@ -71,6 +71,13 @@ class Landscapes:
             "a landscape file would make it exact."
         )
 
+    @classmethod
+    def none(cls) -> Landscapes:
+        """Of choices among offers, which pay nothing that is learnt from."""
+        nothing = np.empty(0)
+        index = np.empty(0, dtype=np.int64)
+        return cls((), np.empty((0, 0)), nothing, index, "known", float("nan"), False)
+
     def __repr__(self) -> str:
         return f"<Landscapes: {len(self.labels)} {self.source}, {self.means.shape[1]} options>"
 

@@ -83,7 +83,7 @@ def linearized_group(
 ) -> LinearizedGroup | None:
     """The paper's population estimate of a group; None where nobody has a linearised estimate."""
     everyone = linearized_subjects(fits, group.subjects)
-    if everyone is None or group.performance not in plan.nominals:
+    if everyone is None or group.performance is None or group.performance not in plan.nominals:
         return None
     model, nominal = plan.linear(group.performance)
     theta = pool(everyone, rule="mean-pooled")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,9 +23,10 @@ from penchant.study.comparisons import exact_comparison, linearized_comparisons
 from penchant.study.data import StudyData
 from penchant.study.fingerprint import fingerprint
 from penchant.study.fitting import Keeper, Nowhere, Timings, fit_subjects
-from penchant.study.groups import Group, groups_of
-from penchant.study.landscapes import landscapes_of
+from penchant.study.groups import Group, conditions_of, groups_of
+from penchant.study.landscapes import Landscapes, landscapes_of
 from penchant.study.measures import Measurer, Measures
+from penchant.study.paired import paired_comparison
 from penchant.study.plan import PAPER_NOMINALS, Category, Plan
 from penchant.study.populations import exact_groups, linearized_group
 from penchant.study.study import Study
@@ -138,20 +140,26 @@ def carry_out(
     timings: Timings = {}
     clock = _Clock(timings)
     locations = getattr(plan.model, "locations", None)
-    n_options = int(getattr(plan.model, "n_options", data.n_options))
-    landscapes = landscapes_of(data, n_options, locations, landscape)
+    n_options = int(getattr(plan.model, "n_options", None) or data.n_options)
+    landscapes = Landscapes.none()
+    if data.is_play:
+        landscapes = landscapes_of(data, n_options, locations, landscape)
+    else:
+        plan = replace(plan, n_replicates=0, n_bootstrap=0)
     if begin is not None:
         begin(fingerprint(data, landscapes, plan) | {"joint": joint})
     measurer = Measurer(data, landscapes, locations)
-    observed = {subject: measurer.subject(subject) for subject in data.subjects}
+    played = data.subjects if data.is_play else ()
+    observed = {subject: measurer.subject(subject) for subject in played}
     clock.lap("regret")
     growth = _growth(observed, plan)
-    categories = dict(zip(growth.subjects, growth.categories, strict=True))
+    categories: dict[Any, Category | None] = dict.fromkeys(data.subjects)
+    categories |= dict(zip(growth.subjects, growth.categories, strict=True))
     clock.lap("growth of regret")
     keep = Nowhere() if keeper is None else keeper
     fits = fit_subjects(measurer, plan, categories, keeper=keep, threads=threads, timings=timings)
     clock.start()
-    groups = groups_of(data, categories)
+    groups = groups_of(data, categories) if data.is_play else conditions_of(data)
     together = _jointly(groups, data, plan, keep) if joint else {}
     if joint:
         clock.lap("joint likelihood")
@@ -168,8 +176,9 @@ def carry_out(
         exact=exact_groups(groups, fits, plan),
         joint=together,
         linearized=linear,
-        exact_tests=exact_comparison(groups, fits, plan),
-        linearized_tests=linearized_comparisons(linear, plan),
+        exact_tests=exact_comparison(groups, fits, plan, within=data.people is not None),
+        linearized_tests=linearized_comparisons(linear, plan) if data.people is None else (),
+        paired_tests=paired_comparison(data, fits, plan),
         timings=timings,
     )
     clock.lap("groups and tests")

@@ -16,6 +16,7 @@ from penchant.study.fitting import Timings
 from penchant.study.groups import Group
 from penchant.study.landscapes import Landscapes
 from penchant.study.measures import Measures
+from penchant.study.paired import PairedDifference
 from penchant.study.plan import Plan
 from penchant.study.populations import LinearizedGroup
 from penchant.study.subject_fit import SubjectFit
@@ -47,6 +48,8 @@ class Study:
         Tables I and II of the paper, a column per group.
     exact_tests, linearized_tests
         Between groups.
+    paired_tests
+        Between conditions that the same subjects were in.
     timings
         Seconds of each step, summed over threads; of what was done in this run only.
     """
@@ -63,6 +66,7 @@ class Study:
     linearized: tuple[LinearizedGroup, ...]
     exact_tests: GroupComparison | None
     linearized_tests: tuple[GroupComparison, ...]
+    paired_tests: tuple[PairedDifference, ...]
     timings: Timings
 
     @property

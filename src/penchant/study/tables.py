@@ -9,6 +9,7 @@ import numpy as np
 
 from penchant.errors import DataError, nearest
 from penchant.study.forward_table import forward_columns
+from penchant.study.groups import Group
 from penchant.study.plan import nominal_words
 from penchant.study.subject_fit import Fitted
 from penchant.study.working_scale import natural_again
@@ -41,18 +42,26 @@ def columns(study: Study, name: str) -> Columns:
 def _subjects(study: Study) -> Columns:
     """One row per subject: condition, play, performance, exact estimates."""
     data, subjects = study.data, study.subjects
-    made: Columns = {"subject": list(subjects)}
+    made: Columns = {"subject": [data.person(s) for s in subjects]}
     made |= {name: [by[s] for s in subjects] for name, by in data.conditions.items()}
     made["n_episodes"] = [len(data.of(s)) for s in subjects]
     made["n_decisions"] = [study.fits[s].exact.n_decisions for s in subjects]
-    made["mean_reward"] = [_mean(study.observed[s].reward) for s in subjects]
-    made["regret"] = [_last(study.observed[s].regret) for s in subjects]
-    orders = [study.growth.of(s) for s in subjects]
-    made["growth"] = [order.order for order in orders]
-    made["performance"] = [order.category or NOT_CLASSIFIED for order in orders]
-    made["performance_aic_weight"] = [order.category_weight for order in orders]
-    made["performance_bootstrap_share"] = [order.confidence for order in orders]
+    made |= _played(study) if data.is_play else {}
     return made | _estimates([study.fits[s].exact for s in subjects])
+
+
+def _played(study: Study) -> Columns:
+    """Rewards, regret and performance of every subject."""
+    subjects = study.subjects
+    orders = [study.growth.of(s) for s in subjects]
+    return {
+        "mean_reward": [_mean(study.observed[s].reward) for s in subjects],
+        "regret": [_last(study.observed[s].regret) for s in subjects],
+        "growth": [order.order for order in orders],
+        "performance": [order.category or NOT_CLASSIFIED for order in orders],
+        "performance_aic_weight": [order.category_weight for order in orders],
+        "performance_bootstrap_share": [order.confidence for order in orders],
+    }
 
 
 def _linearized(study: Study) -> Columns:
@@ -94,8 +103,7 @@ def _estimates(fits: Sequence[Fitted]) -> Columns:
 
 def _growth(study: Study) -> Columns:
     """One row per subject: the three curves of regret."""
-    rows = study.growth.to_frame("pyarrow").to_pydict()
-    made: Columns = dict(rows)
+    made: Columns = dict(study.growth.to_frame("pyarrow").to_pydict()) if study.growth else {}
     return made
 
 
@@ -137,8 +145,7 @@ def _table_2(study: Study) -> Columns:
     return _by_rows(
         {
             "estimator": estimator,
-            "performance": group.performance,
-            "condition": group.condition,
+            **_named(group),
             "n_subjects": population.n_subjects,
             "parameter": p.name,
             "estimate": p.estimate,
@@ -167,8 +174,7 @@ def _populations(study: Study) -> Columns:
                 rows.append((group, rule, population, p, float(share)))
     return _by_rows(
         {
-            "performance": group.performance,
-            "condition": group.condition,
+            **_named(group),
             "rule": rule,
             "n_subjects": population.n_subjects,
             "n_left_out": len(population.left_out),
@@ -233,7 +239,20 @@ def _failures(study: Study) -> Columns:
 
 def _forward(study: Study) -> Columns:
     """What people did and what agents with their estimates do, decision by decision."""
-    return forward_columns(study.groups, study.observed, study.fits)
+    return forward_columns(study.groups, study.observed, study.fits) if study.observed else {}
+
+
+def _paired_tests(study: Study) -> Columns:
+    """Tests between conditions that the same subjects were in."""
+    return _by_rows(vars(difference) for difference in study.paired_tests)
+
+
+def _named(group: Group) -> dict[str, Any]:
+    """Which group a row is of."""
+    condition = {"condition": group.condition}
+    return (
+        condition if group.performance is None else {"performance": group.performance} | condition
+    )
 
 
 def _by_rows(rows: Iterable[Mapping[str, Any]]) -> Columns:
@@ -266,6 +285,7 @@ TABLES: dict[str, Callable[[Study], Columns]] = {
     "populations": _populations,
     "tests": _tests,
     "joint-tests": _joint_tests,
+    "paired-tests": _paired_tests,
     "failures": _failures,
     "forward": _forward,
 }

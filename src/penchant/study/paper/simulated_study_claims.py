@@ -92,7 +92,7 @@ def _table_2(study: Study, truth: Truth) -> Claim:
     words = []
     variances: dict[str, float] = {}
     for column in study.linearized:
-        true = truth[column.group.performance]["prior_variance"]
+        true = truth[str(column.group.performance)]["prior_variance"]
         found = float(column.natural.estimate[2])
         variances[column.group.label] = found
         parts[column.group.label] = bool(true / FACTOR < found < true * FACTOR)
