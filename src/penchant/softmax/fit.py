@@ -12,18 +12,16 @@ from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, NotConvergedError, NotIdentifiedError, SeparationError
 from penchant.softmax import diagnostics as words
+from penchant.softmax.bias_reduced import bias_reduced
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate, Method
 from penchant.softmax.identification import Identification, reduced_echelon
+from penchant.softmax.posterior import maximum_a_posteriori
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
-from penchant.softmax.solve import (
-    Solution,
-    bias_reduced,
-    maximum_a_posteriori,
-    maximum_likelihood,
-)
+from penchant.softmax.solution import Solution
+from penchant.softmax.solve import maximum_likelihood
 
 NEWTON_STEPS = 100
 FIRTH_STEPS = 2000

@@ -23,8 +23,10 @@ from penchant.softmax.fit import NEWTON_STEPS, WEAK, estimate_from, fit
 from penchant.softmax.identification import Identification
 from penchant.softmax.intervals import wald_interval
 from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
+from penchant.softmax.near_separation import FAR, UNDECIDED
+from penchant.softmax.prepared import check_units
 from penchant.softmax.prior import ParameterPrior
-from penchant.softmax.solve import FAR, UNDECIDED, Solution, check_units
+from penchant.softmax.solution import Solution
 
 
 @dataclass(frozen=True, eq=False, repr=False)
