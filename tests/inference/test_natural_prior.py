@@ -6,6 +6,8 @@ from scipy import optimize, special, stats
 
 import penchant as pn
 import played
+from penchant.inference.planes import Planes
+from penchant.inference.problem import Problem
 
 EPISODE = played.ucl_episode(seed=1)
 UCL_PRIOR = {
@@ -157,3 +159,29 @@ def test_names_and_kinds_are_checked():
     choices = pn.Choices.from_arrays(np.random.default_rng(0).normal(size=(9, 3, 1)), [0] * 9)
     with pytest.raises(pn.DataError, match="for choices; got NaturalPrior"):
         pn.fit(choices, parameter_prior=pn.NaturalPrior(a=stats.norm()))
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e4])
+def test_a_held_temperature_finds_the_other_weights_from_anywhere(factor):
+    """With the noise held far from its estimate the best prior mean is that of a line search."""
+    model, episode = played.ucl(), played.ucl_episode(n_decisions=12)
+    prior = pn.NaturalPrior(prior_mean=stats.norm(20, 30), decision_noise=stats.lognorm(2, scale=3))
+    estimate = pn.fit(episode, model, parameter_prior=prior)
+    problem = Problem(model, (episode,), prior)
+    noise = factor * estimate.parameters[0].estimate
+    natural = model.natural[0]
+    planes = Planes.of(natural, np.array([noise]), len(model.weights))
+    psi = estimate.psi
+    found = problem.at(psi, planes, estimate.weights)
+    x = problem.variables(psi)
+
+    def lost(mean):
+        theta = np.array([1.0, mean]) / noise
+        log_p = special.log_softmax(x @ theta, axis=1)[np.arange(len(x)), episode.chosen].sum()
+        return -(log_p + stats.norm(20, 30).logpdf(mean))
+
+    grid = np.linspace(-150, 200, 2001)
+    best = grid[np.argmin([lost(mean) for mean in grid])]
+    line = optimize.minimize_scalar(lost, bounds=(best - 1, best + 1), method="bounded")
+    told = found.value - stats.lognorm(2, scale=3).logpdf(noise)
+    assert told >= -line.fun - 1e-6

@@ -22,6 +22,7 @@ from penchant.softmax.batch import fit_table
 from penchant.softmax.prior import ScaledPrior
 
 MOST_STEPS = 100
+MOST_VAIN = 3  # steps in a row that gain nothing
 ENOUGH = 1e-9  # Newton decrement, in standard errors
 
 
@@ -88,13 +89,24 @@ def best_under(
     return best
 
 
+def _in_proportion(near: Matrix, planes: Planes) -> Matrix:
+    """Weights near by, all made larger or smaller so as to lie on their planes.
+
+    Where a temperature is held, what is wanted in proportion to the rest changes little.
+    """
+    now = (planes.row * near).sum(axis=1)
+    factor = planes.value / np.where(now != 0, now, 1.0)
+    fine = (now != 0) & (factor > 0) & np.isfinite(factor)
+    return near * np.where(fine, factor, 1.0)[:, None]
+
+
 def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
     n = len(start)
     everyone = np.arange(n)
     theta = start.copy()
     value, likelihood, gradient, information = objective.at(theta, everyone)
     decrement, settled = np.full(n, np.inf), np.zeros(n, dtype=bool)
-    active = everyone
+    active, vain = everyone, np.zeros(n, dtype=np.int64)
     for _ in range(MOST_STEPS):
         step, squared = _step(gradient[active], information[active], planes, active)
         decrement[active] = np.sqrt(np.maximum(squared, 0.0))
@@ -103,8 +115,17 @@ def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
         active, step = active[moving], step[moving]
         if not len(active):
             break
+        before = value.copy()
         active = _advance(objective, theta, value, likelihood, gradient, information, active, step)
+        gained = value[active] > before[active] + _rounding(before[active])
+        vain[active] = np.where(gained, 0, vain[active] + 1)
+        active = active[vain[active] < MOST_VAIN]
     return Ends(theta, value, likelihood, information, settled, decrement)
+
+
+def _rounding(value: Vector) -> Vector:
+    """What two equal objectives may differ by."""
+    return np.asarray(1e-13 * (1 + np.abs(np.where(np.isfinite(value), value, 0.0))))
 
 
 def _advance(
@@ -124,7 +145,7 @@ def _advance(
         mine = active[left]
         trial = theta[mine] + fraction * step[left]
         found = objective.at(trial, mine)
-        up = found[0] >= value[mine] - 1e-13 * (1 + np.abs(value[mine]))
+        up = found[0] >= value[mine] - _rounding(value[mine])
         taken = mine[up]
         theta[taken] = trial[up]
         for into, what in zip((value, likelihood, gradient, information), found, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -46,6 +46,7 @@ class NaturalPrior:
                     f"stats.norm(50, 20); got {type(density).__name__}. Give one."
                 )
         self.densities: Mapping[str, Any] = dict(densities)
+        self._known = {name: _Known.of(density) for name, density in densities.items()}
 
     def check(self, naturals: Sequence[Natural]) -> None:
         """Raise an error if a name is not one of the natural parameters."""
@@ -89,14 +90,13 @@ class NaturalPrior:
 
     def _density(self, name: str, number: Vector) -> tuple[Vector, Vector, Vector]:
         """Log-density and its first two derivatives, by differences; -inf outside the support."""
-        density = self.densities[name]
-        low, high = density.support()
-        sd = float(density.std())
+        low, high, sd, median = self._known[name]
         inside = np.isfinite(number) & (number > low) & (number < high)
-        at = np.where(inside, number, density.median())
+        at = np.where(inside, number, median)
         room = np.minimum(at - low, high - at)
         step = STEP * np.minimum(np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6)
-        middle, above, below = (density.logpdf(at + k * step) for k in (0.0, 1.0, -1.0))
+        places = at + np.array([[0.0], [1.0], [-1.0]]) * step
+        middle, above, below = self.densities[name].logpdf(places)
         first, second = (above - below) / (2 * step), (above - 2 * middle + below) / step**2
         return (
             np.where(inside, middle, -np.inf),
@@ -110,7 +110,7 @@ class NaturalPrior:
         for natural in sorted(naturals, key=lambda one: one.kind == "ratio"):
             if natural.kind == "shape" or natural.name not in self.densities:
                 continue
-            median = float(self.densities[natural.name].median())
+            median = self._known[natural.name].median
             if natural.kind == "weight":
                 theta[natural.index] = median
             elif natural.kind == "reciprocal":
@@ -129,6 +129,20 @@ class NaturalPrior:
 
 
 Prior = ParameterPrior | NaturalPrior
+
+
+class _Known(NamedTuple):
+    """What is asked of a density again and again."""
+
+    low: float
+    high: float
+    sd: float
+    median: float
+
+    @classmethod
+    def of(cls, density: Any) -> _Known:
+        low, high = density.support()
+        return cls(float(low), float(high), float(density.std()), float(density.median()))
 
 
 def _of_weights(natural: Natural, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
