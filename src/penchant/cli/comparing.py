@@ -9,7 +9,7 @@ from typing import Any
 from penchant.cli.checking_usage import check_file, check_threads
 from penchant.cli.model import prior
 from penchant.cli.reserved import reserved
-from penchant.cli.result import Result
+from penchant.cli.result import of_table
 from penchant.cli.rivals import contenders, fold_labels
 from penchant.cli.showing_files import kept, shown
 from penchant.cli.words import say
@@ -60,20 +60,9 @@ def run_compare(
         if decisions is not None:
             write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
             say(f"Written: {decisions}")
-        shown(_result(found), written, lambda: comparison_figure(found))
+        result = of_table(found.table(), found.to_dict, lambda: found.to_frame("pyarrow"))
+        shown(result, written, lambda: comparison_figure(found))
     return 0
-
-
-def _result(found: ModelComparison) -> Result:
-    words = found.table()
-    return Result(
-        statuses=(),
-        doubts=(),
-        printed=words,
-        kept=words,
-        document=found.to_dict,
-        frame=lambda: found.to_frame("pyarrow"),
-    )
 
 
 def comparison_figure(found: ModelComparison) -> Any:

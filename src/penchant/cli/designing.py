@@ -10,7 +10,7 @@ from penchant.cli.checking_usage import check_threads
 from penchant.cli.model import prior
 from penchant.cli.options import Agent
 from penchant.cli.refusing import refuse
-from penchant.cli.result import Result
+from penchant.cli.result import of_table
 from penchant.cli.showing_files import kept, shown
 from penchant.cli.simulated_people import (
     PEOPLE,
@@ -63,7 +63,10 @@ def run_design(
             found = _decisions(goal, model, task, given, simulated, regained)
         else:
             found = _subjects(goal, model, task, given, simulated, regained)
-        shown(_result(found), written, lambda: design_figure(found))
+        result = of_table(
+            found.table(), lambda: _document(found), lambda: found.to_frame("pyarrow")
+        )
+        shown(result, written, lambda: design_figure(found))
     return NONE_FOUND if found.needed is None else DONE
 
 
@@ -141,18 +144,6 @@ def _width(words: str) -> tuple[str, float]:
             f"--width must be NAME=WIDTH; got {words!r}. Try --width learning_rate=0.2."
         )
     return name, width
-
-
-def _result(found: Design) -> Result:
-    words = found.table()
-    return Result(
-        statuses=(),
-        doubts=(),
-        printed=words,
-        kept=words,
-        document=lambda: _document(found),
-        frame=lambda: found.to_frame("pyarrow"),
-    )
 
 
 def _document(found: Design) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from penchant.cli.checking_usage import check_threads
 from penchant.cli.model import prior
 from penchant.cli.option_types import parts_of
 from penchant.cli.options import Agent
-from penchant.cli.result import Result
+from penchant.cli.result import of_table
 from penchant.cli.rivals import rival_agents
 from penchant.cli.showing_files import kept, shown
 from penchant.cli.simulated_people import PEOPLE, check_counts, landscape_for, ranges, task_of
@@ -67,7 +67,10 @@ def run_distinguish(
             parameter_prior=weights,
             threads=judged.threads,
         )
-        shown(_result(found), written, lambda: distinguished_figure(found))
+        result = of_table(
+            found.table(), lambda: _document(found), lambda: found.to_frame("pyarrow")
+        )
+        shown(result, written, lambda: distinguished_figure(found))
     return 0
 
 
@@ -100,18 +103,6 @@ def _ranges(name: str, words: str, model: Any) -> dict[str, Any]:
         return ranges(parts_of(words), model)
     except DataError as error:
         raise DataError(f"--model {name}: {error}") from None
-
-
-def _result(found: ModelRecovery) -> Result:
-    words = found.table()
-    return Result(
-        statuses=(),
-        doubts=(),
-        printed=words,
-        kept=words,
-        document=lambda: _document(found),
-        frame=lambda: found.to_frame("pyarrow"),
-    )
 
 
 def _document(found: ModelRecovery) -> dict[str, Any]:

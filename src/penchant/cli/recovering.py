@@ -10,7 +10,7 @@ from penchant.cli.agent import map_words
 from penchant.cli.checking_usage import check_threads
 from penchant.cli.model import prior
 from penchant.cli.options import Agent
-from penchant.cli.result import Result
+from penchant.cli.result import of_table
 from penchant.cli.showing_files import kept, shown
 from penchant.cli.simulated_people import PEOPLE, check_counts, landscape_for, ranges, task_of
 from penchant.cli.simulating import model_of
@@ -54,20 +54,11 @@ def run_recover(
             intervals=regained.intervals,
             threads=regained.threads,
         )
-        shown(_result(found), written, lambda: recovery_figure(found))
+        result = of_table(
+            found.table(), lambda: _document(found), lambda: found.subjects("pyarrow")
+        )
+        shown(result, written, lambda: recovery_figure(found))
     return 0
-
-
-def _result(found: Recovery) -> Result:
-    words = found.table()
-    return Result(
-        statuses=found.statuses,
-        doubts=(),
-        printed=words,
-        kept=words,
-        document=lambda: _document(found),
-        frame=lambda: found.subjects("pyarrow"),
-    )
 
 
 def _document(found: Recovery) -> dict[str, Any]:

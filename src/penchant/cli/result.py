@@ -47,6 +47,11 @@ class Result:
     frame: Callable[[], Any]
 
 
+def of_table(words: Table, document: Callable[[], Any], frame: Callable[[], Any]) -> Result:
+    """A result that is one table, of no estimate that could have failed."""
+    return Result((), (), words, words, document, frame)
+
+
 def one(estimate: Estimate, show: Show) -> Result:
     """The result of one fit."""
     check_sound(estimate.status, estimate.theta)

@@ -17,16 +17,18 @@ def study(
     analysis: Analysis = Analysis(),  # noqa: B008
     kept: Kept = Kept(),  # noqa: B008
 ) -> int:
-    """Analyse a table of play of many subjects, from the check to a report.
+    """Analyse a table of choices of many subjects, from the check to a report.
 
     Regret and performance, exact and linearised fits of every subject, groups and tests between
-    them, agents that play again; one HTML report, tables and figures. Exit code 0: done; 1: nobody
+    them, agents that play again; one HTML report, tables and figures. Choices among offers have
+    fits, groups and tests only. Exit code 0: done; 1: nobody
     has a valid estimate; 2: wrong usage or data; 130: interrupted, and --resume goes on.
 
     Parameters
     ----------
     file
-        CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
+        CSV or Parquet file, one row per event: who, what was chosen, what it paid; or per decision
+        between offers; - for stdin.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.studying import run_study_command

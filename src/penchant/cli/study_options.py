@@ -29,7 +29,8 @@ class Compared:
     Parameters
     ----------
     condition
-        Columns of what subjects were assigned to: groups are compared.
+        Columns of what subjects were assigned to: groups are compared. What subjects were in one
+        after another is compared within subjects.
     expected
         Column of the mean reward of the option chosen, where it is known: for regret.
     landscape

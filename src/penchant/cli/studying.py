@@ -83,9 +83,7 @@ def run_study_command(
             analysis.seed,
         )
         reading = time.perf_counter() - begun
-        say(
-            f"Study: {counted(data.n_people, 'subject')}, {counted(len(data.episodes), 'episode')}."
-        )
+        say(f"Study: {counted(data.n_people, 'subject')}, {_amount(data)}.")
         with when_interrupted(lambda: _kept_words(folder, data)):
             found = carry_out(
                 data,
@@ -112,6 +110,12 @@ def _with_model(agent: Agent) -> Agent:
         )
     say("Model: ucl, as options have places; --model for another.")
     return replace(agent, model="ucl")
+
+
+def _amount(data: StudyData) -> str:
+    if data.is_play:
+        return counted(len(data.episodes), "episode")
+    return counted(sum(trials.n_decisions for trials in data.episodes), "decision")
 
 
 def _refuse_play(agent: Agent, compared: Compared, analysis: Analysis) -> None:

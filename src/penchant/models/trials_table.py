@@ -27,6 +27,7 @@ from penchant.models.trial_columns import TrialColumns, is_nothing, taken_by_wor
 from penchant.models.trials import Trials, read_chosen
 
 Cell = str | float | Sequence[Any]
+CORRECT = "Correct it, or leave the cell empty where nothing was chosen."
 
 
 def trials_from_frame(
@@ -190,7 +191,9 @@ def _taken(
     """Index of the option of each row, NaN where there is none."""
     name = columns.chosen
     coded = column_labels(table, name, f"chosen {name!r}")
-    seen = [_code(label) for label in coded.labels.tolist()]
+    seen = coded.labels.tolist()
+    if options is None:
+        seen = [_code(label) for label in seen]
     codes = sorted({int(label) for label in seen if isinstance(label, (bool, int))})
     if options is not None:
         index = {str(label): float(i) for i, label in enumerate(options)}
@@ -208,7 +211,7 @@ def _taken(
         counted = base == 0 and options is None and codes[-1:] == [n_options]
         raise DataError(
             f"chosen must be among the options {allowed}; got {listing(cells, wrong.size)}. "
-            + (_from_1(0 in codes) if counted else "Correct it.")
+            + (_from_1(0 in codes) if counted else CORRECT)
         )
     return taken
 
@@ -224,8 +227,9 @@ def _from_1(has_zero: bool) -> str:
 
 def _code(label: Any) -> Any:
     """Numbers that a file holds as text, beside NULL perhaps, are numbers."""
-    text = str(label).strip()
-    return int(text) if re.fullmatch(r"-?\d+", text) else label
+    if isinstance(label, str) and re.fullmatch(r"-?\d{1,15}(\.0*)?", label.strip()):
+        return int(float(label))
+    return label
 
 
 def _index(label: Any, index: Mapping[str, float]) -> float:

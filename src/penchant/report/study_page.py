@@ -75,7 +75,7 @@ def study_page(study: Study, figures: Sequence[Drawing], *, title: str, command:
         Section("Methods", [Paragraph(text) for text in methods(study)]),
         Section("How to reproduce this report", _reproduce(study, command)),
     ]
-    made = f"{counted(len(study.subjects), 'subject')}; made by Penchant {__version__}"
+    made = f"{counted(study.data.n_people, 'subject')}; made by Penchant {__version__}"
     return page(title, made, [section for section in sections if section.blocks])
 
 
@@ -87,12 +87,15 @@ def _data(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     rows = []
     for condition, subjects in by_condition.items():
         mine = [data.episodes[i] for s in subjects for i in data.of(s)]
-        horizons = sorted({int(getattr(e, "is_choice", e.chosen >= -1).sum()) for e in mine})
         scored = sum(e.n_decisions for e in mine)
-        cells = (condition, len(subjects), len(mine), scored, _range(horizons))
+        cells: list[Any] = [condition, len(subjects), scored]
+        if data.is_play:
+            cells += [len(mine), _range(sorted({int(e.is_choice.sum()) for e in mine}))]
         rows.append([str(cell) for cell in cells])
-    header = ("condition", "subjects", "episodes", "decisions scored", "decisions per episode")
-    blocks: list[Block] = [DataTable("Who played, and how long", header, rows)]
+    header = ("condition", "subjects", "decisions scored", "episodes", "decisions per episode")
+    caption = "Who played, and how long" if data.is_play else "Who chose, and how often"
+    shown = header if data.is_play else header[:3]
+    blocks: list[Block] = [DataTable(caption, shown, rows)]
     if data.columns is not None:
         blocks.append(Paragraph(f"Columns of the table: {data.columns.words()}."))
     if data.notes:
