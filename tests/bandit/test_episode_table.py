@@ -161,10 +161,25 @@ def test_a_reward_off_scale_is_named_by_row():
     )
 
 
-def test_text_is_named_by_column_and_row():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_numbers_may_be_text_beside_words_for_nothing(backend):
+    frame = table(
+        square=["7", "NULL", " 7", "0", "3.0", "5", "1", "6"],
+        points=[12.5, None, 13.0, 8.0, 9.5, 44.0, 2.0, 45.0],
+    )
+    found = episodes_from_frame(backend(frame), **TIMED)
+    assert [e.chosen.tolist() for e in found] == [[5, 1, 6], [7, -1, 7], [0, 3]]
+
+
+def test_other_words_are_named_by_column_and_row_with_the_option_to_pass():
     assert_refused(
-        table(square=["7", "NULL", "7", "0", "3", "5", "1", "6"]),
-        "chosen 'square' must hold numbers; got '7' at row 0, 'NULL' at row 1",
+        table(square=["left", "NULL", "left", "right", "left", "left", "right", "left"]),
+        "chosen 'square' must hold numbers of options, or labels that `options` names; got 'left' "
+        "at row 0 (subject 9, block a), 'left' at row 2",
+    )
+    assert_refused(
+        table(square=["left", "NULL", "left", "right", "left", "left", "right", "left"]),
+        "Pass options=['left', 'right'] if these are the labels, or leave cells empty where",
     )
 
 

@@ -249,3 +249,17 @@ def test_options_counted_from_0_are_not_read_as_counted_from_1():
 )
 def test_offers_are_told_from_play_and_from_options(names, offers):
     assert is_offers(names) is offers
+
+
+def test_codes_may_be_written_as_fractions_beside_words_for_nothing():
+    table = pd.DataFrame(DELAYS | {"choice": ["1.0", "timeout", "0.0", "1.0", "NA"]})
+    three, seven = pn.trials_from_frame(table)
+    assert three.chosen.tolist() == [0, 1, -1]
+    assert seven.chosen.tolist() == [1, -1]
+
+
+def test_labels_that_look_like_numbers_are_the_labels_that_options_names():
+    table = pd.DataFrame(DELAYS | {"choice": ["07", "07", "1.0", "07", "1.0"]})
+    three, seven = pn.trials_from_frame(table, options=["1.0", "07"])
+    assert three.chosen.tolist() == [0, 1, 0]
+    assert seven.chosen.tolist() == [1, 1]

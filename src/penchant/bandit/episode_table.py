@@ -14,7 +14,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.events import Events, check_events, read_events
 from penchant.bandit.locations import check_locations
 from penchant.bandit.missed import doubt_marks, doubt_zero, without_fillers
-from penchant.bandit.option_columns import labelled_options, placed_options
+from penchant.bandit.option_columns import labelled_options, placed_options, written_options
 from penchant.choices.exact import EXACT_INTEGERS, Place
 from penchant.choices.frames import (
     Table,
@@ -225,7 +225,17 @@ def _picked(
         return placed_options(table, chosen, check_locations(locations), base, place), 0
     if options is not None:
         return labelled_options(table, chosen, options, place)[0], 0
+    if _is_text(table, chosen):
+        return written_options(table, chosen, place), base
     return _floats(table, chosen, "chosen"), base
+
+
+def _is_text(table: Table, name: Any) -> bool:
+    """Whether cells are text, at least some of them."""
+    series = table[name]
+    if series.dtype == nw.Object:
+        return any(isinstance(cell, str) for cell in series.to_list())
+    return series.dtype in (nw.String, nw.Categorical, nw.Enum)
 
 
 def _rewards(table: Table, reward: Any) -> Vector:

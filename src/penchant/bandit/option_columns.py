@@ -75,6 +75,44 @@ def _index(label: Any, index: dict[Any, float]) -> float:
     return index.get(label, index.get(str(label), np.inf))
 
 
+def written_options(table: Table, name: Any, place: Place) -> Vector:
+    """Number of the option of each row where the column is text, NaN where there is none.
+
+    Parameters
+    ----------
+    table
+        The table.
+    name
+        Column of numbers, as text, beside words that say that nothing was chosen.
+    place
+        Where a row is, in words.
+    """
+    coded = column_labels(table, name, f"chosen {name!r}")
+    seen = [str(label).strip() for label in coded.labels.tolist()]
+    numbers = np.array([_number(word) for word in seen])[coded.codes]
+    numbers[coded.missing] = np.nan
+    wrong = np.flatnonzero(np.isinf(numbers))
+    if wrong.size:
+        cells = (f"{seen[coded.codes[row]]!r} at {place(int(row))}" for row in wrong[:11])
+        words = [word for word in seen if word not in NOTHING_WORDS]
+        raise DataError(
+            f"chosen {name!r} must hold numbers of options, or labels that `options` names; got "
+            f"{listing(cells, wrong.size)}. Pass options=[{listing(map(repr, words))}] if these "
+            "are the labels, or leave cells empty where nothing was chosen."
+        )
+    return numbers
+
+
+def _number(word: str) -> float:
+    """The number that is written, NaN for a word for nothing, infinity for any other."""
+    if word in NOTHING_WORDS:
+        return float("nan")
+    try:
+        return float(word)
+    except ValueError:
+        return float("inf")
+
+
 def placed_options(
     table: Table, names: Sequence[Any], locations: Matrix, base: int, place: Place
 ) -> Vector:
