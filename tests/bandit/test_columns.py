@@ -131,3 +131,16 @@ def test_blocks_are_told_apart_by_session_and_number():
     assert play_columns(["subject", "Session", "choice", "reward"]).block == "Session"
     assert play_columns(names, {"block": "block"}).block == "block"
     assert play_columns(names, {"block": "none"}).block is None
+
+
+def test_a_forced_choice_is_no_choice():
+    names = ["subject", "game", "trial", "forced", "choice", "reward"]
+    found = play_columns(names)
+    assert found.is_choice == "not forced"
+    assert found.words().endswith("is_choice = not forced")
+    assert found.used() == set(names)
+    assert play_columns([*names, "is_choice"]).is_choice == "is_choice"
+    assert play_columns(names, {"is_choice": "none"}).is_choice is None
+    assert play_columns(names, {"scored": "not trial"}).scored == "not trial"
+    with pytest.raises(DataError, match="`scored` must name a column; got 'not tril'"):
+        play_columns(names, {"scored": "not tril"})

@@ -415,3 +415,14 @@ def test_the_grid_of_forty_people_is_read_by_number_and_by_place_alike(evidence)
     places = columns.arguments() | {"chosen": ("x", "y")}
     by_place = episodes_from_frame(rows, **places, locations=grid(11, 11))
     assert parts(by_number) == parts(by_place)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_flag_may_say_the_opposite(backend):
+    forced = [1, 1, 0, 1, 0, 0, 0, 1]
+    found = episodes_from_frame(backend(table(forced=forced)), **TIMED, is_choice="not forced")
+    flags = [1 - flag for flag in forced]
+    expected = episodes_from_frame(backend(table(free=flags)), **TIMED, is_choice="free")
+    assert parts(found) == parts(expected)
+    assert [e.is_choice.tolist() for e in found] == [e.is_choice.tolist() for e in expected]
+    assert sum(e.n_decisions for e in found) == 4

@@ -40,6 +40,9 @@ USUAL: Mapping[str, tuple[str, ...]] = {
 }
 # Blocks are often numbered afresh in every session.
 SESSION = ("session", "session_number", "session_num", "session_nr", "ses")
+# Forced choices are shown: a column that is 1 where `is_choice` is 0.
+FORCED = ("forced", "is_forced", "forced_choice", "forced_trial")
+NOT = "not "
 GAIN, LOSS = "gain", "loss"
 COORDINATES = ("x", "y", "z")
 NO_COLUMN = "none"
@@ -79,7 +82,7 @@ class PlayColumns:
 
     def used(self) -> set[str]:
         """Every column that has a part."""
-        return _flat(self.arguments().values())
+        return {flagged(name)[0] for name in _flat(self.arguments().values())}
 
     def words(self) -> str:
         """Which column is what, in one line.
@@ -161,7 +164,7 @@ def is_long(names: Sequence[str]) -> bool:
 def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
     for part, column in wanted.items():
         for name in (column,) if isinstance(column, str) else column:
-            if name not in names and name != NO_COLUMN:
+            if name not in names and flagged(name)[0] not in names and name != NO_COLUMN:
                 raise DataError(
                     f"`{part}` must name a column; got {name!r}, but they are "
                     f"{', '.join(names)}.{nearest(name, names) or ' Correct it.'}"
@@ -190,6 +193,9 @@ def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
     name = _named(USUAL[part], names)
     if part == "block":
         return _within_sessions(name, names)
+    if part == "is_choice" and name is None:
+        forced = _named(FORCED, names)
+        return None if forced is None else NOT + forced
     if name is not None:
         return name
     if part == "reward" and GAIN in by_plain:
@@ -199,6 +205,17 @@ def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
         axes = COORDINATES[:coordinates]
         return tuple(by_plain[axis] for axis in axes if axis in by_plain) or None
     return None
+
+
+def flagged(name: Any) -> tuple[Any, bool]:
+    """The column that a flag is read from, and whether it says the opposite.
+
+    >>> flagged("is_choice"), flagged("not forced")
+    (('is_choice', False), ('forced', True))
+    """
+    if isinstance(name, str) and name.startswith(NOT):
+        return name.removeprefix(NOT), True
+    return name, False
 
 
 def _within_sessions(block: Any, names: Sequence[str]) -> Any:

@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
+from penchant.bandit.columns import flagged
 from penchant.bandit.decision_numbers import ABSENT, GAPS, Gaps, InTime, in_time
 from penchant.bandit.episode import Episode
 from penchant.bandit.events import Events, check_events, read_events
@@ -69,7 +70,8 @@ def episodes_from_frame(
         through the blocks of a subject; rows are sorted by it. If not given, the rows of an episode
         are in order of time already.
     is_choice
-        Column of True/False or 0/1: 0 for options that were shown, not chosen.
+        Column of True/False or 0/1: 0 for options that were shown, not chosen. "not forced" stands
+        for a column that says the opposite, here one called forced.
     scored
         Column of True/False or 0/1: 0 for decisions that shall not enter the likelihood.
     base
@@ -105,7 +107,7 @@ def episodes_from_frame(
     _check_settings(base, gaps, chosen, options, locations)
     roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
     roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
-    named = {role: _names(name) for role, name in roles.items() if name is not None}
+    named = {role: _names(flagged(name)[0]) for role, name in roles.items() if name is not None}
     table = _checked(frame, named)
     owners = _owners(table, {"subject": subject, "block": block})
     order, number = _event_order(table, owners, decision, gaps)
@@ -250,7 +252,10 @@ def _rewards(table: Table, reward: Any) -> Vector:
 
 
 def _flags(table: Table, name: Any, role: str, rows: IntVector) -> Any:
-    return None if name is None else _in_order(column_flags(table, name, role), rows, True)
+    if name is None:
+        return None
+    column, is_opposite = flagged(name)
+    return _in_order(column_flags(table, column, role) ^ is_opposite, rows, True)
 
 
 def _in_order(values: Any, rows: IntVector, absent: Any) -> Any:
