@@ -206,3 +206,15 @@ def test_a_value_that_the_constraints_exclude_is_infeasible_on_its_plane():
     limits = pn.Constraints([[1.0, 0.0]], [0.5])
     with pytest.raises(InfeasibleError, match="constraints must hold on the plane asked for"):
         limits.within(np.array([0.2, 0.0]), np.array([[0.0], [1.0]]))
+
+
+def test_copies_of_a_variable_leave_the_bounds_of_the_others_named():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(80, 3, 3))
+    x[:, :, 2] = x[:, :, 1]
+    chosen = (x @ [-1.0, 0.5, 0.5] + rng.gumbel(size=(80, 3))).argmax(axis=1)
+    choices = pn.Choices.from_arrays(x, chosen, names=["a", "b", "copy"])
+    positive = pn.Constraints.at_least(choices.names, b=0.0, copy=0.0, a=0.0)
+    estimate = pn.fit(choices, constraints=positive)
+    assert estimate.status == "not identified"
+    assert estimate.diagnostics.bounds == ("a >= 0",)

@@ -46,7 +46,11 @@ def constrained(
         if found is not None:
             point = _exactly_at(basis @ maximum.theta, inside, active, basis)
             return _separated_within(known, found, maximum, point)
-    return constrained_maximum(choices, known, maximum, inside, active, basis)
+    solution = constrained_maximum(choices, known, maximum, inside, active, basis)
+    if len(active) == len(constraints.bound):
+        return solution
+    reached = np.array(inside.labels)[active]
+    return replace(solution, active=np.isin(constraints.labels, reached))
 
 
 def constrained_maximum(
