@@ -141,7 +141,7 @@ def test_models_of_offers_are_compared(penchant, folder):
         ([*TWO, "--folds", "halves"], "--folds must be a number, block, or a col"),
         ([*TWO, "--nested", "1"], "--nested must be two places of models"),
         ([*TWO, "--nested", "1,3"], "--nested must name models by their place"),
-        ([*TWO, "--criterion", "held-out"], "where nothing was held out"),
+        ([*TWO, "--criterion", "held-out"], "--criterion held-out must come with --folds"),
         (["--model", "random", "--decisions", "d.csv"], "--decisions must come with --folds"),
         (["--model", "random", "--figure", "d.gif"], "--figure must end in .svg, .pdf, .png"),
         (["--model", "random", "--figure", "d.svg", "-o", "d.svg"], "--figure must not be the"),

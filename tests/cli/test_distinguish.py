@@ -71,6 +71,7 @@ def test_models_of_places_and_others_share_a_task(penchant):
             "--model q-learning: --parameters must hold temperature, learning_rate; got none for",
         ),
         ([*MADE, "--folds", "halves"], "--folds must be a number or block for simulated people"),
+        ([*MADE, "--criterion", "held-out"], "--criterion held-out must come with --folds"),
         ([*MADE[:-1], "0"], "--subjects must be at least 1; got 0"),
         (["distinguish", *LEARNER, *HABIT, *TASK[2:]], "--landscape or --means must be given"),
     ],

@@ -17,6 +17,14 @@ def check_threads(threads: int | None) -> None:
         raise DataError(f"--threads must be at least 1; got {threads}. Leave it out to use all.")
 
 
+def check_criterion(criterion: str | None, folds: str | None) -> None:
+    """Refuse to rank by what is held out where nothing is."""
+    if criterion == "held-out" and folds is None:
+        raise DataError(
+            "--criterion held-out must come with --folds; got none. Try --folds 5 or block."
+        )
+
+
 def check_seed(seed: int | None, where: str = "") -> None:
     """Refuse randomness that could not be had again."""
     if seed is None or seed < 0:

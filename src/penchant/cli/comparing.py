@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from penchant.cli.checking_usage import check_file, check_threads
+from penchant.cli.checking_usage import check_criterion, check_file, check_threads
 from penchant.cli.model import prior
 from penchant.cli.reserved import reserved
 from penchant.cli.result import of_table
@@ -35,6 +35,7 @@ def run_compare(
     """Compare, write, print; the exit code."""
     check_file(file)
     check_threads(judged.threads)
+    check_criterion(judged.criterion, judged.folds)
     weights = prior(judged.prior)
     nested = _pairs(contest.nested, rivals.model)
     _check_decisions(decisions, judged, written)

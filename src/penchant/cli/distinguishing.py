@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant.bandit.landscape import Landscape
-from penchant.cli.checking_usage import check_threads
+from penchant.cli.checking_usage import check_criterion, check_threads
 from penchant.cli.model import prior
 from penchant.cli.option_types import parts_of
 from penchant.cli.options import Agent
@@ -40,6 +40,7 @@ def run_distinguish(
     _check_pairs(list(agents), people.parameters)
     check_counts(simulated)
     check_threads(judged.threads)
+    check_criterion(judged.criterion, judged.folds)
     weights, folds = prior(judged.prior), _folds(judged.folds)
     criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
     with kept(written):
