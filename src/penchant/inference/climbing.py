@@ -19,6 +19,7 @@ STEEP = 1e-3  # and one that no smooth profile would ask for at its peak
 LAST_STEPS = 3
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
+LEAST_AMONG_KINKS = 1e-6  # the same where slopes jump
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Climbs:
         n, d, q = len(subject), profiles.n_weights, profiles.n_shape
         self.profiles, self.subject, self.planes = profiles, subject, planes
         self.max_steps, self._smooth = max_steps, is_smooth(profiles.model)
+        self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
         self.points = profiles.blank(subject, np.zeros((n, q)))
         self.u, self._step, self._fraction = np.zeros((n, q)), np.zeros((n, q)), np.ones(n)
@@ -114,7 +116,7 @@ class Climbs:
         self._move(rows[up], target[up], trial.take(up))
         self._shorten(rows[~up], trial.value[~up])
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
-        over |= self._fraction[rows] < LEAST
+        over |= self._fraction[rows] < self._least
         self.active[rows[over]] = False
         return rows[over]
 
@@ -168,7 +170,7 @@ class Climbs:
         slope = (self.points.gradient[rows] * self._step[rows]).sum(axis=1)
         promised, gained = self._fraction[rows] * slope, value - self.points.value[rows]
         self._fraction[rows] *= _less(promised, gained) if self._smooth else 0.5
-        given_up = self._fraction[rows] < LEAST
+        given_up = self._fraction[rows] < self._least
         self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
 
     def finish(self) -> None:

@@ -25,8 +25,9 @@ from penchant.models.model import is_smooth
 FIRST, LAST = 1e-2, 1e-8  # distances, in search units, from which gradients are taken
 SHARES = np.geomspace(1e-3, 1e2, 16)  # of that distance: steps along a kink
 MOST_ROUNDS = 60
+MOST_LOOKS = 12
 AROUND = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # distances at which nothing may be higher
-SLACK = 1e-7  # log-units that are not worth a search
+SLACK = 1e-6  # log-units that are not worth a search
 NEAR, NEARER = 1e-5, 1e-6  # distances at which slopes to all sides are taken
 STEEP = 1e-4  # log-units per search unit: below, the slope is rounding
 
@@ -35,20 +36,71 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
     """The peaks, with those that stopped before a maximum led to one at a kink, if there is.
 
     Those that are `lost` have no finite weights, and stay. Most have stopped so close to the
-    maximum that nothing is left to gain.
+    maximum that a look around is all that is needed.
     """
     if is_smooth(profiles.model) or not profiles.n_shape:
         return peaks
     stuck = np.flatnonzero(~peaks.converged & ~lost)
-    there = stuck[_nothing_higher(profiles, stuck, peaks)]
-    for k in np.setdiff1d(stuck, there).tolist():
+    moved = _moved_up(profiles, stuck, peaks)
+    for k in moved.tolist():
         peaks.put([k], _settled(_Place(profiles, k), peaks[k]))
-    for k in there.tolist():
-        peak = peaks[k]
-        peaks.converged[k] = True
-        peaks.kinked[k] = _is_kink(_Place(profiles, k), peak.u, peak.point.value)
+    peaks.converged[np.setdiff1d(stuck, moved)] = True
+    there = stuck[peaks.converged[stuck]]
+    peaks.kinked[there] = _are_kinks(profiles, there, peaks)
     _expect_curvature(profiles, peaks)
     return peaks
+
+
+def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector:
+    """Move peaks to the highest of the places around them; returns those that go on and on."""
+    ways = _directions(profiles.n_shape)
+    offsets = np.concatenate([distance * ways for distance in AROUND])
+    for _ in range(MOST_LOOKS):
+        u = peaks.u[subject][:, None] + offsets
+        heights = _heights(profiles, subject, peaks, u)
+        best = heights.argmax(axis=1)
+        row = np.arange(len(subject))
+        higher = heights[row, best] > peaks.points.value[subject] + SLACK
+        subject, to = subject[higher], u[row, best][higher]
+        if not len(subject):
+            break
+        climbs = Climbs(profiles, subject, max_steps=0)
+        psi = profiles.from_search(np.clip(to, *profiles.bounds.T))
+        climbs.begin(np.arange(len(subject)), psi, peaks.points.theta[subject])
+        climbs.run()
+        steps = peaks.n_steps[subject]
+        peaks.put(subject, climbs.peaks())
+        peaks.n_steps[subject], peaks.converged[subject] = steps, False
+    return subject
+
+
+def _heights(profiles: Profiles, subject: IntVector, peaks: Peaks, u: Matrix) -> Matrix:
+    """Profiles at several places (n, n_places, n_shape) of each subject, inside the range."""
+    n_places = u.shape[1]
+    inside = np.clip(u, *profiles.bounds.T).reshape(-1, profiles.n_shape)
+    found = profiles.solve(
+        np.repeat(subject, n_places),
+        profiles.from_search(inside),
+        np.repeat(peaks.points.theta[subject], n_places, axis=0),
+        with_slopes=False,
+    )
+    return found.value.reshape(len(subject), n_places)
+
+
+def _are_kinks(profiles: Profiles, subject: IntVector, peaks: Peaks) -> BoolVector:
+    """Whether slopes jump at peaks: forwards and backwards they do not add up to 0, however near.
+
+    A smooth profile is ten times flatter ten times nearer to its maximum. Parameters at the end of
+    their range stay there.
+    """
+    ways = _directions(profiles.n_shape) * ~peaks.at_bound[subject][:, None]
+    jumps = []
+    for far in (NEAR, NEARER):
+        u = peaks.u[subject][:, None] + far * ways
+        fall = _heights(profiles, subject, peaks, u) - peaks.points.value[subject, None]
+        jumps.append(-fall.reshape(len(subject), 2, ways.shape[1] // 2).sum(axis=1) / far)
+    largest = np.arange(len(subject)), jumps[1].argmax(axis=1)
+    return np.asarray(jumps[1][largest] > np.maximum(STEEP, 0.5 * jumps[0][largest]))
 
 
 def _expect_curvature(profiles: Profiles, peaks: Peaks) -> None:
@@ -58,21 +110,6 @@ def _expect_curvature(profiles: Profiles, peaks: Peaks) -> None:
     drift = -free_inverse(profiles, points) @ points.mixed
     peaks.drift[kinked] = drift
     peaks.curvature[kinked] = points.fisher + points.mixed.transpose(0, 2, 1) @ drift
-
-
-def _nothing_higher(profiles: Profiles, subject: IntVector, peaks: Peaks) -> BoolVector:
-    """Whether the profile is higher nowhere around peaks, near and far."""
-    ways = _directions(profiles.n_shape)
-    offsets = np.concatenate([distance * ways for distance in AROUND])
-    u = np.clip(peaks.u[subject][:, None] + offsets, *profiles.bounds.T)
-    around = profiles.solve(
-        np.repeat(subject, len(offsets)),
-        profiles.from_search(u.reshape(-1, profiles.n_shape)),
-        np.repeat(peaks.points.theta[subject], len(offsets), axis=0),
-        with_slopes=False,
-    )
-    highest = around.value.reshape(len(subject), len(offsets)).max(axis=1)
-    return np.asarray(highest <= peaks.points.value[subject] + SLACK)
 
 
 @dataclass(frozen=True)
@@ -108,38 +145,18 @@ def _directions(n: int) -> Matrix:
 
 
 def _settled(place: _Place, peak: Peak) -> Peaks:
-    """Lead a peak up along kinks; whether it is a maximum, and one at a kink."""
+    """Lead a peak up along kinks; whether it is a maximum."""
     u, value = _led_up(place, peak)
     rounding = 1e-12 * (1.0 + abs(value))
     around = np.vstack([place.around(u, NEAR), place.around(u, NEARER)])
     highest = bool((place.at(around).value <= value + rounding).all())
-    kinked = highest and _is_kink(place, u, value)
     climbs = Climbs(place.profiles, np.array([place.subject]), max_steps=0)
     climbs.begin(np.zeros(1, dtype=np.int64), place.profiles.from_search(u[None]), None)
     climbs.run()
     climbs.finish()
     found = climbs.peaks()
-    found.n_steps[0], found.converged[0], found.kinked[0] = peak.n_steps, highest, kinked
+    found.n_steps[0], found.converged[0] = peak.n_steps, highest
     return found
-
-
-def _is_kink(place: _Place, u: Vector, value: float) -> bool:
-    """Whether slopes jump: forwards and backwards they do not add up to 0, however near.
-
-    A smooth profile is ten times flatter ten times nearer to its maximum.
-    """
-    low, high = place.profiles.bounds.T
-    free = (u > low) & (u < high)
-    if not free.any():
-        return False
-    ways = np.zeros((len(_directions(int(free.sum()))), len(u)))
-    ways[:, free] = _directions(int(free.sum()))
-    jumps = []
-    for far in (NEAR, NEARER):
-        fall = (place.at(np.clip(u + far * ways, low, high)).value - value) / far
-        jumps.append(-fall.reshape(2, -1).sum(axis=0))
-    largest = int(np.argmax(jumps[1]))
-    return bool(jumps[1][largest] > max(STEEP, 0.5 * jumps[0][largest]))
 
 
 def _led_up(place: _Place, peak: Peak) -> tuple[Vector, float]:

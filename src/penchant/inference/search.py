@@ -164,7 +164,11 @@ def _look_around(profiles: Profiles, whose: IntVector, best: Peaks, share: float
     beside = best.u[whose][:, None] + share * grid_steps(profiles.shape) * ways
     u = np.clip(beside, low, high).reshape(-1, profiles.n_shape)
     points = profiles.solve(
-        np.repeat(whose, len(ways)), profiles.from_search(u), with_slopes=False, patient=False
+        np.repeat(whose, len(ways)),
+        profiles.from_search(u),
+        np.repeat(best.points.theta[whose], len(ways), axis=0),
+        with_slopes=False,
+        patient=False,
     )
     values = points.value.reshape(len(whose), len(ways))
     higher = np.flatnonzero(values.max(axis=1) > best.points.value[whose] + 1e-9)
