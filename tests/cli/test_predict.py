@@ -70,6 +70,13 @@ def test_timeouts_have_empty_cells_and_columns_of_options_are_added(penchant, pl
     assert total == pytest.approx(1.0)
 
 
+def test_what_is_printed_has_the_same_empty_cells_as_what_is_written(penchant, play):
+    rows = played()
+    rows[5][3] = rows[5][4] = ""
+    found = _read(penchant("predict", play(rows), *Q).out)
+    assert found[5]["probability"] == "" and found[5]["prediction_error"] == ""
+
+
 def test_a_column_that_is_there_already_is_left_alone(penchant, play):
     rows = [[*row, 7] for row in played()]
     found = _read(penchant("predict", play(rows, [*HEADER, "value"]), *Q).out)

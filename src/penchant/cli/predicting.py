@@ -29,7 +29,7 @@ from penchant.figures.style import figure
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
 from penchant.io.document import json_text
-from penchant.io.output import TABLES, write_table
+from penchant.io.output import TABLES, without_nan, write_table
 from penchant.models.catalogue import entry_of
 from penchant.study.latent import Latent, latent
 from penchant.study.predictive import predictive_check
@@ -154,7 +154,7 @@ def _rows(table: pa.Table) -> list[dict[str, Any]]:
 
 def _print_csv(table: pa.Table) -> None:
     text = pa.BufferOutputStream()
-    pa_csv.write_csv(table, text, pa_csv.WriteOptions(include_header=False))
+    pa_csv.write_csv(without_nan(table), text, pa_csv.WriteOptions(include_header=False))
     print(",".join(table.column_names))
     print(text.getvalue().to_pybytes().decode(), end="")
 

@@ -73,7 +73,7 @@ def write_table(path: str | os.PathLike[str], frame: Any, *, overwrite: bool) ->
 def _write_csv(table: pa.Table, file: Path) -> None:
     # Python's own stream, as Arrow's does not report a full disk on every system.
     with file.open("wb") as stream:
-        pa_csv.write_csv(_without_nan(_plain_text(table)), stream)
+        pa_csv.write_csv(without_nan(_plain_text(table)), stream)
 
 
 def _write_parquet(table: pa.Table, file: Path) -> None:
@@ -82,7 +82,7 @@ def _write_parquet(table: pa.Table, file: Path) -> None:
 
 
 def _write_json(table: pa.Table, file: Path) -> None:
-    rows = _without_nan(table, infinite=True).to_pylist()
+    rows = without_nan(table, infinite=True).to_pylist()
     text = json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False, default=str)
     file.write_bytes(text.encode() + b"\n")
 
@@ -95,7 +95,8 @@ def _plain_text(table: pa.Table) -> pa.Table:
     return table
 
 
-def _without_nan(table: pa.Table, infinite: bool = False) -> pa.Table:
+def without_nan(table: pa.Table, infinite: bool = False) -> pa.Table:
+    """The table with empty cells where numbers are NaN, or infinite, if asked."""
     for place, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
             column = table.column(place)
