@@ -314,3 +314,18 @@ def test_other_arguments_that_cannot_be_used_are_refused(arguments, message):
 def test_indexes_that_do_not_match_are_refused(index, message):
     with pytest.raises(DataError, match=re.escape(message)):
         Choices.from_arrays(whole(), pd.Series(CHOSEN), weights=pd.Series([1, 2, 3, 4], index))
+
+
+def test_numbers_of_options_cannot_be_changed():
+    choices = Choices.from_arrays(np.arange(12.0).reshape(3, 4, 1), [0, 3, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        choices.n_options[0] = 7
+
+
+def test_numbers_whose_squares_overflow_are_finite():
+    explanatory = np.array([[[1e200], [-3e199]], [[2e180], [1e155]]])
+    choices = Choices.from_arrays(explanatory, [0, 1])
+    np.testing.assert_array_equal(choices.explanatory, explanatory.reshape(4, 1))
+    explanatory[1, 0, 0] = -np.inf
+    with pytest.raises(DataError, match="-inf in x1 at decision 1, option 0"):
+        Choices.from_arrays(explanatory, [0, 1])

@@ -17,19 +17,41 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("kind", CASES)
-def test_moments_equal_the_equations(kind):
-    data = case(**CASES[kind])
-    moments = likelihood_of(data.choices).moments(THETA)
+def check_moments(data, theta):
+    moments = likelihood_of(data.choices).moments(theta)
     # sums of some hundred terms of size 1: a few hundred units of rounding
     assert moments.log_likelihood == pytest.approx(
-        reference.log_likelihood(THETA, *data.arguments), rel=1e-13
+        reference.log_likelihood(theta, *data.arguments), rel=1e-13
     )
-    slope = reference.gradient(THETA, *data.arguments)
+    slope = reference.gradient(theta, *data.arguments)
     np.testing.assert_allclose(moments.gradient, slope, rtol=0, atol=1e-12)
-    expected = reference.information(THETA, data.sets, data.weights, data.offset)
+    expected = reference.information(theta, data.sets, data.weights, data.offset)
     np.testing.assert_allclose(moments.information, expected, rtol=1e-12, atol=1e-12)
     assert np.array_equal(moments.information, moments.information.T)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_moments_equal_the_equations(kind):
+    check_moments(case(**CASES[kind]), THETA)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_moments_at_zero_equal_the_equations(kind):
+    check_moments(case(**CASES[kind]), np.zeros(3))
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 30.0])
+@pytest.mark.parametrize("kind", CASES)
+def test_moments_of_pairs_equal_the_equations(kind, size):
+    # 37 pairs: the last three lanes of the last block are empty
+    check_moments(case(**CASES[kind] | {"sizes": (2, 2)}), size * THETA)
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 6)])
+def test_moments_of_more_variables_than_a_tile_equal_the_equations(sizes):
+    theta = np.linspace(-0.6, 0.9, 7)
+    check_moments(case(sizes=sizes, theta=theta), theta)
+    check_moments(case(sizes=sizes, theta=theta), np.zeros(7))
 
 
 @pytest.mark.parametrize("kind", CASES)
