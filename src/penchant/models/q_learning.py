@@ -90,7 +90,7 @@ class QLearning(CompiledModel):
     >>> rng = np.random.default_rng(3)
     >>> episode = pn.simulate(task, model, truth, n_decisions=500, rng=rng)
     >>> [(p.name, round(p.estimate, 2)) for p in pn.fit(episode, model).parameters][:2]
-    [('temperature', 0.21), ('learning_rate_positive', 0.53)]
+    [('temperature', 0.21), ('learning_rate_positive', 0.54)]
     """
 
     n_options: int
