@@ -96,10 +96,15 @@ class HyperbolicDiscounting(_OneRate):
     rates: tuple[float, float] = RATES
 
     def fill(
-        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+        self,
+        prepared: tuple[Matrix, ...],
+        pairs: tuple[IntVector, IntVector, Matrix],
+        x: Matrix,
+        slopes: Matrix,
     ) -> None:
         """V, and dV/dk = -A D / (1 + k D)^2."""
-        _kernels.hyperbolic(offers["amount"], offers["delay"], *pairs, x, slopes)
+        amount, delay = prepared
+        _kernels.hyperbolic(amount, delay, *pairs, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """A / (1 + k D)."""
@@ -131,10 +136,15 @@ class ExponentialDiscounting(_OneRate):
     rates: tuple[float, float] = RATES
 
     def fill(
-        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+        self,
+        prepared: tuple[Matrix, ...],
+        pairs: tuple[IntVector, IntVector, Matrix],
+        x: Matrix,
+        slopes: Matrix,
     ) -> None:
         """V, and dV/dk = -D V."""
-        _kernels.exponential(offers["amount"], offers["delay"], *pairs, x, slopes)
+        amount, delay = prepared
+        _kernels.exponential(amount, delay, *pairs, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """A delta^D with the discount factor delta = exp(-k)."""
@@ -177,10 +187,15 @@ class QuasiHyperbolicDiscounting(StaticModel):
         return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
 
     def fill(
-        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+        self,
+        prepared: tuple[Matrix, ...],
+        pairs: tuple[IntVector, IntVector, Matrix],
+        x: Matrix,
+        slopes: Matrix,
     ) -> None:
         """A where D = 0, and A exp(-k D) where D > 0."""
-        _kernels.exponential(offers["amount"], offers["delay"], *pairs, x, slopes)
+        amount, delay = prepared
+        _kernels.exponential(amount, delay, *pairs, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """A now, b A delta^D later."""
@@ -224,10 +239,15 @@ class ConstantSensitivityDiscounting(StaticModel):
         )
 
     def fill(
-        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+        self,
+        prepared: tuple[Matrix, ...],
+        pairs: tuple[IntVector, IntVector, Matrix],
+        x: Matrix,
+        slopes: Matrix,
     ) -> None:
         """V = A e^-z with z = (a D)^s; dV/da = -V z s / a; dV/ds = -V z log(a D)."""
-        _kernels.constant_sensitivity(offers["amount"], offers["delay"], *pairs, x, slopes)
+        amount, delay = prepared
+        _kernels.constant_sensitivity(amount, delay, *pairs, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """A exp(-(a D)^s)."""

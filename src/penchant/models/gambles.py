@@ -47,11 +47,19 @@ class ExpectedUtility(StaticModel):
     shape = (CURVATURE,)
     natural = (TEMPERATURE, Natural("curvature", "shape", 0))
 
+    def prepare(self, offers: Offers) -> tuple[Matrix, ...]:
+        """Outcomes, probabilities, and logarithms of them."""
+        return _with_logarithms(offers, "none")
+
     def fill(
-        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+        self,
+        prepared: tuple[Matrix, ...],
+        pairs: tuple[IntVector, IntVector, Matrix],
+        x: Matrix,
+        slopes: Matrix,
     ) -> None:
         """Sum of p u(x), and of its derivative p u(x) log |x|."""
-        _kernels.gambles(*_both(offers), *pairs, 0, True, x, slopes)
+        _kernels.gambles(prepared, *pairs, 0, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of p u(x)."""
@@ -122,18 +130,26 @@ class ProspectValue(StaticModel):
         named = (Natural(s.name, "shape", a) for a, s in enumerate(self.shape))
         return (TEMPERATURE, *aversion, *named)
 
-    def fill(
-        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
-    ) -> None:
-        """Weighted utility of the gains, and minus that of the losses."""
+    def prepare(self, offers: Offers) -> tuple[Matrix, ...]:
+        """Outcomes, probabilities, and logarithms of them."""
         outcome = offers["outcome"]
         if not self.losses and (outcome < 0).any():
             raise DataError(
                 f"offers['outcome'] must not be negative with losses=False; got {outcome.min():g}. "
                 "Leave losses=True to estimate loss aversion."
             )
+        return _with_logarithms(offers, self.weighting)
+
+    def fill(
+        self,
+        prepared: tuple[Matrix, ...],
+        pairs: tuple[IntVector, IntVector, Matrix],
+        x: Matrix,
+        slopes: Matrix,
+    ) -> None:
+        """Weighted utility of the gains, and minus that of the losses."""
         number = ("none", *WEIGHTINGS).index(self.weighting)
-        _kernels.gambles(*_both(offers), *pairs, number, False, x, slopes)
+        _kernels.gambles(prepared, *pairs, number, x, slopes)
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of w(p) u(x), with u(x) = x^rho or -lambda |x|^rho."""
@@ -170,11 +186,19 @@ class MeanVariance(StaticModel):
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
     natural = (TEMPERATURE, Natural("risk_attitude", "ratio", 1, 0))
 
+    def prepare(self, offers: Offers) -> tuple[Matrix, ...]:
+        """Outcomes and probabilities."""
+        return _both(offers)
+
     def fill(
-        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+        self,
+        prepared: tuple[Matrix, ...],
+        pairs: tuple[IntVector, IntVector, Matrix],
+        x: Matrix,
+        slopes: Matrix,
     ) -> None:
         """Mean m = sum p x, and variance sum p (x - m)^2, with nothing for the rest of p."""
-        outcome, p = _both(offers)
+        outcome, p = prepared
         mean = (p * outcome).sum(axis=2)
         spread = (p * (outcome - mean[:, :, None]) ** 2).sum(axis=2)
         rest = np.maximum(1.0 - p.sum(axis=2), 0.0)
@@ -201,3 +225,21 @@ def _both(offers: Offers) -> tuple[Matrix, Matrix]:
     """Outcomes and probabilities, with an axis for the outcomes of an option."""
     outcome, p = offers["outcome"], offers["probability"]
     return (outcome, p) if outcome.ndim == 3 else (outcome[:, :, None], p[:, :, None])
+
+
+def _with_logarithms(offers: Offers, weighting: str) -> tuple[Matrix, ...]:
+    """Outcomes and probabilities with log |x|, and what a weighting takes logarithms of.
+
+    Where there is none, for outcomes of 0 and for probabilities of 0 or 1, it is 0.
+    """
+    outcome, p = _both(offers)
+    inside = (p > 0) & (p < 1)
+    chance = np.where(inside, p, 0.5)
+    first = np.log(-np.log(chance)) if weighting == "prelec" else np.log(chance)
+    size = np.where(outcome == 0, 1.0, np.abs(outcome))
+    logarithms = (
+        np.log(size),
+        np.where(inside, first, 0.0),
+        np.where(inside, np.log1p(-chance), 0.0),
+    )
+    return tuple(map(np.ascontiguousarray, (outcome, p, *logarithms)))

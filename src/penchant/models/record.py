@@ -66,6 +66,11 @@ class Record:
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
     @cached_property
+    def prepared(self) -> dict[Any, tuple[Matrix, ...]]:
+        """What models made of the offers, once for all psi."""
+        return {}
+
+    @cached_property
     def is_choice(self) -> BoolVector:
         """Whether each event was a choice, rather than an option shown."""
         return np.concatenate([episode.is_choice for episode in self.episodes])

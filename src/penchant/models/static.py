@@ -27,15 +27,23 @@ class StaticModel(CompiledModel):
     weights: Any
     shape: Any
 
+    def prepare(self, offers: Offers) -> tuple[Matrix, ...]:
+        """What `fill` needs of the attributes of all decisions, whatever psi is."""
+        return tuple(offers[name] for name in self.attributes)
+
     def fill(
-        self, offers: Offers, pairs: tuple[IntVector, IntVector, Matrix], x: Matrix, slopes: Matrix
+        self,
+        prepared: tuple[Matrix, ...],
+        pairs: tuple[IntVector, IntVector, Matrix],
+        x: Matrix,
+        slopes: Matrix,
     ) -> None:
         """Fill the variables, and the slopes if they have rows.
 
         Parameters
         ----------
-        offers
-            Attributes of all decisions.
+        prepared
+            What `prepare` made of the offers.
         pairs
             Where the decisions of each trials start, which trials, and at which psi.
         x, slopes
@@ -58,7 +66,10 @@ class StaticModel(CompiledModel):
         n_rows = int(record.lengths(which).sum())
         x = np.empty((n_rows, offers[self.attributes[0]].shape[1], len(self.weights)))
         slopes = np.empty((psi.shape[1], n_rows if with_slopes else 0, *x.shape[1:]))
-        self.fill(offers, (record.starts, which, np.ascontiguousarray(psi)), x, slopes)
+        if self not in record.prepared:
+            record.prepared[self] = self.prepare(offers)
+        pairs = record.starts, which, np.ascontiguousarray(psi)
+        self.fill(record.prepared[self], pairs, x, slopes)
         return x, slopes if with_slopes else None
 
 
