@@ -113,7 +113,8 @@ def test_a_missing_reward_before_the_last_is_named_by_decision_subject_and_block
     with refused(
         "rewards must not be missing before the last decision; got none at decision 1 of subject "
         "anna, block 2. Fill them, or end the episode there: beliefs after a reward that is not "
-        "known are not known either."
+        "known are not known either. With a table, missing_reward='truncate' does so; "
+        "missing_reward='skip' leaves out these choices alone."
     ):
         Episode([4, 8, 4], [30.0, None, 31.0], subject="anna", block=2)
 

@@ -131,6 +131,50 @@ def test_options_shown_and_decisions_left_out_are_not_scored():
     assert all(episode.observed.all() for episode in (first, second, third))
 
 
+def test_the_first_events_of_every_episode_may_be_said_to_be_shown():
+    frame = table(clicked=[0, 1, 1, 0, 1, 0, 1, 1])
+    by_column = episodes_from_frame(frame, **TIMED, is_choice="clicked")
+    by_count = episodes_from_frame(frame, **TIMED, shown=1)
+    assert parts(by_count) == parts(by_column)
+    both = episodes_from_frame(frame, **TIMED, is_choice="clicked", shown=2)
+    assert [e.is_choice.tolist() for e in both] == [[False] * 2 + [True]] * 2 + [[False] * 2]
+
+
+def test_as_many_options_are_shown_as_a_whole_number_says():
+    assert_refused(table(), "shown must be a whole number, 0 or more; got -1.", shown=-1)
+    assert_refused(table(), "shown must be a whole number, 0 or more; got 0.5.", shown=0.5)
+
+
+def test_an_episode_may_end_where_a_reward_is_missing():
+    frame = table(points=table().points.where(~table().index.isin([1, 5, 6])))
+    first, second, third = episodes_from_frame(frame, **TIMED, missing_reward="truncate")
+    assert (first.subject, first.chosen.tolist(), first.scored.tolist()) == (4, [5], [True])
+    assert (second.chosen.tolist(), second.rewards[0]) == ([7, 2], 12.5)
+    assert np.isnan(second.rewards[1])
+    assert parts([third]) == expected()[2:]
+
+
+def test_a_choice_whose_reward_is_missing_may_be_taken_for_none():
+    frame = table(points=table().points.where(~table().index.isin([1, 5, 7])))
+    first, second, third = episodes_from_frame(frame, **TIMED, missing_reward="skip")
+    assert first.chosen.tolist() == [-1, 1, 6]  # the last choice needs no reward
+    assert first.scored.tolist() == [False, True, True]
+    assert second.chosen.tolist() == [7, -1, 7]
+    assert parts([third]) == expected()[2:]
+
+
+def test_a_missing_reward_of_an_option_shown_is_refused_whatever_the_policy():
+    frame = table(points=table().points.where(table().index != 0))
+    for policy in ("truncate", "skip"):
+        said = "rewards must not be missing before the last decision; got none at row 0"
+        assert_refused(frame, said, shown=1, missing_reward=policy)
+
+
+def test_missing_rewards_have_three_meanings():
+    said = "missing_reward must be one of error, truncate, skip; got 'drop'."
+    assert_refused(table(), said, missing_reward="drop")
+
+
 def test_each_episode_may_end_without_a_reward():
     frame = table(points=table().points.where(~table().index.isin([2, 4, 7])))
     notes = [episode.notes for episode in episodes_from_frame(frame, **TIMED)]

@@ -98,6 +98,23 @@ def test_folds_may_be_a_column(penchant, play):
     assert found == pytest.approx(own.held_out_log_likelihood.sum())
 
 
+def test_folds_of_play_that_was_cut_short_are_those_of_what_is_left(penchant, play):
+    rows = [[*row, "ab"[k % 2]] for k, row in enumerate(played())]
+    rows[5][4] = ""
+    name = play(rows, [*HEADER, "half"])
+    cut = ["--missing-reward", "truncate", "--json"]
+    ended = penchant("compare", name, *TWO, "--folds", "half", *cut)
+    assert ended.code == 0, ended.err
+    left = [[*row[:4], None if row[4] == "" else row[4], row[5]] for row in rows[:6] + rows[17:]]
+    episodes = _episodes(left)
+    labels = [
+        [row[5] for row in left if (row[0], row[1]) == (e.subject, e.block)] for e in episodes
+    ]
+    own = pn.compare({"random": pn.RandomChoice(12)}, episodes, folds=labels)
+    found = json.loads(ended.out)["models"][0]["held_out_log_likelihood"]
+    assert found == pytest.approx(own.held_out_log_likelihood.sum())
+
+
 def test_spatial_models_share_the_grid(penchant, play):
     ended = penchant(
         *("compare", play(), "--grid", "4x3", "--noise-variance", "2.5", "--length-scale", "1.5"),

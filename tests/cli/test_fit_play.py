@@ -163,6 +163,31 @@ def test_options_shown_before_play_are_learnt_from_and_not_scored(penchant, play
     assert "64 decisions scored of 68 events" in ended.err
 
 
+def test_options_shown_may_be_counted_where_no_column_says_so(penchant, play):
+    flagged = [[*row, int(row[2] > 1)] for row in played()]
+    by_column = penchant("fit", play(flagged, [*HEADER, "is_choice"]), *UCL, "--json")
+    assert printed(penchant("fit", play(), *UCL, "--shown", "1", "--json")) == printed(by_column)
+
+
+def test_a_block_may_end_where_a_reward_is_missing(penchant, play):
+    rows = played()
+    rows[9][4] = ""
+    error = penchant("fit", play(rows), *UCL).error
+    assert "--missing-reward truncate does so; --missing-reward skip leaves out" in error
+    found = printed(penchant("fit", play(rows), *UCL, "--missing-reward", "truncate", "--json"))
+    made = [[*row[:4], row[4] or None] for row in rows[:10]]
+    ann = fit(episodes(made + rows[17:34]), MODEL)
+    assert estimates(found[0])["prior_mean"] == pytest.approx(plain(ann.parameters[1].estimate))
+
+
+def test_a_choice_without_a_reward_may_be_skipped(penchant, play):
+    rows, empty = played(), played()
+    rows[9][4] = ""
+    empty[9][3:] = ["", ""]
+    skipped = printed(penchant("fit", play(rows), *UCL, "--missing-reward", "skip", "--json"))
+    assert skipped == printed(penchant("fit", play(empty), *UCL, "--json"))
+
+
 def test_d49_a_missing_last_reward_is_noted(penchant, play):
     rows = played()
     rows[16][4] = ""

@@ -70,6 +70,17 @@ def test_timeouts_have_empty_cells_and_columns_of_options_are_added(penchant, pl
     assert total == pytest.approx(1.0)
 
 
+def test_rows_after_play_that_was_cut_short_have_empty_cells(penchant, play):
+    rows = played()
+    rows[5][4] = ""
+    order = np.random.default_rng(1).permutation(len(rows))
+    mixed = play([rows[i] for i in order])
+    found = _read(penchant("predict", mixed, *Q, "--missing-reward", "truncate").out)
+    assert len(found) == len(rows)
+    empty = {int(i) for place, i in enumerate(order) if found[place]["probability"] == ""}
+    assert empty == set(range(6, 17))
+
+
 def test_what_is_printed_has_the_same_empty_cells_as_what_is_written(penchant, play):
     rows = played()
     rows[5][3] = rows[5][4] = ""

@@ -114,6 +114,15 @@ def test_expected_rewards_stand_beside_every_choice():
     )
 
 
+def test_play_that_is_cut_short_keeps_the_expected_rewards_of_what_is_left():
+    frame = table()
+    frame["mean"] = [MEANS[p][c] for p, c in zip(frame.landscape, frame.choice, strict=True)]
+    frame.loc[4, "reward"] = np.nan
+    found = data(frame, expected="mean", missing_reward="truncate", shown=1)
+    assert found.episodes[0].n_events == len(found.expected[0]) == 5
+    assert [int(e.is_choice.sum()) for e in found.episodes][:2] == [4, 29]
+
+
 def test_timeouts_and_absent_rows_are_told():
     frame = table().astype({"choice": float})
     frame.loc[[5, 6], ["choice", "reward"]] = np.nan

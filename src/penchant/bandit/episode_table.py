@@ -16,6 +16,8 @@ from penchant.bandit.events import Events, check_events, read_events
 from penchant.bandit.locations import check_locations
 from penchant.bandit.missed import doubt_marks, doubt_zero, without_fillers
 from penchant.bandit.option_columns import labelled_options, placed_options, written_options
+from penchant.bandit.shown import chosen_after
+from penchant.bandit.unknown_rewards import MissingReward, check_policy, without_unknown
 from penchant.choices.exact import EXACT_INTEGERS, Place
 from penchant.choices.frames import (
     Table,
@@ -48,6 +50,8 @@ def episodes_from_frame(
     options: Sequence[Any] | None = None,
     locations: Any = None,
     gaps: Gaps = "error",
+    shown: int = 0,
+    missing_reward: MissingReward = "error",
 ) -> list[Episode]:
     """Episodes from a long table with one row per event, sorted by subject and block.
 
@@ -83,6 +87,13 @@ def episodes_from_frame(
     gaps
         What a gap in the numbers of the decisions means: "error", "timeout" (a decision without a
         choice has no row), or "order" (nothing: the numbers only say what came first).
+    shown
+        How many options were shown, not chosen, at the start of every episode, beside those that
+        `is_choice` says: 1 where a round starts with a tile that is turned over already.
+    missing_reward
+        What a choice before the last means whose reward is not known: "error"; "truncate" (the
+        episode ends with it: the choice is scored, what comes after is left out); or "skip" (it is
+        taken for a decision without a choice: counted in time, neither scored nor learnt from).
 
     Examples
     --------
@@ -105,13 +116,13 @@ def episodes_from_frame(
     Episode: 2 decisions scored of 2 events, subject bo
     """
     _check_settings(base, gaps, chosen, options, locations)
+    check_policy(missing_reward)
     roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
     roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
     named = {role: _names(flagged(name)[0]) for role, name in roles.items() if name is not None}
     table = _checked(frame, named)
     owners = _owners(table, {"subject": subject, "block": block})
     order, number = _event_order(table, owners, decision, gaps)
-    place = _places(order.rows, owners, number)
     picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
     rewards = _rewards(table, reward)
     if not isinstance(chosen, (tuple, list)) and options is None:
@@ -122,14 +133,15 @@ def episodes_from_frame(
     events = read_events(
         _in_order(picked, order.rows, np.nan),
         _in_order(rewards, order.rows, np.nan),
-        _flags(table, is_choice, "is_choice", order.rows),
+        _choices(table, is_choice, shown, order),
         _flags(table, scored, "scored", order.rows),
-        place,
+        _places(order.rows, owners, number),
         first,
     )
+    events, order = without_unknown(events, order, missing_reward)
     last = np.zeros(len(order.rows), dtype=bool)
     last[order.stop - 1] = True
-    check_events(events, last, place)
+    check_events(events, last, _places(order.rows, owners, number))
     return _episodes(events, order, owners)
 
 
@@ -143,7 +155,8 @@ def episode_rows(
 ) -> list[IntVector]:
     """Rows of the table that each of `episodes_from_frame` comes from, one per event.
 
-    A decision that has no row, as time ran out, is -1.
+    A decision that has no row, as time ran out, is -1. Where an episode ends with a choice whose
+    reward is missing, what comes after it in the table has rows all the same.
 
     Parameters
     ----------
@@ -256,6 +269,15 @@ def _flags(table: Table, name: Any, role: str, rows: IntVector) -> Any:
         return None
     column, is_opposite = flagged(name)
     return _in_order(column_flags(table, column, role) ^ is_opposite, rows, True)
+
+
+def _choices(table: Table, is_choice: Any, shown: int, order: InTime) -> Any:
+    """Which events are choices, in order; None where all are."""
+    flags = _flags(table, is_choice, "is_choice", order.rows)
+    if shown == 0:
+        return flags
+    after = chosen_after(shown, order.start, len(order.rows))
+    return after if flags is None else np.where(after, flags, False)
 
 
 def _in_order(values: Any, rows: IntVector, absent: Any) -> Any:

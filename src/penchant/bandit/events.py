@@ -41,6 +41,12 @@ class Events(NamedTuple):
             self.scored[start:stop],
         )
 
+    def where(self, kept: BoolVector) -> "Events":
+        """Events that are kept."""
+        return Events(
+            self.chosen[kept], self.rewards[kept], self.is_choice[kept], self.scored[kept]
+        )
+
 
 def read_events(
     chosen: Any, rewards: Any, is_choice: Any, scored: Any, place: Place, base: int = 0
@@ -129,7 +135,8 @@ def check_events(events: Events, last: BoolVector, place: Place) -> None:
         None,
         "rewards must not be missing before the last decision; got none",
         "Fill them, or end the episode there: beliefs after a reward that is not known are not "
-        "known either.",
+        "known either. With a table, missing_reward='truncate' does so; missing_reward='skip' "
+        "leaves out these choices alone.",
         place,
     )
 

@@ -20,6 +20,7 @@ from penchant.cli.options import Agent, Data, History, Terms
 from penchant.cli.places import grid_words, places_in
 from penchant.cli.playing import ready_model
 from penchant.cli.refusing import refuse
+from penchant.cli.shown_doubts import shown_doubts
 from penchant.cli.words import say
 from penchant.errors import listing
 from penchant.io.document import json_text
@@ -28,12 +29,13 @@ from penchant.io.table import read_table
 from penchant.models.trial_columns import is_offers
 from penchant.study.data_notes import data_notes
 
+PLAY_ALONE = ("reward", "is_choice", "gaps", "shown", "missing_reward")
 FEW = 10  # decisions below which hardly anything can be told of a subject
 
 
-def is_history(file: str | None, data: Data, terms: Terms, agent: Agent) -> bool:
+def is_history(file: str | None, data: Data, terms: Terms, agent: Agent, history: History) -> bool:
     """Whether the file is a history of play: it is said to be, or looks like one."""
-    if agent.model is not None:
+    if agent.model is not None or _says_play(history):
         return True
     asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
     if file is None or file == "-" or asked:
@@ -41,8 +43,13 @@ def is_history(file: str | None, data: Data, terms: Terms, agent: Agent) -> bool
     table = read_table(
         source(file), delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
     )
-    names = list(table.column_names)
+    names = ["chosen" if name == data.chosen else name for name in table.column_names]
     return is_play(names) and not is_offers(names)
+
+
+def _says_play(history: History) -> bool:
+    """Whether an option is given that has a meaning for histories of play alone."""
+    return any(getattr(history, name) != getattr(History(), name) for name in PLAY_ALONE)
 
 
 def run_check_play(file: str | None, data: Data, agent: Agent, history: History, json: bool) -> int:
@@ -107,7 +114,7 @@ def checked_play(play: Play, places: Matrix | None = None) -> dict[str, Any]:
         "places": None if by_place is None else _ranges(play, by_place[used - play.base]),
         "rewards": [float(rewards.min()), float(rewards.max())] if len(rewards) else None,
         "few_decisions": [str(subject) for subject, n in scored.items() if n < FEW],
-        "notes": [*data_notes(episodes), *_doubts(episodes, play)],
+        "notes": [*data_notes(episodes), *_doubts(episodes, play), *shown_doubts(play)],
     }
 
 

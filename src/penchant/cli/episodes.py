@@ -127,6 +127,8 @@ def load_episodes(
             options=labels,
             locations=locations if labels is None else None,
             gaps=history.gaps,
+            shown=history.shown,
+            missing_reward=history.missing_reward,
         )
     return Play(episodes, table, columns, origin, data, history.base, labels)
 

@@ -21,7 +21,7 @@ from penchant.models.trials_table import trials_from_frame
 
 OF_OPTIONS = {"decision", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
 OF_OPTIONS |= {"wide", "missing"}
-OF_PLAY = {"reward", "is_choice", "gaps", "clock", "linearized"}
+OF_PLAY = {"reward", "is_choice", "gaps", "shown", "missing_reward", "clock", "linearized"}
 
 
 @dataclass(frozen=True)

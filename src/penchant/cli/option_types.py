@@ -84,6 +84,20 @@ Gaps = Annotated[
         "order: it means nothing."
     ),
 ]
+Shown = Annotated[
+    Number,
+    Parameter(
+        help="How many options were shown, not chosen, at the start of every block: learnt from, "
+        "not scored. 1 where each round starts with a tile turned over."
+    ),
+]
+MissingReward = Annotated[
+    Literal["error", "truncate", "skip"],
+    Parameter(
+        help="A choice in mid-play without a reward: error; truncate: the block ends with it; "
+        "skip: it counts as a decision without a choice, neither scored nor learnt from."
+    ),
+]
 Offers = Annotated[
     Words,
     Parameter(

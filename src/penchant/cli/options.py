@@ -28,6 +28,7 @@ from penchant.cli.option_types import (
     Level,
     Locations,
     Means,
+    MissingReward,
     Number,
     Offers,
     OptionalNumber,
@@ -38,6 +39,7 @@ from penchant.cli.option_types import (
     Reward,
     Scored,
     Seed,
+    Shown,
     Threads,
     Words,
 )
@@ -238,6 +240,8 @@ class History:
     scored: Scored = None
     base: Base = 0
     gaps: Gaps = "error"
+    shown: Shown = 0
+    missing_reward: MissingReward = "error"
     offers: Offers = field(default_factory=list)
     pool: Flag = False
     clock: Clock = "choices"

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from penchant._typing import IntVector
 from penchant.bandit.episode_table import episode_rows
 from penchant.choices.notes import counted
 from penchant.cli.checking_usage import check_file, check_seed, check_threads
@@ -135,14 +136,23 @@ def _table(found: Latent, given: Play | Offered, gaps: Any, all_options: bool) -
     parts = ("subject", "block", "decision")
     named = {part: getattr(given.columns, part, None) for part in parts}
     rows = episode_rows(given.table, **named, gaps=gaps)
-    new = found.to_frame("pyarrow", options=all_options, rows=rows)
+    rows = [own[:n] for own, n in zip(rows, found.lengths, strict=True)]
     table = given.table
+    new = found.to_frame("pyarrow", options=all_options, rows=rows)
+    new = _in_all_rows(new, np.concatenate(rows), len(table))
     left_out = OF_THE_DATA if isinstance(given, Play) else (*OF_THE_DATA, *OF_PLAY)
     for name in new.column_names:
         if name not in left_out:
             label = name if name not in table.column_names else f"model_{name}"
             table = table.append_column(label, new.column(name))
     return table
+
+
+def _in_all_rows(new: pa.Table, rows: IntVector, n_rows: int) -> pa.Table:
+    """Columns with a cell for every row of the file, empty where play had ended before."""
+    places = np.full(n_rows, -1)
+    places[np.sort(rows[rows >= 0])] = np.arange(len(new))
+    return new.take(pa.array(places, mask=places < 0))
 
 
 def _rows(table: pa.Table) -> list[dict[str, Any]]:

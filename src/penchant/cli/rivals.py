@@ -164,4 +164,5 @@ def fold_labels(play: Play | None, column: str, gaps: Any) -> list[Any]:
     labels = np.array(play.table.column(column).to_pylist(), dtype=object)
     named = {part: getattr(play.columns, part) for part in ("subject", "block", "decision")}
     rows = episode_rows(play.table, **named, gaps=gaps)
-    return [np.array([labels[k] if k >= 0 else None for k in own], dtype=object) for own in rows]
+    kept = [own[: e.n_events] for own, e in zip(rows, play.episodes, strict=True)]
+    return [np.array([labels[k] if k >= 0 else None for k in own], dtype=object) for own in kept]

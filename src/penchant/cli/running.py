@@ -89,7 +89,7 @@ def run_check(
     """Validate, diagnose, print; the exit code."""
     if agent.model is not None and entry_of(agent.model).data == "trials":
         return run_check_offers(file, data, agent, history, json)
-    if is_history(file, data, terms, agent):
+    if is_history(file, data, terms, agent, history):
         return run_check_play(file, data, agent, history, json)
     refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
     refuse(history, "without --model", "Say which: --model ucl or --model q-learning")

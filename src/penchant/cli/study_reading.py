@@ -7,7 +7,7 @@ from typing import Any
 from penchant.choices.frames import open_frame
 from penchant.cli.episodes import Play, in_lines, named_columns, option_labels, say_columns
 from penchant.cli.landscape_file import LandscapeFile, read_landscapes
-from penchant.cli.offers import named_offers
+from penchant.cli.offers import OF_PLAY, named_offers
 from penchant.cli.options import History
 from penchant.cli.refusing import refuse
 from penchant.cli.study_options import Compared
@@ -54,6 +54,8 @@ def read_study(
             options=labels,
             locations=places,
             gaps=table.gaps,
+            shown=table.shown,
+            missing_reward=table.missing_reward,
         )
     for note in found.notes:
         say(f"Note: {note}")
@@ -65,7 +67,7 @@ def read_offers_study(file: str, table: Played, compared: Compared, model: str) 
     """The data of a study of choices among offers."""
     data, history = table.data(), table.history()
     refuse(data, f"with --model {model}", names={"decision"})
-    refuse(history, f"with --model {model}", names={"reward", "is_choice", "gaps"})
+    refuse(history, f"with --model {model}", names=OF_PLAY - {"clock", "linearized"})
     offers = named_offers(history.offers)
     origin = source(file)
     rows = read_table(

@@ -33,6 +33,7 @@ _TYPED = {
     ),
     "Check is_choice and scored": "Check --is-choice and --scored",
     "`is_choice`": "--is-choice",
+    "With a table, missing_reward=": "missing_reward=",
     "pass base=1": "pass --base 1",
     "leave base out": "leave --base out",
     'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}': (
@@ -79,6 +80,7 @@ _SUBJECTS = {
     "only": "--only",
     "replicates": "--replicates",
     "seed": "--seed",
+    "shown": "--shown",
 }
 _OPTIONS = (
     "output|level|threads|delimiter|decimal|encoding|decision|option|chosen|explanatory|subject"
@@ -124,7 +126,7 @@ def on_command_line(message: str) -> str:
         message = message.replace(said, typed)
     message = re.sub(rf"`({_OPTIONS})`", r"--\1", message)
     message = re.sub(r"\binteract (\S+) with the options", r"use --interact \1", message)
-    message = re.sub(rf"\b({_OPTIONS}|weight_kind)='([^']*)'", _option, message)
+    message = re.sub(rf"\b({_OPTIONS}|weight_kind|missing_reward)='([^']*)'", _option, message)
     message = re.sub(rf"^({_USAGE}|\w+(?= must name a column)) must", r"--\1 must", message)
     return re.sub(r"^(\w+) must", lambda m: f"{_SUBJECTS.get(m[1], m[1])} must", message)
 

@@ -27,6 +27,7 @@ from penchant.cli.option_types import (
     Level,
     Locations,
     Means,
+    MissingReward,
     Number,
     Offers,
     OptionalNumber,
@@ -37,6 +38,7 @@ from penchant.cli.option_types import (
     Reward,
     Scored,
     Seed,
+    Shown,
     Threads,
     Words,
 )
@@ -73,6 +75,8 @@ class Played:
     options: Labels = field(default_factory=list)
     base: Base = 0
     gaps: Gaps = "error"
+    shown: Shown = 0
+    missing_reward: MissingReward = "error"
     offers: Offers = field(default_factory=list)
     delimiter: Delimiter = None
     decimal: Decimal = "."
@@ -99,6 +103,8 @@ class Played:
             scored=self.scored,
             base=self.base,
             gaps=self.gaps,
+            shown=self.shown,
+            missing_reward=self.missing_reward,
             offers=self.offers,
             clock=clock,
         )

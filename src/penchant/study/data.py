@@ -15,6 +15,7 @@ from penchant.bandit.columns import PlayColumns, play_columns
 from penchant.bandit.decision_numbers import ABSENT, Gaps
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
+from penchant.bandit.unknown_rewards import MissingReward
 from penchant.choices.frames import (
     Table,
     check_columns,
@@ -137,6 +138,8 @@ def study_data(
     options: Sequence[Any] | None = None,
     locations: Any = None,
     gaps: Gaps = "error",
+    shown: int = 0,
+    missing_reward: MissingReward = "error",
 ) -> StudyData:
     """Read the table of a study: one row per event.
 
@@ -155,7 +158,7 @@ def study_data(
         not given.
     expected
         Column of the mean reward of the option chosen, where it is known.
-    base, options, locations, gaps
+    base, options, locations, gaps, shown, missing_reward
         As for `episodes_from_frame`.
 
     Examples
@@ -197,10 +200,13 @@ def study_data(
         options=options,
         locations=locations if isinstance(found.chosen, tuple) else None,
         gaps=gaps,
+        shown=shown,
+        missing_reward=missing_reward,
     )
     rows = episode_rows(
         frame, subject=units.subject, block=found.block, decision=found.decision, gaps=gaps
     )
+    rows = [own[: episode.n_events] for own, episode in zip(rows, episodes, strict=True)]
     return StudyData(
         tuple(episodes),
         {name: _by_subject(table, name, episodes, rows) for name in conditions},
