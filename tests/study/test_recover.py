@@ -232,6 +232,26 @@ class Learner:
         return x
 
 
+def test_people_have_the_offers_of_one_who_is_drawn():
+    model, rule = pn.HyperbolicDiscounting(), {"temperature": 1.0, "discount_rate": 0.1}
+
+    def trials(amount, n, **labels):
+        offers = {"amount": [[1, amount]] * n, "delay": [[0, 7]] * n}
+        return pn.Trials([0] * n, offers, **labels)
+
+    blocks = [trials(2, 3, subject="ann", block=1), trials(3, 2, subject="ann", block=2)]
+    task = pn.Task([*blocks, trials(4, 6, subject="bob")])
+    lengths = {5: [2, 2, 2, 3, 3], 6: [4] * 6}
+    drawn = set()
+    for seed in range(20):
+        (played,) = task.play(model, rule, rng=np.random.default_rng(seed))
+        assert played.offers["amount"][:, 1].tolist() == lengths[played.n_events]
+        drawn.add(played.n_events)
+    assert drawn == {5, 6}
+    assert pn.Task(blocks[0]).length() == 3
+    assert task.with_decisions(9).play(model, rule, rng=np.random.default_rng(1))[0].n_events == 9
+
+
 def test_a_model_without_agents_plays_as_one_with_them():
     theirs = TASK.play(
         pn.QLearning(2), {"temperature": 0.25, "learning_rate": 0.4}, rng=np.random.default_rng(5)

@@ -15,13 +15,13 @@ from penchant.cli.showing_files import kept, shown
 from penchant.cli.simulated_people import (
     PEOPLE,
     check_counts,
-    landscape_for,
+    model_in,
     number_or_none,
     ranges,
     some_ranges,
     task_of,
+    world_for,
 )
-from penchant.cli.simulating import model_of
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Goal, People, Regained, Simulated, Written
 from penchant.errors import DataError
@@ -54,10 +54,10 @@ def run_design(
     prior(regained.prior)
     _check_goal(goal, simulated, regained)
     with kept(written):
-        landscape = landscape_for(agent, simulated)
-        model = model_of(agent, landscape)
+        world = world_for(agent, simulated)
+        model = model_in(world, agent)
         given = ranges(people.parameters, model)
-        task = task_of(landscape, simulated)
+        task = task_of(world, simulated)
         say(f"Model: {model}.")
         if goal.width is not None:
             found = _decisions(goal, model, task, given, simulated, regained)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from penchant.bandit.landscape import Landscape
 from penchant.cli.checking_usage import check_criterion, check_threads
 from penchant.cli.model import prior
 from penchant.cli.option_types import parts_of
@@ -16,8 +15,15 @@ from penchant.cli.options import Agent
 from penchant.cli.result import of_table
 from penchant.cli.rivals import rival_agents
 from penchant.cli.showing_files import kept, shown
-from penchant.cli.simulated_people import PEOPLE, check_counts, landscape_for, ranges, task_of
-from penchant.cli.simulating import model_of
+from penchant.cli.simulated_people import (
+    PEOPLE,
+    World,
+    check_counts,
+    model_in,
+    ranges,
+    task_of,
+    world_for,
+)
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Judged, PeopleOfEach, Rivals, Simulated, Written
 from penchant.errors import DataError
@@ -44,13 +50,13 @@ def run_distinguish(
     weights, folds = prior(judged.prior), _folds(judged.folds)
     criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
     with kept(written):
-        world = Agent(
+        shared = Agent(
             model=next(iter(agents.values())).model,
             grid=rivals.grid,
             noise_variance=rivals.noise_variance,
         )
-        landscape = landscape_for(world, simulated)
-        models = {name: _model(agent, landscape, world) for name, agent in agents.items()}
+        world = world_for(shared, simulated)
+        models = {name: _model(agent, world, shared) for name, agent in agents.items()}
         given = {
             name: _ranges(name, words, model)
             for (name, model), words in zip(models.items(), people.parameters, strict=True)
@@ -59,7 +65,7 @@ def run_distinguish(
             say(f"Model: {name}: {model}.")
         found = model_recovery(
             models,
-            task_of(landscape, simulated),
+            task_of(world, simulated),
             given,
             n_subjects=simulated.subjects or PEOPLE,
             rng=np.random.default_rng(simulated.seed),
@@ -94,9 +100,9 @@ def _check_pairs(models: Sequence[str], parameters: Sequence[str]) -> None:
         )
 
 
-def _model(agent: Agent, landscape: Landscape, world: Agent) -> Any:
+def _model(agent: Agent, world: World, shared: Agent) -> Any:
     """A model for the options of the task, whose noise it knows if it is one that does."""
-    return model_of(replace(agent, noise_variance=world.noise_variance), landscape)
+    return model_in(world, replace(agent, noise_variance=shared.noise_variance))
 
 
 def _ranges(name: str, words: str, model: Any) -> dict[str, Any]:

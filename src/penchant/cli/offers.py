@@ -60,6 +60,27 @@ def load_offered(file: str | None, data: Data, history: History, name: str) -> O
         return _offered(table, data, history, offers)
 
 
+def load_offers(file: str | None, example: str | None, words: Sequence[str]) -> list[Trials]:
+    """The offers of a table, whatever was chosen among them; says which columns they are."""
+    offers = named_offers(words)
+    if example is not None:
+        return _only_offers(_example(example), offers)
+    origin = source(file)
+    with in_lines(origin, Data()):
+        return _only_offers(read_table(origin), offers)
+
+
+def _only_offers(table: Any, offers: Any) -> list[Trials]:
+    """Trials in which everybody takes the first option: what was chosen does not matter."""
+    names = list(table.column_names)
+    taken = "first option" + "'" * len(names)  # a name that no column has
+    columns = trial_columns(names, {"chosen": taken}, offers)
+    whose = f"; subject = {columns.subject}" if columns.subject else ""
+    say(f"Offers: {columns.offer_words()}{whose}")
+    table = table.append_column(taken, [[0] * len(table)])
+    return trials_from_frame(table, chosen=taken, offers=offers, scored=NO_COLUMN)
+
+
 def _example(name: str) -> Any:
     known = datasets.dataset(name)
     if not known.offers:

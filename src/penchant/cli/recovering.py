@@ -12,8 +12,14 @@ from penchant.cli.model import prior
 from penchant.cli.options import Agent
 from penchant.cli.result import of_table
 from penchant.cli.showing_files import kept, shown
-from penchant.cli.simulated_people import PEOPLE, check_counts, landscape_for, ranges, task_of
-from penchant.cli.simulating import model_of
+from penchant.cli.simulated_people import (
+    PEOPLE,
+    check_counts,
+    model_in,
+    ranges,
+    task_of,
+    world_for,
+)
 from penchant.cli.words import say
 from penchant.cli.workflow_options import People, Regained, Simulated, Written
 from penchant.figures.recovery import recovery
@@ -37,15 +43,15 @@ def run_recover(
     check_threads(regained.threads)
     weights = prior(regained.prior)
     with kept(written):
-        landscape = landscape_for(agent, simulated)
-        model = model_of(agent, landscape)
+        world = world_for(agent, simulated)
+        model = model_in(world, agent)
         given = ranges(people.parameters, model)
         say(f"Model: {model}.")
         if hasattr(model, "locations"):
             say(map_words(agent, model.locations))
         found = recover(
             model,
-            task_of(landscape, simulated),
+            task_of(world, simulated),
             given,
             n_subjects=simulated.subjects or PEOPLE,
             rng=np.random.default_rng(simulated.seed),

@@ -7,24 +7,64 @@ from typing import Any
 
 from penchant.bandit.landscape import Landscape
 from penchant.cli.checking_usage import check_seed
-from penchant.cli.options import Agent, World
-from penchant.cli.simulating import landscape_of
+from penchant.cli.model_settings import model_named
+from penchant.cli.offers import load_offers
+from penchant.cli.options import Agent
+from penchant.cli.options import World as PlayedWorld
+from penchant.cli.refusing import refuse
+from penchant.cli.simulating import landscape_of, model_of
 from penchant.cli.workflow_options import Simulated
 from penchant.errors import DataError, nearest
+from penchant.models.catalogue import entry_of
 from penchant.models.model import natural_parameters
+from penchant.models.trials import Trials
 from penchant.study.task import Task
 
-PEOPLE = 100  # simulated where nobody says how many
+PEOPLE, DECISIONS = 100, 100  # simulated where nobody says how many
+OF_OFFERS = {"offers_from", "example", "offers"}
+
+World = Landscape | list[Trials]
 
 
-def landscape_for(agent: Agent, simulated: Simulated) -> Landscape:
-    """What the options pay."""
-    return landscape_of(agent, World(landscape=simulated.landscape, means=simulated.means))
+def world_for(agent: Agent, simulated: Simulated) -> World:
+    """What the options pay, or what is offered."""
+    if agent.model is not None and entry_of(agent.model).data == "trials":
+        return _offers_for(agent, simulated)
+    refuse(simulated, "with models of play", "They learn from rewards", names=OF_OFFERS)
+    return landscape_of(agent, PlayedWorld(landscape=simulated.landscape, means=simulated.means))
 
 
-def task_of(landscape: Landscape, simulated: Simulated) -> Task:
+def _offers_for(agent: Agent, simulated: Simulated) -> list[Trials]:
+    named = f"with --model {agent.model}"
+    refuse(simulated, named, "It is about offers, not rewards", names={"landscape", "means"})
+    refuse(agent, named, names={"grid", "locations", "noise_variance"})
+    if (simulated.offers_from is None) == (simulated.example is None):
+        got = "neither" if simulated.example is None else "both"
+        raise DataError(
+            f"--offers-from or --example must be given {named}; got {got}. Name a table of "
+            "decisions whose offers people shall have, or try --example delays."
+        )
+    return load_offers(simulated.offers_from, simulated.example, simulated.offers)
+
+
+def model_in(world: World, agent: Agent) -> Any:
+    """How people decide, for the options of the world."""
+    if isinstance(world, Landscape):
+        return model_of(agent, world)
+    assert agent.model is not None
+    if entry_of(agent.model).data != "trials":
+        raise DataError(
+            f"--model must be one of offers, as the first one is; got {agent.model}, which is for "
+            "histories of play. penchant models lists both."
+        )
+    return model_named(agent, 0)
+
+
+def task_of(world: World, simulated: Simulated) -> Task:
     """What people do."""
-    return Task(landscape, simulated.decisions, simulated.blocks)
+    if isinstance(world, Landscape):
+        return Task(world, simulated.decisions or DECISIONS, simulated.blocks)
+    return Task(world, simulated.decisions, simulated.blocks)
 
 
 def check_counts(simulated: Simulated) -> None:

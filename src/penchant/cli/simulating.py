@@ -70,6 +70,7 @@ def landscape_of(agent: Agent, world: World) -> Landscape:
         raise DataError(
             "--model must be given; got none. Say how the agents decide, such as q-learning."
         )
+    _check_play(agent.model)
     if (world.landscape is None) == (not world.means):
         got = "neither" if world.landscape is None else "both"
         raise DataError(
@@ -117,13 +118,17 @@ def model_of(agent: Agent, landscape: Landscape) -> Any:
 def _other_model(agent: Agent, n_options: int) -> Any:
     """A model of the catalogue; the noise is the landscape's, unless it knows of it."""
     assert agent.model is not None
-    if entry_of(agent.model).data != "play":
-        raise DataError(
-            f"--model must be one of a history of play; got {agent.model}, which is for offers. "
-            "Use simulate_trials in Python."
-        )
+    _check_play(agent.model)
     knows = "noise_variance" in TAKEN.get(agent.model, set())
     return model_named(agent if knows else replace(agent, noise_variance=None), n_options)
+
+
+def _check_play(name: str) -> None:
+    if entry_of(name).data != "play":
+        raise DataError(
+            f"--model must be one of a history of play; got {name}, which is for offers. "
+            "Use simulate_trials in Python."
+        )
 
 
 def _numbers(words: Sequence[str]) -> list[float]:

@@ -210,8 +210,13 @@ class Simulated:
 
     Parameters
     ----------
+    offers_from
+        With models of offers (hyperbolic, prospect ...): CSV or Parquet file of decisions, with or
+        without choices. Everybody simulated has the offers of a subject drawn from it.
+    example
+        Use the offers of data that come with Penchant instead: delays.
     decisions
-        Decisions in each block.
+        Decisions in each block; 100 if not given, or as many as there are offers.
     blocks
         Blocks of each person; beliefs start afresh in each.
     subjects
@@ -221,7 +226,10 @@ class Simulated:
 
     landscape: LandscapeName = None
     means: Means = field(default_factory=list)
-    decisions: Number = 100
+    offers_from: Annotated[str | None, Parameter(metavar="FILE")] = None
+    example: Annotated[str | None, Parameter(metavar="NAME")] = None
+    offers: Offers = field(default_factory=list)
+    decisions: OptionalNumber = None
     blocks: Number = 1
     subjects: OptionalNumber = None
     seed: Seed = None

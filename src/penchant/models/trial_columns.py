@@ -118,6 +118,11 @@ class TrialColumns:
         """
         parts = ("subject", "block", "chosen", "scored")
         said = [f"{part} = {getattr(self, part)}" for part in parts if getattr(self, part)]
+        return "; ".join([*said, self.offer_words()])
+
+    def offer_words(self) -> str:
+        """Which column is which attribute of which option, in one line."""
+        said = []
         for attribute, cells in self.offers.items():
             named = (" and ".join(map(_word, _parts(cell))) for cell in cells)
             said.append(f"{attribute} = {', '.join(named)}")

@@ -15,7 +15,9 @@ from penchant.bandit.locations import whole_number
 from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.simulate_trials import simulate_trials
+from penchant.models.trials import Trials
 from penchant.study.agents import one_agent
+from penchant.study.drawn_offers import DrawnOffers, offers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +28,9 @@ class Task:
     ----------
     world
         What can be had: a `Landscape`; or a schedule (n_decisions, n_options) of what every option
-        pays at every decision; or offers by attribute, as `Trials` takes them. Or a function of
-        `rng` that draws one of these, anew for every person and block.
+        pays at every decision; or offers by attribute, as `Trials` takes them; or the `Trials` of
+        people, from whom one is drawn whose offers are made. Or a function of `rng` that draws one
+        of these, anew for every person and block.
     n_decisions
         Decisions in each block; as many as the schedule or the offers have, if not given. Where
         there are more, schedule and offers begin again.
@@ -54,7 +57,7 @@ class Task:
             whole_number(self.n_decisions, "n_decisions", 1)
         if not callable(self.world):
             object.__setattr__(self, "world", _checked(self.world))
-        if self.n_decisions is None and (callable(self.world) or _length(self.world) is None):
+        if self.n_decisions is None and _length(self.world) is None:
             raise DataError(
                 "n_decisions must be given with a landscape or a function; got none. "
                 "Say how many decisions each person makes."
@@ -138,7 +141,9 @@ def _cycled(values: Any, n: int) -> Any:
 
 def _length(world: Any) -> int | None:
     """How many decisions the world itself describes."""
-    if isinstance(world, Landscape):
+    if isinstance(world, DrawnOffers):
+        return world.n_decisions
+    if isinstance(world, Landscape) or callable(world):
         return None
     return len(next(iter(world.values()))) if isinstance(world, Mapping) else len(world)
 
@@ -150,6 +155,9 @@ def _checked(world: Any) -> Any:
         if not world:
             raise DataError("world must hold an attribute or more; got none. Give e.g. amounts.")
         return dict(world)
+    people = [world] if isinstance(world, Trials) else world
+    if isinstance(people, (list, tuple)) and people and isinstance(people[0], Trials):
+        return offers_of(people)
     try:
         schedule = np.array(world, dtype=np.float64)
     except (TypeError, ValueError):
@@ -157,7 +165,8 @@ def _checked(world: Any) -> Any:
     if schedule.ndim != 2 or not schedule.size or not np.isfinite(schedule).all():
         raise DataError(
             "world must be a Landscape, a schedule (n_decisions, n_options) of finite rewards, "
-            f"offers by attribute, or a function of rng; got {type(world).__name__}. Pass one."
+            "offers by attribute, Trials, or a function of rng; "
+            f"got {type(world).__name__}. Pass one."
         )
     schedule.flags.writeable = False
     return schedule
