@@ -5,8 +5,53 @@ import math
 import numpy as np
 from numba import njit
 
+from penchant.softmax._exponentials import exponentials, whole_blocks
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+FAST = {"contract", "nsz"}
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def most_rows(bounds):
+    """Most rows that any pair has."""
+    most = 0
+    for k in range(len(bounds) - 1):
+        most = max(most, bounds[k + 1] - bounds[k])
+    return most
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def probabilities(x, chosen, rows, weights, counted, p):
+    """Fill p with the probabilities of all options of rows; returns the log-likelihood if counted.
+
+    p : whole blocks of eight, enough for all options of the rows
+    """
+    _, m, d = x.shape
+    at, log_likelihood = 0, 0.0
+    for r in rows:
+        c, highest = chosen[r], 0.0
+        for i in range(m):
+            utility = 0.0
+            for a in range(d):
+                utility += weights[a] * (x[r, i, a] - x[r, c, a])
+            p[at + i] = utility
+            highest = max(highest, utility)
+        for i in range(m):
+            p[at + i] -= highest
+        log_likelihood -= highest
+        at += m
+    exponentials(p[: whole_blocks(at)])
+    for first in range(0, at, m):
+        total = 0.0
+        for i in range(first, first + m):
+            total += p[i]
+        if counted:
+            log_likelihood -= math.log(total)
+        for i in range(first, first + m):
+            p[i] /= total
+    return log_likelihood
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature, spreading):
     """Derivatives of log-likelihoods in psi at fixed theta, for pairs k of data and psi.
 
@@ -22,8 +67,9 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
     """
     n_shape, _, m, d = dx.shape
     cross, mixed, fisher = curvature
-    p, s, means = np.empty(m), np.empty((n_shape, m)), np.empty(n_shape)
+    s, means = np.empty((n_shape, m)), np.empty(n_shape)
     away, first = np.empty((m, d)), np.empty(d)
+    p = np.zeros(whole_blocks(most_rows(bounds) * m))
     for k in range(len(theta)):
         gradient[k] = 0.0
         cross[k] = 0.0
@@ -31,27 +77,17 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
         fisher[k] = 0.0
         spreading[k] = 0.0
         weights = theta[k]
+        probabilities(x, chosen, order[bounds[k] : bounds[k + 1]], weights, False, p)
         for j in range(bounds[k], bounds[k + 1]):
             r = order[j]
             c = chosen[r]
-            highest = 0.0
-            for i in range(m):
-                utility = 0.0
-                for a in range(d):
-                    away[i, a] = x[r, i, a] - x[r, c, a]
-                    utility += weights[a] * away[i, a]
-                p[i] = utility
-                highest = max(highest, utility)
-            total = 0.0
-            for i in range(m):
-                p[i] = math.exp(p[i] - highest)
-                total += p[i]
+            at = (j - bounds[k]) * m
             for a in range(d):
                 first[a] = 0.0
             for i in range(m):
-                p[i] /= total
                 for a in range(d):
-                    first[a] += p[i] * away[i, a]
+                    away[i, a] = x[r, i, a] - x[r, c, a]
+                    first[a] += p[at + i] * away[i, a]
             for q in range(n_shape):
                 mean = 0.0
                 for i in range(m):
@@ -59,7 +95,7 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
                     for a in range(d):
                         slope += weights[a] * (dx[q, r, i, a] - dx[q, r, c, a])
                     s[q, i] = slope
-                    mean += p[i] * slope
+                    mean += p[at + i] * slope
                 means[q] = mean
                 gradient[k, q] -= mean
                 if wanted == 0:
@@ -67,15 +103,15 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
                 for a in range(d):
                     moved, both = 0.0, 0.0
                     for i in range(m):
-                        moved += p[i] * (dx[q, r, i, a] - dx[q, r, c, a])
-                        both += p[i] * away[i, a] * s[q, i]
+                        moved += p[at + i] * (dx[q, r, i, a] - dx[q, r, c, a])
+                        both += p[at + i] * away[i, a] * s[q, i]
                     both -= first[a] * mean
                     mixed[k, a, q] += both
                     cross[k, a, q] -= moved + both
                 for o in range(q + 1):
                     both = 0.0
                     for i in range(m):
-                        both += p[i] * s[q, i] * s[o, i]
+                        both += p[at + i] * s[q, i] * s[o, i]
                     fisher[k, q, o] += both - mean * means[o]
                 if wanted == 1:
                     continue
@@ -95,43 +131,35 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
             spreading[k] /= n
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def moments(x, chosen, order, bounds, theta, sums, gradient, information):
     """Log-likelihood, gradient and information in theta, for pairs k of data and theta.
 
     sums : (n,), gradient : (n, d), information : (n, d, d); filled
     """
     _, m, d = x.shape
-    p, mean = np.empty(m), np.empty(d)
+    mean = np.empty(d)
+    p = np.zeros(whole_blocks(most_rows(bounds) * m))
     for k in range(len(theta)):
-        sums[k] = 0.0
+        rows = order[bounds[k] : bounds[k + 1]]
+        sums[k] = probabilities(x, chosen, rows, theta[k], True, p)
         gradient[k] = 0.0
         information[k] = 0.0
         for j in range(bounds[k], bounds[k + 1]):
             r = order[j]
             c = chosen[r]
-            highest = 0.0
-            for i in range(m):
-                utility = 0.0
-                for a in range(d):
-                    utility += theta[k, a] * (x[r, i, a] - x[r, c, a])
-                p[i] = utility
-                highest = max(highest, utility)
-            total = 0.0
-            for i in range(m):
-                p[i] = math.exp(p[i] - highest)
-                total += p[i]
-            sums[k] -= highest + math.log(total)
+            at = (j - bounds[k]) * m
             mean[:] = 0.0
             for i in range(m):
-                p[i] /= total
                 for a in range(d):
-                    mean[a] += p[i] * (x[r, i, a] - x[r, c, a])
+                    mean[a] += p[at + i] * (x[r, i, a] - x[r, c, a])
             for i in range(m):
                 for a in range(d):
                     away = x[r, i, a] - x[r, c, a] - mean[a]
                     for b in range(a + 1):
-                        information[k, a, b] += p[i] * away * (x[r, i, b] - x[r, c, b] - mean[b])
+                        information[k, a, b] += (
+                            p[at + i] * away * (x[r, i, b] - x[r, c, b] - mean[b])
+                        )
             for a in range(d):
                 gradient[k, a] -= mean[a]
         for a in range(d):

@@ -15,6 +15,8 @@ from penchant.softmax.likelihood import variables_tuple
 NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
 DEEP = 12.0  # and within which all local maxima are looked at closely
+ROUNDS = 2  # of looking closer
+FEWEST = 9  # points along an axis of which some are left out at first
 
 
 def whole_grids(profiles: Profiles) -> Grids:
@@ -27,28 +29,35 @@ def whole_grids(profiles: Profiles) -> Grids:
 def searched_grids(profiles: Profiles) -> Grids:
     """The profile on the grid where it may matter for its maximum; elsewhere about what it is.
 
-    Every other point along each axis is looked at, and then those around points that are among the
-    best, or local maxima. In between values are linear, and weights those of a neighbour.
+    Few points along each axis are looked at, then those between them that lie beside points which
+    are among the best, or local maxima; and again. In between values are linear, and weights those
+    of a neighbour.
     """
     psi, dimensions = grid_points(profiles.model)
-    if not dimensions:
-        return whole_grids(profiles)
+    return _searched(profiles, psi, dimensions, ROUNDS if dimensions else 0)
+
+
+def _searched(profiles: Profiles, psi: Matrix, dimensions: tuple[int, ...], rounds: int) -> Grids:
+    """The same of some grid, from one that is coarser by as many rounds."""
+    if rounds == 0 or min(dimensions) < FEWEST:
+        values, theta = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
+        return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
     coarse = CoarseGrid.of(dimensions)
-    at_coarse, coarse_theta = _on_lines(profiles, psi[coarse.cells], coarse.shape[-1])
-    values, theta = coarse.filled(at_coarse), coarse_theta[:, coarse.corners]
-    wanted = coarse.around(_worth_a_look(at_coarse, coarse.shape))
-    wanted[:, coarse.cells] = False
+    found = _searched(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
+    values, theta = coarse.filled(found.values), found.theta[:, coarse.corners]
+    looked = np.zeros(values.shape, dtype=bool)
+    looked[:, coarse.cells] = found.looked
+    wanted = coarse.around(_worth_a_look(found)) & ~looked
     subject, cell = np.nonzero(wanted)
     values[wanted], theta[wanted] = _one_by_one(profiles, subject, psi[cell], theta[wanted])
-    looked = wanted.copy()
-    looked[:, coarse.cells] = True
-    return Grids(psi, values, theta, dimensions, looked)
+    return Grids(psi, values, theta, dimensions, looked | wanted)
 
 
-def _worth_a_look(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
+def _worth_a_look(grids: Grids) -> BoolVector:
     """Points whose surroundings may hold the maximum."""
-    below = values.max(axis=1, keepdims=True) - values
-    return np.asarray((below < CLOSE) | local_maxima(values, dimensions) & (below < DEEP))
+    below = grids.values.max(axis=1, keepdims=True) - grids.values
+    top = local_maxima(grids.values, grids.dimensions)
+    return np.asarray(grids.looked & ((below < CLOSE) | top & (below < DEEP)))
 
 
 def _is_compiled(profiles: Profiles) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.models import _static_kernels as _kernels
-from penchant.models.indifference import Option, consistent_range, rates_worth_a_look
+from penchant.models.indifference import Option, consistent_range
 from penchant.models.model import Natural, Shape
 from penchant.models.static import Offers, StaticModel
 
@@ -57,14 +57,6 @@ class _OneRate(StaticModel):
             `Trials`, or several of the same person.
         """
         return consistent_range(self, trials)
-
-    def landmarks(self, trials: Any) -> Matrix:
-        """Rates where few choices are the worse option, to search from: (n, 1).
-
-        They lie between neighbouring points of indifference, which can be closer together than the
-        points of any grid.
-        """
-        return rates_worth_a_look(self, trials)
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import BoolVector, Vector
 from penchant.models.static import check_attributes
-
-MOST = 5
-FAR = 4.0
 
 Option = tuple[Vector, Vector]  # amount and delay
 
 
 class Discounting(Protocol):
     """A model with one rate k, in which two options change places at most once."""
-
-    rates: tuple[float, float]
 
     def indifferent_at(self, one: Option, other: Option) -> Vector:
         """Rate at which two options are worth the same."""
@@ -38,22 +33,6 @@ def consistent_range(model: Discounting, trials: Any) -> tuple[float, float] | N
     low = float(points[~until].max(initial=0.0))
     high = float(points[until].min(initial=np.inf))
     return (low, high) if low < high else None
-
-
-def rates_worth_a_look(model: Discounting, trials: Any) -> Matrix:
-    """Rates inside the intervals in which the fewest choices are the worse option: (n, 1)."""
-    points, until = crossings(model, trials)
-    first, last = model.rates
-    inside = points[(points > first) & (points < last)]
-    if inside.size:  # beyond the outermost points nothing changes any more
-        first, last = max(first, inside.min() / FAR), min(last, inside.max() * FAR)
-    ends = np.unique(np.concatenate([[first, last], inside]))
-    middles = np.sqrt(ends[:-1] * ends[1:])
-    kept = ~np.isnan(points)
-    # a choice of the first kind is right up to its point, one of the second kind from there on
-    stops, starts = np.sort(points[kept & until]), np.sort(points[kept & ~until])
-    wrong = np.searchsorted(stops, middles) + len(starts) - np.searchsorted(starts, middles)
-    return np.asarray(middles[np.argsort(wrong, kind="stable")[:MOST], None])
 
 
 def crossings(model: Discounting, trials: Any) -> tuple[Vector, BoolVector]:
