@@ -52,3 +52,18 @@ def test_offers_are_checked_with_their_model(penchant):
 
 def test_offers_without_a_model_are_told_which(refused):
     assert "Add --model hyperbolic" in refused("check", "--example", "delays")
+
+
+def test_gambles_without_losses_are_told_another_model(penchant, folder):
+    rows = [[f"s{k % 2}", 4 + k % 3, 9 + k, 0.5, k // 2 % 2] for k in range(40)]
+    text = csv(rows, ["subject", "sure_amount", "lottery_amount", "lottery_prob", "choice"])
+    (folder / "gambles.csv").write_text(text)
+    ended = penchant("check", "gambles.csv", "--model", "prospect")
+    assert ended.code == 1
+    words = " ".join(ended.out.split())
+    assert (
+        "use --model expected-utility, or --settings losses=false. Else use --prior weak" in words
+    )
+    assert "--interact" not in words
+    given = ["--model", "prospect", "--settings", "losses=false"]
+    assert penchant("check", "gambles.csv", *given).code == 0

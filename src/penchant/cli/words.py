@@ -14,6 +14,9 @@ WIDTH = 100
 # What the library's functions call things, and what one types instead.
 _TYPED = {
     "parameter_prior=ScaledPrior()": "--prior weak",
+    "use ExpectedUtility, or ProspectValue(losses=False)": (
+        "use --model expected-utility, or --settings losses=false"
+    ),
     "give a parameter_prior": "use --prior weak",
     "a parameter_prior or constraints": "--prior or --constraint",
     "a parameter_prior": "--prior weak",

@@ -15,6 +15,7 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference import predicting
+from penchant.inference.advice import advised
 from penchant.inference.grid_profile import whole_grids
 from penchant.inference.grids import Grid
 from penchant.inference.natural_intervals import profile_intervals
@@ -70,6 +71,11 @@ class ModelEstimate:
     subject: Any = None
     notes: tuple[str, ...] = ()
     episodes: tuple[Episode, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.status == "not identified":
+            words = advised(self.message, self.model, self.diagnostics)
+            object.__setattr__(self, "message", words)
 
     @property
     def searched(self) -> Grid:

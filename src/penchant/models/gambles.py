@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -100,6 +101,12 @@ class ProspectValue(StaticModel):
     losses: bool = True
 
     attributes = ("outcome", "probability")
+    unidentified: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "loss_weight": "Where no gamble has a loss, use ExpectedUtility, or "
+            "ProspectValue(losses=False)."
+        }
+    )
 
     def __post_init__(self) -> None:
         if self.weighting not in ("none", *WEIGHTINGS):
