@@ -185,3 +185,17 @@ def test_a_held_temperature_finds_the_other_weights_from_anywhere(factor):
     line = optimize.minimize_scalar(lost, bounds=(best - 1, best + 1), method="bounded")
     told = found.value - stats.lognorm(2, scale=3).logpdf(noise)
     assert told >= -line.fun - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("noise", "c", "low", "high"), [(3, 1.0, 6, 9), (3, 0.03, 3, 3.5), (30, 1.0, 28, 33)]
+)
+def test_the_scaled_prior_draws_players_who_are_nearly_deterministic_towards_chance(
+    noise, c, low, high
+):
+    model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
+    truth = {"decision_noise": noise, "prior_mean": 60.0, "prior_variance": 1000.0}
+    rng = np.random.default_rng(1)
+    played = pn.simulate_many(pn.landscape_a(), model, truth, n_decisions=90, n_agents=30, rng=rng)
+    found = pn.fit_each(played, model, parameter_prior=pn.ScaledPrior(c))
+    assert low < np.median([estimate.parameters[0].estimate for estimate in found]) < high
