@@ -171,3 +171,23 @@ def test_d53_locations_that_are_wrong_are_refused(text, words, refused, folder):
     (folder / "places.csv").write_text(text)
     message = refused("fit", FILE, *UCL[:2], "--locations", "places.csv", *UCL[4:])
     assert all(word in message for word in words), message
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["check"],
+        ["fit"],
+        ["fit", "--model", "q-learning"],
+        ["fit", "--model", "hyperbolic"],
+        ["study", "--model", "q-learning", "--output", "results"],
+        ["compare", "--model", "q-learning", "--model", "random"],
+    ],
+)
+def test_one_row_per_subject_is_told_how_to_become_long(options, refused, folder):
+    header = ["id", *(f"Choice_{k}" for k in range(1, 31))]
+    (folder / FILE).write_text(csv([[who] + [1, 2] * 15 for who in "ab"], header))
+    command, *more = options
+    words = refused(command, FILE, *more)
+    assert "one row per subject, columns Choice_1 to Choice_30" in words
+    assert 'pd.wide_to_long(table, ["Choice"], i="id", j="decision", sep="_")' in words

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penchant.bandit.wide_columns import refuse_one_row_per_subject
 from penchant.errors import DataError, nearest
 
 # The names that each part often has, tried in this order; case and punctuation do not matter.
@@ -134,6 +135,7 @@ def play_columns(
         columns[part] = wanted.get(part) or _found(part, free, coordinates)
     missing = [part for part in NEEDED if columns.get(part) is None]
     if missing:
+        refuse_one_row_per_subject(names, columns.get("subject"))
         usual = USUAL[missing[0]]
         raise DataError(
             f"`{missing[0]}` must be given, as no column is called {' or '.join(usual[:3])}; "

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from penchant import datasets
 from penchant.bandit.columns import is_play
+from penchant.bandit.wide_columns import refuse_one_row_per_subject
 from penchant.choices import Choices
 from penchant.cli.options import Data, Terms
 from penchant.cli.words import on_command_line, say
@@ -24,6 +25,7 @@ OPTION = ("option", "alt", "alternative", "option_id")
 CHOSEN = ("chosen", "choice", "chose")
 # Who decided is no property of an option: never a variable unless asked for.
 SUBJECT = ("subject", "subject_id", "participant", "person")
+WHO = (*SUBJECT, "subjID", "id")
 
 _ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
 
@@ -110,6 +112,10 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
     return found[0]
 
 
+def _named(usual: Sequence[str], columns: Sequence[str]) -> str | None:
+    return next((name for name in usual if name in columns), None)
+
+
 def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
     if data.option is None and not data.explanatory and is_offers(columns):
@@ -124,6 +130,8 @@ def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
             f"columns {', '.join(columns)}. Say which, such as --model q-learning: penchant models "
             "lists them."
         )
+    if data.option is None and not {*OPTION} & {*columns}:
+        refuse_one_row_per_subject(columns, data.subject or _named(WHO, columns))
     attributes = [role(name, (), columns, "interact") for name in terms.interact]
     decision = data.decision or [role(None, DECISION, columns, "decision")]
     roles = dataclasses.replace(

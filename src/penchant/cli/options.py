@@ -148,8 +148,8 @@ class Model:
     method
         ml: maximum likelihood; firth: bias-reduced, finite even if the choices are separated.
     prior
-        none; weak or weak:C, for prediction (C = 1; for parameters 0.03 or less, as it draws towards
-        chance); normal:MEAN,SD for each weight.
+        none; weak or weak:C, which draws towards chance (C = 1 for prediction, 0.03 or less for
+        parameters); normal:MEAN,SD for each weight.
     constraint
         Bound on a weight, such as 'price<=0'; may be repeated.
     covariance

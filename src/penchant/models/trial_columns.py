@@ -9,6 +9,7 @@ from typing import Any
 
 from penchant.bandit.columns import SESSION, is_long, is_play
 from penchant.bandit.columns import USUAL as PLAYED
+from penchant.bandit.wide_columns import refuse_one_row_per_subject
 from penchant.errors import DataError, listing
 
 NO_COLUMN = "none"
@@ -156,6 +157,7 @@ def trial_columns(
     """
     described, losses = (offers, {}) if offers is not None else _recognised_offers(names)
     if described is None:
+        refuse_one_row_per_subject(names, given.get("subject") or _found(USUAL["subject"], names))
         raise DataError(
             "offers must say which columns describe the options, as none are called "
             "amount_sooner, amount_later and delay_later, or gain and cert or loss; got columns "
