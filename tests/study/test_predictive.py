@@ -162,8 +162,25 @@ def test_choices_among_offers_are_checked():
     estimate = pn.fit(trials, pn.HyperbolicDiscounting(), parameter_prior=WEAK)
     found = pn.predictive_check(estimate, n_draws=50, rng=rng)
     assert found.p_values[0] > 0.01
+    assert found.names == ("share of option 0", "share of option 1", "switches")
+    assert "best option" not in found.summary()
+    known = pn.predictive_check(estimate, best=[1], n_draws=5, rng=rng)
+    assert known.observed[3] == pytest.approx(known.observed[1])
     with pytest.raises(pn.DataError, match="world must be left out for Trials"):
         pn.predictive_check(estimate, world=offers, n_draws=5, rng=rng)
+
+
+def test_what_best_means_is_said_where_rewards_received_tell_it():
+    estimates = pn.fit_each(_learners(n_subjects=2), pn.QLearning(2), parameter_prior=WEAK)
+
+    def said(**given):
+        rng = np.random.default_rng(0)
+        found = pn.predictive_check(estimates, n_draws=3, rng=rng, **given)
+        return "where mean rewards drift, another may be best" in " ".join(found.summary().split())
+
+    assert said() and said(world=lambda rng: TURNING)
+    assert said(world={None: lambda rng: TURNING})
+    assert not said(world=TURNING) and not said(best=[1] * 30 + [0] * 30)
 
 
 def test_many_options_have_no_shares_one_by_one():

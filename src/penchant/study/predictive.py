@@ -18,6 +18,11 @@ from penchant.study.parameter_draws import natural_draws, parameter_draws
 from penchant.study.predictive_result import PredictiveCheck
 from penchant.study.replays import BestOptions, after_history, anew
 
+BY_RECEIPT = (
+    "best option: the one that paid most on average over its whole episode, by the rewards "
+    "received; where mean rewards drift, another may be best at a decision."
+)
+
 
 def predictive_check(
     estimates: ModelEstimate | ModelEstimates,
@@ -43,7 +48,9 @@ def predictive_check(
         not given, each choice is drawn after what truly happened before it.
     best
         Option that pays best at each decision of an episode, for the learning curve. If not given,
-        the world says, or the option whose rewards were highest on average in the episode.
+        the world says, or the option whose rewards were highest on average in the episode, which is
+        one for all its decisions, though mean rewards may drift: a note says so. Offers pay
+        nothing, so that without `best` there is no learning curve.
     n_draws
         How often.
     n_parts
@@ -87,13 +94,17 @@ def predictive_check(
                 for mine, one in zip(plays, made, strict=True):
                     mine.append(one)
             advance(1)
+    names = statistic_names(n_options, n_parts)
+    pays = best is not None or hasattr(played[0], "rewards")
+    told = [k for k, name in enumerate(names) if pays or not name.startswith("best option")]
     return PredictiveCheck(
-        statistic_names(n_options, n_parts),
-        statistics(observed, n_options, n_parts),
-        np.array([statistics(mine, n_options, n_parts) for mine in plays]),
+        tuple(names[k] for k in told),
+        statistics(observed, n_options, n_parts)[told],
+        np.array([statistics(mine, n_options, n_parts)[told] for mine in plays]),
         sum(len(one.chosen) for one in observed),
         "given what happened" if world is None else "played anew",
         left_out,
+        (BY_RECEIPT,) if pays and ranked.by_receipt else (),
     )
 
 

@@ -31,6 +31,8 @@ class PredictiveCheck:
         "given what happened": each choice is drawn after the true history; or "played anew".
     left_out
         Subjects without standard errors.
+    notes
+        What else a reader should know of the statistics.
     """
 
     names: tuple[str, ...]
@@ -39,6 +41,7 @@ class PredictiveCheck:
     n_decisions: int
     how: str
     left_out: tuple[Any, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def predicted(self) -> Vector:
@@ -101,6 +104,7 @@ class PredictiveCheck:
             for k, name in enumerate(self.names)
         )
         notes = ["p: two-sided posterior predictive probability; small where the model fails."]
+        notes += self.notes
         if self.left_out:
             notes.append(f"Left out, without standard errors: {len(self.left_out)} subjects.")
         return Table(

@@ -78,6 +78,12 @@ class BestOptions:
     given: Any = None
     world: Any = None
 
+    @property
+    def by_receipt(self) -> bool:
+        """Whether what was received says which option is best, in some episodes at least."""
+        worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
+        return self.given is None and any(own is None or callable(own) for own in worlds)
+
     def at(self, episode: Any, like: Any) -> Matrix:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
         is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
