@@ -38,6 +38,17 @@ def test_what_check_advises_works(penchant, places):
     assert penchant("check", FILE, *UCL).code == 0
 
 
+@pytest.mark.parametrize("base", [0, 1])
+@pytest.mark.parametrize("command", ["check", "fit"])
+def test_the_map_counts_places_as_the_file_does(penchant, places, command, base):
+    ended = penchant(command, places(base), *UCL, "--base", base)
+    assert ended.code == 0, ended.err
+    ends = f"from ({base}, {base}) to ({WIDTH - 1 + base}, {HEIGHT - 1 + base})"
+    first = f"results call that at ({base}, {base}) option 0, at ({1 + base}, {base}) option 1."
+    assert f"Map: {WIDTH * HEIGHT} options, {ends}; {first}" in ended.err
+    assert "option = x" not in ended.err
+
+
 def test_check_compares_places_with_a_grid(refused, places):
     assert "chosen must lie where an option is; got (3, " in refused(
         "check", places(), "--grid", "3x3"

@@ -117,6 +117,20 @@ def map_words(agent: Agent, places: Matrix, base: int = 0) -> str:
     )
 
 
+def place_words(places: Matrix, base: int = 0) -> str:
+    """Where options are taken to lie where a choice is a place, counted from `base` on.
+
+    >>> print(place_words(np.array([[0], [1], [2]]), base=1))
+    Map: 3 options, from (1) to (3); results call that at (1) option 0, at (2) option 1.
+    """
+    ends = (places.min(axis=0), places.max(axis=0), *places[:2])
+    low, high, first, second = (f"({', '.join(f'{c + base:g}' for c in end)})" for end in ends)
+    return (
+        f"Map: {len(places)} options, from {low} to {high}; results call that at {first} option 0, "
+        f"at {second} option 1."
+    )
+
+
 def nominal(words: str) -> RewardPrior:
     """The prior of --linearized."""
     try:

@@ -13,8 +13,8 @@ from penchant._typing import Matrix
 from penchant.bandit.columns import is_play
 from penchant.bandit.episode import Episode
 from penchant.choices.notes import counted
-from penchant.cli.agent import locations, map_words
-from penchant.cli.episodes import Play, in_lines, load_episodes, say_map
+from penchant.cli.agent import locations
+from penchant.cli.episodes import Play, in_lines, load_episodes, say_places
 from penchant.cli.model_settings import PLACES
 from penchant.cli.options import Agent, Data, History, Terms
 from penchant.cli.places import grid_words, places_in
@@ -66,8 +66,7 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     if places is not None and mapped:
         said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         play.check_options(len(places), said)
-        say(map_words(agent, places, play.base))
-        say_map(play, places)
+        say_places(agent, play, places)
     document = checked_play(play, places)
     document["where"] = None if mapped or places is None else grid_words(places + play.base)
     if json:

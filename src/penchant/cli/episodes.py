@@ -18,9 +18,9 @@ from penchant.bandit.option_columns import labelled_options
 from penchant.bandit.stray_labels import refuse_stray_labels
 from penchant.choices.frames import Table, column_floats, open_frame, row_place
 from penchant.choices.notes import counted
-from penchant.cli.agent import COORDINATES
+from penchant.cli.agent import COORDINATES, map_words, place_words
 from penchant.cli.loading import with_lines
-from penchant.cli.options import Data, History
+from penchant.cli.options import Agent, Data, History
 from penchant.cli.refusing import refuse
 from penchant.cli.words import on_command_line, say
 from penchant.errors import SHOWN, DataError, listing
@@ -249,7 +249,16 @@ def _listed(episodes: Sequence[Episode]) -> str:
     )
 
 
-def say_map(play: Play, locations: Matrix) -> None:
+def say_places(agent: Agent, play: Play, locations: Matrix) -> None:
+    """Where the options are taken to lie, and whether the file agrees."""
+    if isinstance(play.columns.chosen, str):
+        say(map_words(agent, locations, play.base))
+        _say_agreement(play, locations)
+    else:
+        say(place_words(locations, play.base))
+
+
+def _say_agreement(play: Play, locations: Matrix) -> None:
     """Whether columns of coordinates agree with the map, where the file has them."""
     names = COORDINATES[: locations.shape[1]]
     frame = open_frame(play.table)

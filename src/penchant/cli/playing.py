@@ -8,8 +8,8 @@ from typing import Any
 
 from penchant.bandit.episode import Episode
 from penchant.bandit.reward_prior import RewardPrior
-from penchant.cli.agent import map_words, nominal, ucl
-from penchant.cli.episodes import Play, load_episodes, say_episodes, say_map
+from penchant.cli.agent import nominal, ucl
+from penchant.cli.episodes import Play, load_episodes, say_episodes, say_places
 from penchant.cli.model import fit_options
 from penchant.cli.model_settings import counts_options, model_named
 from penchant.cli.offers import load_trials, say_trials
@@ -145,8 +145,7 @@ def model_for_play(ready: Any, play: Play, agent: Agent) -> Any:
         return ready
     said = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
     play.check_options(ready.n_options, said)
-    say(map_words(agent, ready.locations, play.base))
-    say_map(play, ready.locations)
+    say_places(agent, play, ready.locations)
     if isinstance(ready, UCL) and any(_is_random_at_first(ready, e) for e in play.episodes):
         say("Note: with logarithmic cooling a choice at t = 1 is random: it tells nothing.")
     return ready
