@@ -11,7 +11,7 @@ import pytest
 
 from penchant.bandit import Episode, episodes_from_frame, grid
 from penchant.bandit.columns import play_columns
-from penchant.errors import DataError
+from penchant.errors import DataError, PenchantWarning
 
 COLUMNS = {"chosen": "square", "reward": "points", "subject": "who", "block": "game"}
 TIMED = COLUMNS | {"decision": "turn"}
@@ -213,6 +213,25 @@ def test_numbers_may_be_text_beside_words_for_nothing(backend):
     )
     found = episodes_from_frame(backend(frame), **TIMED)
     assert [e.chosen.tolist() for e in found] == [[5, 1, 6], [7, -1, 7], [0, 3]]
+
+
+@pytest.mark.parametrize("nothing", ["NA", "timeout", None])
+def test_numbers_beside_a_word_for_nothing_are_read_without_a_warning(nothing):
+    square = pd.Series([7, nothing, 7, 0, 3.0, 5, 1, 6], dtype=object)
+    frame = table(square=square, points=table().points.where(table().index != 1))
+    found = episodes_from_frame(frame, **TIMED)
+    assert [e.chosen.tolist() for e in found] == [[5, 1, 6], [7, -1, 7], [0, 3]]
+    labelled = episodes_from_frame(frame, **TIMED, options=list(range(8)))
+    assert [e.chosen.tolist() for e in labelled] == [e.chosen.tolist() for e in found]
+
+
+def test_numbers_beside_another_word_are_warned_of():
+    square = pd.Series([7, "none at all", 7, 0, 3, 5, 1, 6], dtype=object)
+    with (
+        pytest.warns(PenchantWarning, match="mixes text"),
+        pytest.raises(DataError, match="'none at all' at row 1"),
+    ):
+        episodes_from_frame(table(square=square), **TIMED)
 
 
 def test_other_words_are_named_by_column_and_row_with_the_option_to_pass():

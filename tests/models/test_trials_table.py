@@ -35,6 +35,12 @@ def test_a_discounting_table_is_recognised(library):
     np.testing.assert_array_equal(seven.offers["amount"], [[10, 10.5], [10, 38.3]])
 
 
+def test_numbers_beside_a_word_for_nothing_are_read_without_a_warning():
+    choice = pd.Series([1, "na", 0, 1, "Missed"], dtype=object)
+    three, seven = pn.trials_from_frame(pd.DataFrame(DELAYS).assign(choice=choice))
+    assert (three.chosen.tolist(), seven.chosen.tolist()) == ([0, 1, -1], [1, -1])
+
+
 def test_a_table_of_gambles_is_recognised_and_losses_are_lost():
     a, b = pn.trials_from_frame(pd.DataFrame(GAMBLES))
     np.testing.assert_array_equal(a.offers["outcome"], [[[0, 0], [9, -6]], [[0, 0], [8, -7]]])

@@ -22,6 +22,10 @@ NOTHING_WORDS = frozenset(
 )
 
 
+def _is_nothing(word: str) -> bool:
+    return word.strip() in NOTHING_WORDS
+
+
 def labelled_options(
     table: Table, name: Any, options: Sequence[Any] | None, place: Place
 ) -> tuple[Vector, tuple[Any, ...]]:
@@ -39,7 +43,7 @@ def labelled_options(
     place
         Where a row is, in words.
     """
-    coded = column_labels(table, name, f"chosen {name!r}")
+    coded = column_labels(table, name, f"chosen {name!r}", _is_nothing)
     seen = [label.strip() if isinstance(label, str) else label for label in coded.labels.tolist()]
     known = _labels(seen if options is None else options, options is None)
     index = {label: float(i) for i, label in enumerate(known)}
@@ -87,7 +91,7 @@ def written_options(table: Table, name: Any, place: Place) -> Vector:
     place
         Where a row is, in words.
     """
-    coded = column_labels(table, name, f"chosen {name!r}")
+    coded = column_labels(table, name, f"chosen {name!r}", _is_nothing)
     seen = [str(label).strip() for label in coded.labels.tolist()]
     numbers = np.array([_number(word) for word in seen])[coded.codes]
     numbers[coded.missing] = np.nan

@@ -1,6 +1,6 @@
 """Columns of a pandas, polars or pyarrow table: found by name, read as numbers or labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -83,8 +83,10 @@ def check_roles(roles: Mapping[str, Sequence[Any]]) -> None:
             played[name] = role
 
 
-def column_labels(table: Table, name: Any, role: str) -> Coded:
-    """Read a column as labels in sorted order."""
+def column_labels(
+    table: Table, name: Any, role: str, is_nothing: Callable[[str], bool] | None = None
+) -> Coded:
+    """Read a column as labels in sorted order; words for nothing may stand beside numbers."""
     series = table[name]
     dtype = series.dtype
     if dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
@@ -95,8 +97,8 @@ def column_labels(table: Table, name: Any, role: str) -> Coded:
         try:
             return arrow_codes(series.to_arrow())
         except (TypeError, ValueError):
-            return object_codes(series.to_list(), role)
-    return object_codes(series.to_list(), role)
+            return object_codes(series.to_list(), role, is_nothing)
+    return object_codes(series.to_list(), role, is_nothing)
 
 
 def _integer_labels(series: Any) -> Coded:

@@ -1,7 +1,7 @@
 """Labels of decisions, options and subjects as integer codes in sorted order."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,15 +97,21 @@ def arrow_codes(column: Any) -> Coded:
     return _sorted_levels(used, [_plain(levels[i]) for i in values.tolist()], missing)
 
 
-def object_codes(values: Sequence[Any], name: str) -> Coded:
-    """Labels of any type; where text and numbers mix, all are compared as text."""
+def object_codes(
+    values: Sequence[Any], name: str, is_nothing: Callable[[str], bool] | None = None
+) -> Coded:
+    """Labels of any type; where text and numbers mix, all are compared as text, with a warning.
+
+    Words for nothing, such as NA, may stand beside numbers without one.
+    """
     plain = [_plain(value) for value in values]
     level: dict[Any, int] = {}
     missing = [row for row, value in enumerate(plain) if value is None]
     codes = [0 if value is None else level.setdefault(value, len(level)) for value in plain]
     text = [value for value in level if isinstance(value, str)]
     if text and len(text) < len(level):
-        _warn_mixed(text, [value for value in level if not isinstance(value, str)], name)
+        if is_nothing is None or not all(is_nothing(word) for word in text):
+            _warn_mixed(text, [value for value in level if not isinstance(value, str)], name)
         return object_codes([None if value is None else str(value) for value in plain], name)
     rows_without = np.array(missing, dtype=np.int64)
     return _sorted_levels(np.array(codes, dtype=np.int64), list(level) or [None], rows_without)

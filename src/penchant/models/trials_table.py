@@ -190,7 +190,7 @@ def _taken(
 ) -> Vector:
     """Index of the option of each row, NaN where there is none."""
     name = columns.chosen
-    coded = column_labels(table, name, f"chosen {name!r}")
+    coded = column_labels(table, name, f"chosen {name!r}", is_nothing)
     seen = coded.labels.tolist()
     if options is None:
         seen = [_code(label) for label in seen]
