@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 import played
-from penchant.inference.grids import CoarseGrid, best_cells, grid_points, grid_steps, local_maxima
+from penchant.inference.grids import (
+    CoarseGrid,
+    best_cells,
+    grid_points,
+    grid_steps,
+    local_maxima,
+    vertices,
+)
 
 
 def cells_of(values, most=3):
@@ -83,3 +90,18 @@ def test_equal_neighbours_are_both_local_maxima():
     assert local_maxima(np.array([[1.0, 1.0, 0.0, np.nan]]), (4,)).tolist() == [
         [True, True, False, False]
     ]
+
+
+def test_a_parabola_peaks_where_it_peaks():
+    top = np.array([3.3, 1.8])
+    places = np.stack(np.meshgrid(np.arange(8.0), np.arange(5.0), indexing="ij"), axis=-1)
+    values = -((places - top) ** 2 * [2.0, 0.5]).sum(axis=-1).ravel()
+    cell = np.array([3 * 5 + 2])
+    np.testing.assert_allclose(vertices(values[None], (8, 5), cell), [top - [3, 2]], atol=1e-12)
+
+
+def test_no_vertex_is_looked_for_at_ends_or_in_hollows():
+    values = np.array([[5.0, 4.0, 4.5, -np.inf, 1.0]] * 4)
+    found = vertices(values, (5,), np.array([0, 1, 2, 3]))
+    assert found[[0, 1, 3], 0].tolist() == [0.0, 0.0, 0.0]
+    assert abs(found[2, 0]) <= 0.5

@@ -8,16 +8,15 @@ Newton's method is taken for granted: what it gains is half the squared decremen
 import math
 
 import numpy as np
-from numba import njit
 
-from penchant.softmax._kernels import newton_step, sum_chunks
-from penchant.softmax._lanes import LANES
+from penchant.softmax._emit import LANES
+from penchant.softmax._kernels import bare, compiled, lanes, newton_step, sum_chunks
 
 STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
 ROUNDS = 8  # of which weights are held at 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@bare
 def pack(x, chosen, rows, values, side):
     """Write blocks of eight decisions, relative to the options chosen; returns their number.
 
@@ -41,7 +40,7 @@ def pack(x, chosen, rows, values, side):
     return n_blocks
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@bare
 def climb_face(problem, enough, least, held, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
@@ -93,7 +92,7 @@ def climb_face(problem, enough, least, held, theta, state, rooms):
     return np.nan
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@bare
 def climb_inside(problem, enough, least, positive, held, theta, state, rooms):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 
@@ -116,7 +115,7 @@ def climb_inside(problem, enough, least, positive, held, theta, state, rooms):
     return np.nan
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def profile(x, episodes, subject, near, enough, positive, variables, values, thetas):
     """The best weights of pairs, each from those of pair near[k] < k, or as given if that is -1.
 
@@ -137,12 +136,12 @@ def profile(x, episodes, subject, near, enough, positive, variables, values, the
     for k in range(len(near)):
         most = max(most, first_scored[subject[k] + 1] - first_scored[subject[k]])
     most_blocks = (most + LANES - 1) // LANES
-    packed = np.empty(most_blocks * (m - 1) * d * LANES)
-    side = np.empty((most_blocks, 2 * LANES))
+    packed = lanes(most_blocks * (m - 1) * d)
+    side = lanes(most_blocks * 2).reshape((most_blocks, 2 * LANES))
     starts = np.arange(most_blocks + 1) * (m - 1)
     rooms = (
-        np.empty((m - 1) * LANES),
-        np.empty(n_moments * LANES),
+        lanes(m - 1),
+        lanes(n_moments),
         np.empty(n_moments),
         np.empty(n_moments),
         np.empty((2 * d + 2, d)),

@@ -9,6 +9,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
+from penchant.inference.peaks import Peaks
 from penchant.inference.predicting import as_episodes, is_history, weights_only
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
@@ -160,5 +161,6 @@ def check_prior(model: Model, prior: Prior | None) -> None:
 def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[ModelEstimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
-    peaks = best_peaks(profiles, grids, are_lost(profiles, best))
+    known = None if profiles.n_shape else Peaks.of(profiles, best)
+    peaks = best_peaks(profiles, grids, are_lost(profiles, best), known)
     return estimates_at(profiles, [grids.of(k) for k in range(len(peaks))], peaks, subjects)

@@ -100,6 +100,32 @@ def best_cells(
     return rank, np.take_along_axis(top, rank, axis=1)
 
 
+def vertices(values: Matrix, dimensions: tuple[int, ...], cell: IntVector) -> Matrix:
+    """Where parabolas through cells and their neighbours peak, in steps from the cells.
+
+    Parameters
+    ----------
+    values
+        (n, n_psi), one row for every cell.
+    cell
+        (n,); along every axis the vertex is looked for, and at most half a step away.
+    """
+    row = np.arange(len(cell))
+    shift = np.zeros((len(cell), len(dimensions)))
+    stride = 1
+    for axis in reversed(range(len(dimensions))):
+        place = cell // stride % dimensions[axis]
+        inside = (place > 0) & (place < dimensions[axis] - 1)
+        below = values[row, np.where(inside, cell - stride, cell)]
+        above = values[row, np.where(inside, cell + stride, cell)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            bend = 2 * values[row, cell] - below - above
+            found = np.clip(0.5 * (above - below) / bend, -0.5, 0.5)
+        shift[:, axis] = np.where(np.isfinite(found) & (bend > 0), found, 0.0)
+        stride *= dimensions[axis]
+    return shift
+
+
 @dataclass(frozen=True)
 class CoarseGrid:
     """Every other point of a grid along each axis, the ends included.

@@ -10,7 +10,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Climbs, Near, climb_together
 from penchant.inference.grid_profile import searched_grids
-from penchant.inference.grids import Grid, Grids, best_cells, grid_steps
+from penchant.inference.grids import Grid, Grids, best_cells, grid_steps, vertices
 from penchant.inference.kinks import settled_at_kinks
 from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.planes import Planes
@@ -19,16 +19,22 @@ from penchant.inference.profiles import Points, Profiles
 from penchant.inference.suprema import highest_suprema
 from penchant.models.model import is_smooth
 
-BEST_CELLS = 3
-MANY_CELLS = 8  # in three dimensions, where the steps of a grid are long
+BEST_CELLS = {0: 1, 1: 3, 2: 8}  # to climb from, by the number of shape parameters
+MANY_CELLS = 16  # in more dimensions, where the steps of a grid are long
 ALIKE = 0.05  # log-units between cells that may share a supremum, which none reaches
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.0625)  # steps of the grid looked away from a peak among kinks
 
 
 def grid_search(profiles: Profiles) -> tuple[Grids, Points]:
     """The profile of every subject on the model's grid, and the points of the best cells."""
+    everyone = np.arange(len(profiles.groups))
+    if not profiles.n_shape:
+        nowhere = np.empty((len(everyone), 0))
+        points = profiles.solve(everyone, nowhere)
+        looked = np.ones((len(everyone), 1), dtype=bool)
+        return Grids(nowhere[:1], points.value[:, None], points.theta[:, None], (), looked), points
     grids = searched_grids(profiles)
-    everyone, best = np.arange(len(profiles.groups)), grids.values.argmax(axis=1)
+    best = grids.values.argmax(axis=1)
     near = grids.theta[everyone, best]
     return grids, profiles.solve(everyone, grids.psi[best], near, with_slopes=False, patient=False)
 
@@ -58,6 +64,8 @@ def best_peaks(
     model that is not smooth there may be others inside a cell.
     """
     best = Peaks.none(profiles, len(lost)) if known is None else known
+    if not profiles.n_shape and known is not None:
+        return best
     climbing = np.flatnonzero(~lost)
     _evaluate_at_the_middle(profiles, grids, np.flatnonzero(lost), best)
     _climb_from_cells(profiles, grids, climbing, best)
@@ -76,7 +84,7 @@ def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: 
     beside the peak's own cell, or another cell within three steps. Nor is a climb followed that
     comes to such a peak, where the profile is smooth.
     """
-    most = BEST_CELLS if profiles.n_shape < 3 else MANY_CELLS
+    most = BEST_CELLS.get(profiles.n_shape, MANY_CELLS)
     cells, maxima = best_cells(grids.values[whose], grids.dimensions, most)
     u, steps = profiles.to_search(grids.psi), grid_steps(profiles.shape)
     reach = np.where(maxima, 1, 3)[:, :, None] * steps
@@ -91,7 +99,9 @@ def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: 
             turn[idle] += 1
             new = ~places.near(idle, u[cells[at]], reach[at])
             rows, cell = idle[new], cells[at][new]
-            climbs.begin(rows, grids.psi[cell], grids.theta[whose[rows], cell])
+            shift = vertices(grids.values[whose[rows]], grids.dimensions, cell)
+            start = profiles.from_search(u[cell] + shift * steps)
+            climbs.begin(rows, start, grids.theta[whose[rows], cell])
             idle = idle[~new]
         if not climbs.active.any():
             return

@@ -194,8 +194,12 @@ class MeanVariance(StaticModel):
     natural = (TEMPERATURE, Natural("risk_attitude", "ratio", 1, 0))
 
     def prepare(self, offers: Offers) -> tuple[Matrix, ...]:
-        """Outcomes and probabilities."""
-        return _both(offers)
+        """Mean m = sum p x, and variance sum p (x - m)^2, with nothing for the rest of p."""
+        outcome, p = _both(offers)
+        mean = (p * outcome).sum(axis=2)
+        spread = (p * (outcome - mean[:, :, None]) ** 2).sum(axis=2)
+        rest = np.maximum(1.0 - p.sum(axis=2), 0.0)
+        return (np.stack([mean, spread + rest * mean**2], axis=-1),)
 
     def fill(
         self,
@@ -204,14 +208,10 @@ class MeanVariance(StaticModel):
         x: Matrix,
         slopes: Matrix,
     ) -> None:
-        """Mean m = sum p x, and variance sum p (x - m)^2, with nothing for the rest of p."""
-        outcome, p = prepared
-        mean = (p * outcome).sum(axis=2)
-        spread = (p * (outcome - mean[:, :, None]) ** 2).sum(axis=2)
-        rest = np.maximum(1.0 - p.sum(axis=2), 0.0)
+        """Both, of the trials asked for."""
         starts, which, _ = pairs
         rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
-        x[:] = np.stack([mean, spread + rest * mean**2], axis=-1)[rows]
+        x[:] = prepared[0][rows]
 
     def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
         """Mean plus phi times (mean of squares less squared mean)."""

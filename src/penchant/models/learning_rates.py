@@ -16,7 +16,7 @@ Rate = float | None
 Tied = Literal["learning_rate"]
 DUAL = ("learning_rate_positive", "learning_rate_negative")
 MOST = 3
-N_GRID = {1: 33, 2: 17, 3: 9}
+N_GRID = {1: 33, 2: 17, 3: 17}
 # Others begin at 0.001: nothing is learnt, and no trace is left, at 0.
 FROM_ZERO = ("forgetting", "fictitious_rate")
 
