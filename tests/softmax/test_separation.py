@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import penchant as pn
 import reference
 from made import case, half_separated_case, separated_case
-from penchant.softmax.separation import certificate
+from penchant.softmax.separation import _furthest_in_plane, _solve, certificate
 
 
 def _direction(estimate):
@@ -255,3 +255,25 @@ def test_the_certificate_needs_a_small_decrement():
     assert certificate(largest, covariance, 1e-6, 100.0)
     assert not certificate(largest, covariance, 0.5, 100.0)
     assert not certificate(1e9 * largest, covariance, 1e-10, 100.0)
+
+
+@given(
+    seed=st.integers(0, 100_000), kind=st.sampled_from(["any", "half", "edges", "narrow", "axes"])
+)
+def test_two_parameters_need_no_linear_program(seed, kind):
+    rng = np.random.default_rng(seed)
+    n, middle = int(rng.integers(1, 60)), rng.uniform(-np.pi, np.pi)
+    angle = {
+        "any": rng.uniform(-np.pi, np.pi, n),
+        "half": middle + rng.uniform(-1.57, 1.57, n),
+        "edges": middle + rng.choice([-np.pi / 2, np.pi / 2, 0.3], n),
+        "narrow": middle + rng.uniform(-0.2, 0.2, n),
+        "axes": rng.choice([0, np.pi / 2, np.pi, -np.pi / 2, np.pi / 4], n),
+    }[kind]
+    rows = np.column_stack([np.cos(angle), np.sin(angle)])
+    rows = (rows / np.abs(rows).max(axis=1, keepdims=True)).round(12)
+    goal = rows.mean(axis=0) if seed % 2 else rng.normal(size=2)
+    found, expected = _furthest_in_plane(goal, rows), _solve(goal, rows)
+    assert goal @ found == pytest.approx(goal @ expected, abs=1e-8)
+    assert (rows @ found).min() >= -1e-9
+    assert np.abs(found).max() <= 1.0

@@ -19,7 +19,7 @@ from penchant.inference.profiles import Points, Profiles
 from penchant.inference.proofs import Proofs
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.fit import diagnostics_of, status_of
-from penchant.softmax.solve import Solution, maximum_likelihood, scaled_inverse
+from penchant.softmax.solve import Solution, has_maximum, maximum_likelihood, scaled_inverse
 
 FLAT = 1.92  # log-likelihood that a 95 % interval gives away
 LEVEL = 0.01  # log-likelihood that is not worth a search
@@ -39,8 +39,7 @@ def are_lost(profiles: Profiles, points: Points) -> BoolVector:
         return lost
     for k in np.flatnonzero(~Proofs.of(profiles, points, thorough=False).exists):
         problem = Problem(profiles.model, profiles.groups[points.subject[k]])
-        solution = _existing(problem, problem.choices(points.psi[k]))
-        lost[k] = solution.recession is not None or not solution.known.complete
+        lost[k] = not has_maximum(problem.choices(points.psi[k]), problem.positive)
     return lost
 
 

@@ -161,6 +161,8 @@ def _furthest(goal: Vector, differences: Matrix, allowed: Matrix) -> Vector:
         rows = np.concatenate([differences[:, 0], allowed[:, 0]])
         furthest = float(not (rows < 0).any()) if goal[0] > 0 else -float(not (rows > 0).any())
         return np.array([furthest])
+    if len(goal) == 2:
+        return _furthest_in_plane(goal, np.vstack([differences, allowed]))
     step = max(1, len(differences) // ROWS_AT_FIRST)
     active = np.arange(0, len(differences), step)
     while True:
@@ -171,6 +173,24 @@ def _furthest(goal: Vector, differences: Matrix, allowed: Matrix) -> Vector:
             return direction
         worst = broken[np.argsort(along[broken], kind="stable")[:ROWS_MORE]]
         active = np.concatenate([active, worst])
+
+
+def _furthest_in_plane(goal: Vector, rows: Matrix) -> Vector:
+    """The same for two parameters: the directions that lower no row are a wedge.
+
+    Of the corners of the box inside it, and of its two sides, one is the furthest; or it is 0.
+    """
+    rows = rows[np.abs(rows).max(axis=1) > 0]
+    along, across = rows @ goal, rows @ np.array([-goal[1], goal[0]])
+    angle = np.arctan2(across, along)  # of each row, from the goal
+    sides = rows[[np.argmin(angle), np.argmax(angle)]] if len(rows) else rows
+    perpendicular = np.vstack([sides @ turn for turn in ([[0, 1], [-1, 0]], [[0, -1], [1, 0]])])
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    ways = np.vstack([corners, perpendicular / np.abs(perpendicular).max(axis=1, keepdims=True)])
+    allowed = ways[(rows @ ways.T >= -SAME).all(axis=0)]
+    best = allowed[np.argmax(allowed @ goal)] if len(allowed) else np.zeros(2)
+    best = best if best @ goal > 0 else np.zeros(2)
+    return np.where(np.abs(best) < SAME, 0.0, best)
 
 
 def _solve(total: Vector, rows: Matrix) -> Vector:

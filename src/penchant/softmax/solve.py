@@ -61,6 +61,15 @@ def maximum_likelihood(
     return _finite(choices, known, inner, maximum, inverse, "linear program")
 
 
+def has_maximum(choices: Choices, constraints: Constraints | None = None) -> bool:
+    """Whether the likelihood has one maximum: all weights are told, and none goes to infinity."""
+    _, known = prepared(choices, 1)
+    if not known.complete:
+        return False
+    cone = None if constraints is None else constraints.matrix
+    return separating.recession(choices, known.scale, cone=cone) is None
+
+
 def _start_from_part(likelihood: Likelihood) -> Vector | None:
     """The estimate of the first decisions of large data: near enough to save whole passes."""
     if not isinstance(likelihood, PackedLikelihood) or likelihood.n_blocks < MANY_BLOCKS:
