@@ -80,12 +80,10 @@ def _on_lines(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Mat
         n_who, n_some = who.stop - who.start, some.stop - some.start
         subject = np.repeat(everyone[who], n_some)
         near = _neighbours(n_some, n_last, n_who)
-        start = np.zeros((len(subject), d))
-        found = _solve(profiles, subject, np.tile(psi[some], (n_who, 1)), start, near)
-        values[who, some], theta[who, some] = (
-            found[0].reshape(n_who, -1),
-            start.reshape(n_who, -1, d),
-        )
+        best = np.zeros((len(subject), d))
+        found = _solve(profiles, subject, np.tile(psi[some], (n_who, 1)), near, best)
+        values[who, some] = found.reshape(n_who, n_some)
+        theta[who, some] = best.reshape(n_who, n_some, d)
     return values, theta
 
 
@@ -93,12 +91,14 @@ def _one_by_one(
     profiles: Profiles, subject: IntVector, psi: Matrix, start: Matrix
 ) -> tuple[Vector, Matrix]:
     """Objective and weights of pairs of a subject and a psi, each from weights of its own."""
+    if not len(subject):
+        return np.empty(0), start
     if not _is_compiled(profiles):
         points = profiles.solve(subject, psi, with_slopes=False, patient=False)
         return points.value, points.theta
     theta, afresh = start.copy(), np.full(len(subject), -1)
     parts = [
-        _solve(profiles, subject[some], psi[some], theta[some], afresh[some])[0]
+        _solve(profiles, subject[some], psi[some], afresh[some], theta[some])
         for some in (slice(*ends) for ends in profiles.portions(subject))
     ]
     return np.concatenate(parts), theta
@@ -133,9 +133,9 @@ def _neighbours(n_psi: int, n_last: int, n_subjects: int) -> IntVector:
 
 
 def _solve(
-    profiles: Profiles, subject: IntVector, psi: Matrix, theta: Matrix, near: IntVector
-) -> tuple[Vector, Matrix]:
-    """The objective, and theta filled with the best weights."""
+    profiles: Profiles, subject: IntVector, psi: Matrix, near: IntVector, theta: Matrix
+) -> Vector:
+    """The objective of pairs; theta, from where they start unless near others, is filled."""
     x, _ = profiles.variables(subject, psi, False)
     if not np.isfinite(x.sum()):
         profiles.check_finite(x, profiles.rows(subject))
@@ -155,4 +155,4 @@ def _solve(
     if len(left):
         points = profiles.solve(subject[left], psi[left], with_slopes=False, patient=False)
         values[left], theta[left] = points.value, points.theta
-    return values, theta
+    return values
