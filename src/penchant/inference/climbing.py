@@ -9,7 +9,8 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.planes import Planes
-from penchant.inference.profiles import Points, Profiles
+from penchant.inference.points import Points
+from penchant.inference.profiles import Profiles
 from penchant.models.model import is_smooth
 
 HESSIAN_STEP = 3e-5  # of search units

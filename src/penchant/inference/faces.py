@@ -15,7 +15,8 @@ from penchant.softmax.likelihood import variables_tuple
 from penchant.softmax.prior import GaussianPrior, ParameterPrior
 
 if TYPE_CHECKING:
-    from penchant.inference.profiles import Points, Profiles
+    from penchant.inference.points import Points
+from penchant.inference.profiles import Profiles
 
 EXACT = 1e-20  # squared Newton decrement
 

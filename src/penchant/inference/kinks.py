@@ -18,7 +18,8 @@ from scipy import optimize
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Climbs, free_inverse
 from penchant.inference.peaks import Peak, Peaks
-from penchant.inference.profiles import Points, Profiles
+from penchant.inference.points import Points
+from penchant.inference.profiles import Profiles
 from penchant.inference.ridges import climb_ridge
 from penchant.models.model import is_smooth
 

@@ -22,7 +22,8 @@ from penchant.inference.climbing import Near, climb_together
 from penchant.inference.grids import Grid, grid_steps
 from penchant.inference.peaks import Peak
 from penchant.inference.planes import Planes
-from penchant.inference.profiles import Points, Profiles
+from penchant.inference.points import Points
+from penchant.inference.profiles import Profiles
 from penchant.models.model import Natural
 
 CLOSE = 1e-9  # of the root of the deviance

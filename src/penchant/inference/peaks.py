@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.points import Points
 from penchant.inference.problem import Point
-from penchant.inference.profiles import Points, Profiles
+from penchant.inference.profiles import Profiles
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, Vector
-from penchant.inference.profiles import Points, Profiles
+from penchant.inference.points import Points
+from penchant.inference.profiles import Profiles
 from penchant.models.natural_prior import Prior
 from penchant.softmax.batch import Batch
 from penchant.softmax.diagnostics import Diagnostics

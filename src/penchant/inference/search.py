@@ -14,8 +14,9 @@ from penchant.inference.grids import Grid, Grids, best_cells, grid_steps, vertic
 from penchant.inference.kinks import settled_at_kinks
 from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.planes import Planes
+from penchant.inference.points import Points
 from penchant.inference.problem import Problem
-from penchant.inference.profiles import Points, Profiles
+from penchant.inference.profiles import Profiles
 from penchant.inference.suprema import highest_suprema
 from penchant.models.model import is_smooth
 

@@ -14,8 +14,9 @@ from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grids import Grid
 from penchant.inference.joint_covariance import joint_covariances
 from penchant.inference.peaks import Peak, Peaks
+from penchant.inference.points import Points
 from penchant.inference.problem import Problem
-from penchant.inference.profiles import Points, Profiles
+from penchant.inference.profiles import Profiles
 from penchant.inference.proofs import Proofs
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.fit import diagnostics_of, status_of
