@@ -16,7 +16,7 @@ from penchant.softmax.prior import GaussianPrior, ParameterPrior
 
 if TYPE_CHECKING:
     from penchant.inference.points import Points
-from penchant.inference.profiles import Profiles
+    from penchant.inference.profiles import Profiles
 
 EXACT = 1e-20  # squared Newton decrement
 
