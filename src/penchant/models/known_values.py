@@ -103,18 +103,22 @@ class KnownValues(CompiledModel):
     ) -> tuple[Matrix, Matrix | None]:
         """Values times what the cooling makes of time."""
         record.check_options(self.n_options)
-        every = [np.maximum(episode.times, 1).astype(np.float64) for episode in record.episodes]
-        t = np.concatenate([every[e] for e in which])
-        factor = self._factor(t, np.repeat(psi, record.lengths(which), axis=0))
+        if "log times" not in record.prepared:
+            record.prepared["log times"] = tuple(
+                np.log(np.maximum(episode.times, 1)) for episode in record.episodes
+            )
+        every = record.prepared["log times"]
+        log_t = np.concatenate([every[e] for e in which])
+        factor = self._factor(log_t, np.repeat(psi, record.lengths(which), axis=0))
         x = (factor[:, None] * np.array(self.values))[:, :, None]
         if not with_slopes:
             return x, None
-        return x, np.repeat((x * np.log(t)[:, None, None])[None], len(self.shape), axis=0)
+        return x, np.repeat((x * log_t[:, None, None])[None], len(self.shape), axis=0)
 
-    def _factor(self, t: Vector, psi: Matrix) -> Vector:
+    def _factor(self, log_t: Vector, psi: Matrix) -> Vector:
         if self.cooling == "constant":
-            return np.ones_like(t)
-        return np.log(t) if self.cooling == "logarithmic" else np.asarray(t ** psi[:, 0])
+            return np.ones_like(log_t)
+        return log_t if self.cooling == "logarithmic" else np.exp(log_t * psi[:, 0])
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> KnownValuesAgents:
         """Agents who play so."""

@@ -67,7 +67,7 @@ class Record:
 
     @cached_property
     def prepared(self) -> dict[Any, tuple[Matrix, ...]]:
-        """What models made of the offers, once for all psi."""
+        """What models made of offers or times, once for all psi."""
         return {}
 
     @cached_property
