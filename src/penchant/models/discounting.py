@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.models import _static_kernels as _kernels
 from penchant.models.indifference import Option, consistent_range
 from penchant.models.model import Natural, Shape
-from penchant.models.static import Offers, StaticModel
+from penchant.models.static import Offers, Pairs, Prepared, StaticModel
 
 # From an impatience of years to one of seconds, whatever the unit of delay.
 RATES = (1e-6, 1e3)
@@ -87,13 +87,7 @@ class HyperbolicDiscounting(_OneRate):
 
     rates: tuple[float, float] = RATES
 
-    def fill(
-        self,
-        prepared: tuple[Matrix, ...],
-        pairs: tuple[IntVector, IntVector, Matrix],
-        x: Matrix,
-        slopes: Matrix,
-    ) -> None:
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """V, and dV/dk = -A D / (1 + k D)^2."""
         amount, delay = prepared
         _kernels.hyperbolic(amount, delay, *pairs, x, slopes)
@@ -127,13 +121,7 @@ class ExponentialDiscounting(_OneRate):
 
     rates: tuple[float, float] = RATES
 
-    def fill(
-        self,
-        prepared: tuple[Matrix, ...],
-        pairs: tuple[IntVector, IntVector, Matrix],
-        x: Matrix,
-        slopes: Matrix,
-    ) -> None:
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """V, and dV/dk = -D V."""
         amount, delay = prepared
         _kernels.exponential(amount, delay, *pairs, x, slopes)
@@ -178,13 +166,7 @@ class QuasiHyperbolicDiscounting(StaticModel):
         """The discount rate, on a logarithmic scale."""
         return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
 
-    def fill(
-        self,
-        prepared: tuple[Matrix, ...],
-        pairs: tuple[IntVector, IntVector, Matrix],
-        x: Matrix,
-        slopes: Matrix,
-    ) -> None:
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """A where D = 0, and A exp(-k D) where D > 0."""
         amount, delay = prepared
         _kernels.exponential(amount, delay, *pairs, x, slopes)
@@ -230,13 +212,7 @@ class ConstantSensitivityDiscounting(StaticModel):
             Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11),
         )
 
-    def fill(
-        self,
-        prepared: tuple[Matrix, ...],
-        pairs: tuple[IntVector, IntVector, Matrix],
-        x: Matrix,
-        slopes: Matrix,
-    ) -> None:
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """V = A e^-z with z = (a D)^s; dV/da = -V z s / a; dV/ds = -V z log(a D)."""
         amount, delay = prepared
         _kernels.constant_sensitivity(amount, delay, *pairs, x, slopes)

@@ -15,12 +15,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix
+from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models import _static_kernels as _kernels
 from penchant.models.model import Natural, Shape
 from penchant.models.probability_weighting import WEIGHTINGS
-from penchant.models.static import Offers, StaticModel
+from penchant.models.static import Offers, Pairs, Prepared, StaticModel
 
 CURVATURE = Shape("curvature", 0.05, 5.0, scale="log", n_grid=21)
 SENSITIVITY = Shape("probability_sensitivity", 0.3, 3.0, scale="log", n_grid=9)
@@ -48,17 +48,11 @@ class ExpectedUtility(StaticModel):
     shape = (CURVATURE,)
     natural = (TEMPERATURE, Natural("curvature", "shape", 0))
 
-    def prepare(self, offers: Offers) -> tuple[Matrix, ...]:
+    def prepare(self, offers: Offers) -> Prepared:
         """Outcomes, probabilities, and logarithms of them."""
         return _with_logarithms(offers, "none")
 
-    def fill(
-        self,
-        prepared: tuple[Matrix, ...],
-        pairs: tuple[IntVector, IntVector, Matrix],
-        x: Matrix,
-        slopes: Matrix,
-    ) -> None:
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """Sum of p u(x), and of its derivative p u(x) log |x|."""
         _kernels.gambles(prepared, *pairs, 0, x, slopes)
 
@@ -137,7 +131,7 @@ class ProspectValue(StaticModel):
         named = (Natural(s.name, "shape", a) for a, s in enumerate(self.shape))
         return (TEMPERATURE, *aversion, *named)
 
-    def prepare(self, offers: Offers) -> tuple[Matrix, ...]:
+    def prepare(self, offers: Offers) -> Prepared:
         """Outcomes, probabilities, and logarithms of them."""
         outcome = offers["outcome"]
         if not self.losses and (outcome < 0).any():
@@ -147,13 +141,7 @@ class ProspectValue(StaticModel):
             )
         return _with_logarithms(offers, self.weighting)
 
-    def fill(
-        self,
-        prepared: tuple[Matrix, ...],
-        pairs: tuple[IntVector, IntVector, Matrix],
-        x: Matrix,
-        slopes: Matrix,
-    ) -> None:
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """Weighted utility of the gains, and minus that of the losses."""
         number = ("none", *WEIGHTINGS).index(self.weighting)
         _kernels.gambles(prepared, *pairs, number, x, slopes)
@@ -193,7 +181,7 @@ class MeanVariance(StaticModel):
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
     natural = (TEMPERATURE, Natural("risk_attitude", "ratio", 1, 0))
 
-    def prepare(self, offers: Offers) -> tuple[Matrix, ...]:
+    def prepare(self, offers: Offers) -> Prepared:
         """Mean m = sum p x, and variance sum p (x - m)^2, with nothing for the rest of p."""
         outcome, p = _both(offers)
         mean = (p * outcome).sum(axis=2)
@@ -201,13 +189,7 @@ class MeanVariance(StaticModel):
         rest = np.maximum(1.0 - p.sum(axis=2), 0.0)
         return (np.stack([mean, spread + rest * mean**2], axis=-1),)
 
-    def fill(
-        self,
-        prepared: tuple[Matrix, ...],
-        pairs: tuple[IntVector, IntVector, Matrix],
-        x: Matrix,
-        slopes: Matrix,
-    ) -> None:
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """Both, of the trials asked for."""
         starts, which, _ = pairs
         rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
@@ -234,7 +216,7 @@ def _both(offers: Offers) -> tuple[Matrix, Matrix]:
     return (outcome, p) if outcome.ndim == 3 else (outcome[:, :, None], p[:, :, None])
 
 
-def _with_logarithms(offers: Offers, weighting: str) -> tuple[Matrix, ...]:
+def _with_logarithms(offers: Offers, weighting: str) -> Prepared:
     """Outcomes and probabilities with log |x|, and what a weighting takes logarithms of.
 
     Where there is none, for outcomes of 0 and for probabilities of 0 or 1, it is 0.

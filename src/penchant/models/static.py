@@ -12,6 +12,8 @@ from penchant.errors import DataError, nearest
 from penchant.models.record import CompiledModel, Record
 
 Offers = Mapping[str, Matrix]
+Prepared = tuple[Matrix, ...]  # what does not depend on psi
+Pairs = tuple[IntVector, IntVector, Matrix]  # starts of trials, which trials, at which psi
 
 
 class StaticModel(CompiledModel):
@@ -27,17 +29,11 @@ class StaticModel(CompiledModel):
     weights: Any
     shape: Any
 
-    def prepare(self, offers: Offers) -> tuple[Matrix, ...]:
+    def prepare(self, offers: Offers) -> Prepared:
         """What `fill` needs of the attributes of all decisions, whatever psi is."""
         return tuple(offers[name] for name in self.attributes)
 
-    def fill(
-        self,
-        prepared: tuple[Matrix, ...],
-        pairs: tuple[IntVector, IntVector, Matrix],
-        x: Matrix,
-        slopes: Matrix,
-    ) -> None:
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """Fill the variables, and the slopes if they have rows.
 
         Parameters
