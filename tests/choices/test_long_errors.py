@@ -360,7 +360,7 @@ def test_ids_that_mix_text_and_numbers_are_compared_as_text_with_a_warning():
     with pytest.warns(PenchantWarning, match="decision 'trip' mixes text") as caught:
         choices = Choices.from_frame(frame, **COLUMNS)
     assert caught[0].message.code == "mixed-ids"
-    assert choices.decision_labels.tolist() == ["07", "6", "7"]
+    assert choices.decision_labels.tolist() == ["6", "07", "7"]
 
 
 def test_option_labels_that_differ_by_case_or_space_give_a_warning():

@@ -1,4 +1,4 @@
-"""Labels of decisions, options and subjects as integer codes in sorted order."""
+"""Labels of decisions, options and subjects as integer codes in natural order."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -9,6 +9,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Labels
 from penchant.choices.exact import is_missing
+from penchant.choices.natural_order import natural_places
 from penchant.errors import PenchantWarning, listing
 
 # a table of flags beats sorting while it is not much longer than the column
@@ -145,11 +146,8 @@ def _warn_mixed(text: list[str], others: list[Any], name: str) -> None:
 
 
 def _sorted_levels(codes: IntVector, levels: list[Any], missing: IntVector) -> Coded:
-    """Renumber codes so that their labels ascend."""
-    try:
-        order = sorted(range(len(levels)), key=levels.__getitem__)
-    except TypeError:
-        order = sorted(range(len(levels)), key=lambda i: str(levels[i]))
+    """Renumber codes so that their labels ascend, 2 before 10 and s2 before s10."""
+    order = natural_places(levels)
     rank = np.empty(len(levels), dtype=np.int64)
     rank[order] = np.arange(len(levels))
     return Coded(rank[codes], _label_array([levels[i] for i in order]), missing)
