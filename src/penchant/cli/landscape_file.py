@@ -10,6 +10,7 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.choices.frames import Table, column_floats, column_labels, open_frame
+from penchant.choices.natural_order import in_natural_order
 from penchant.errors import DataError, listing
 from penchant.io.table import read_table
 
@@ -109,6 +110,6 @@ def _order(
     if first not in (0, 1) or sorted(numbers.tolist()) != list(range(first, first + len(own))):
         raise DataError(
             f"--landscape must number the options{which} from 0 or 1 without a gap; got "
-            f"{listing(map(str, sorted(own, key=str)[:11]), len(own))} in {file}. Number them so."
+            f"{listing(map(str, in_natural_order(own)[:11]), len(own))} in {file}. Number them so."
         )
     return [int(place) for place in np.argsort(numbers)]

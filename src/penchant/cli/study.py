@@ -19,10 +19,10 @@ def study(
 ) -> int:
     """Analyse a table of choices of many subjects, from the check to a report.
 
-    Regret and performance, exact and linearised fits of every subject, groups and tests between
-    them, agents that play again; one HTML report, tables and figures. Choices among offers have
-    fits, groups and tests only. Exit code 0: done; 1: nobody
-    has a valid estimate; 2: wrong usage or data; 130: interrupted, and --resume goes on.
+    Exact fits of every subject; the groups that --condition names compared, with who is left out;
+    agents that play again; one HTML report, tables and figures. Regret, performance and the paper's
+    linearised fits where the best option is known, or with --performance. Exit code 0: done; 1:
+    nobody has a valid estimate; 2: wrong usage or data; 130: interrupted, and --resume goes on.
 
     Parameters
     ----------

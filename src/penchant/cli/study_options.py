@@ -29,21 +29,27 @@ class Compared:
     Parameters
     ----------
     condition
-        Columns of what subjects were assigned to: groups are compared. What subjects were in one
-        after another is compared within subjects.
+        Columns of what subjects were assigned to, such as patients and controls: these groups are
+        compared directly. What subjects were in one after another is compared within subjects.
     expected
         Column of the mean reward of the option chosen, where it is known: for regret.
     landscape
         CSV or Parquet file of mean rewards: option, mean_reward, and columns of the table that tell
-        landscapes apart. Without, the best mean reward is estimated from the data.
+        landscapes apart.
     landscape_by
         Columns that tell landscapes apart; those that --landscape shares with FILE, or --condition.
+    performance
+        Measure regret, and classify subjects by how it grows (low, high), as the paper does;
+        classes are then crossed with --condition. The default with --landscape, --expected,
+        --landscape-by or --nominal-low and --nominal-high; else the best mean reward is estimated
+        from the data, and must not change in a landscape. --no-performance: not at all.
     """
 
     condition: Columns = field(default_factory=list)
     expected: Column = None
     landscape: Annotated[str | None, Parameter(metavar="FILE")] = None
     landscape_by: Columns = field(default_factory=list)
+    performance: Annotated[bool | None, Parameter(show_default=False)] = None
 
 
 @Parameter(name="*", group=Group("Analysis", sort_key=5))

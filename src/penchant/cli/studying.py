@@ -30,6 +30,7 @@ from penchant.models.catalogue import entry_of
 from penchant.report.folder import StudyFolder
 from penchant.report.study_files import write_study
 from penchant.report.study_words import in_short
+from penchant.softmax.document import plain
 from penchant.study import PAPER_NOMINALS, Plan, Study, StudyData
 from penchant.study.fitting import PART, USABLE
 from penchant.study.run import carry_out
@@ -61,7 +62,8 @@ def run_study_command(
         ready = model_named(agent, 0)
     else:
         ready = ready_model(agent, table.data(), history)
-    nominals = _nominals(agent, analysis)
+    performance = _performance(compared, analysis)
+    nominals = {} if performance is False else _nominals(agent, analysis)
     _check_counts(analysis)
     weights = prior(analysis.prior)
     with StudyFolder(kept.output, resume=kept.resume) as folder:
@@ -81,6 +83,7 @@ def run_study_command(
             analysis.replicates,
             analysis.bootstrap,
             analysis.seed,
+            performance,
         )
         reading = time.perf_counter() - begun
         say(f"Study: {counted(data.n_people, 'subject')}, {_amount(data)}.")
@@ -94,6 +97,7 @@ def run_study_command(
                 keeper=folder,
                 begin=folder.begin,
             )
+            _say_unused(analysis, found)
             found.timings["reading"] = reading
             command = command_line(file, (table, compared, agent, analysis, kept))
             return _write(found, folder, file, command, kept)
@@ -121,8 +125,26 @@ def _amount(data: StudyData) -> str:
 def _refuse_play(agent: Agent, compared: Compared, analysis: Analysis) -> None:
     """Refuse options of play, which choices among offers have nothing of."""
     where = f"with --model {agent.model}"
-    refuse(compared, where, names={"expected", "landscape", "landscape_by"})
+    refuse(compared, where, names={"expected", "landscape", "landscape_by", "performance"})
     refuse(analysis, where, names=OF_PLAY)
+
+
+def _performance(compared: Compared, analysis: Analysis) -> bool | None:
+    """Whether performance is asked for; nominal points ask for it, as they are chosen by it."""
+    points = analysis.nominal_low is not None or analysis.nominal_high is not None
+    if compared.performance is False and points:
+        raise DataError(
+            "--no-performance must be left out with --nominal-low and --nominal-high; got both. "
+            "The points are chosen by performance."
+        )
+    return True if points else compared.performance
+
+
+def _say_unused(analysis: Analysis, found: Study) -> None:
+    """Say what has no effect where there is no performance."""
+    asked = analysis.bootstrap not in (0, Analysis().bootstrap)
+    if asked and found.data.is_play and not found.plan.performance:
+        say("Note: --bootstrap has no effect without performance; --performance asks for it.")
 
 
 def _check_counts(analysis: Analysis) -> None:
@@ -212,6 +234,7 @@ def _write_timings(found: Study, folder: StudyFolder) -> None:
 
 
 def _summary(found: Study, report: str, said: Sequence[str]) -> dict[str, Any]:
+    tests = found.group_tests
     return {
         "report": report,
         "n_subjects": found.data.n_people,
@@ -224,9 +247,21 @@ def _summary(found: Study, report: str, said: Sequence[str]) -> dict[str, Any]:
             }
             for group in found.groups
         ],
+        "left_out": _rows(found.left_out),
+        "comparison": _rows(tests.differences),
+        "overall": _rows(tests.overall),
+        "paired": _rows(found.paired_tests),
         "findings": list(said),
         "seconds": found.timings,
     }
+
+
+def _rows(tests: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{name: _cell(value) for name, value in vars(test).items()} for test in tests]
+
+
+def _cell(value: Any) -> Any:
+    return plain(value) if isinstance(value, float) else value
 
 
 def command_line(file: str, groups: Sequence[Any]) -> str:
@@ -238,8 +273,8 @@ def command_line(file: str, groups: Sequence[Any]) -> str:
             value = getattr(group, one.name)
             if one.name in NOT_IN_COMMAND or value == getattr(usual, one.name):
                 continue
-            words.append("--" + one.name.replace("_", "-"))
-            if value is not True:
+            words.append(("--no-" if value is False else "--") + one.name.replace("_", "-"))
+            if not isinstance(value, bool):
                 words.append(",".join(value) if isinstance(value, list) else str(value))
     return f"{shlex.join(words)} --output FOLDER"
 

@@ -42,6 +42,37 @@ def welch(
     return Welch(first - second, np.sqrt(total), statistic, df, np.asarray(p))
 
 
+class SeveralMeans(NamedTuple):
+    """Welch's test of several means."""
+
+    statistic: float
+    degrees_of_freedom: tuple[float, float]
+    p_value: float
+
+
+def welch_of_several(means: Vector, errors: Vector, degrees_of_freedom: Vector) -> SeveralMeans:
+    """Test that k groups with unequal variances have the same mean (Welch, 1951).
+
+    With weights w = 1 / s^2 of the standard errors s, W their sum, m the weighted mean of the means
+    and L = sum (1 - w / W)^2 / f, the statistic
+
+        F = [sum w (mean - m)^2 / (k - 1)] / [1 + 2 (k - 2) / (k^2 - 1) L]
+
+    has k - 1 and (k^2 - 1) / (3 L) degrees of freedom; for k = 2 it is the square of Welch's t. NaN
+    for fewer than two groups, or where a group does not vary.
+    """
+    k = len(means)
+    if k < 2 or not (np.isfinite(errors) & (errors > 0)).all():
+        return SeveralMeans(np.nan, (np.nan, np.nan), np.nan)
+    weights = 1.0 / errors**2
+    share = weights / weights.sum()
+    spread = float(weights @ (means - share @ means) ** 2) / (k - 1)
+    left = float(((1.0 - share) ** 2 / degrees_of_freedom).sum())
+    statistic = spread / (1.0 + 2.0 * (k - 2) / (k**2 - 1) * left)
+    df = (k - 1.0, (k**2 - 1) / (3.0 * left))
+    return SeveralMeans(statistic, df, float(stats.f.sf(statistic, *df)))
+
+
 @dataclass(frozen=True)
 class JointTest:
     """All parameters at once: T2 = d' (V + U)^-1 d with full covariances.

@@ -64,7 +64,7 @@ def _title(axes: Any, text: str) -> None:
 
 
 def _growth(study: Study) -> Iterator[Drawn]:
-    played = study.groups if study.data.is_play else ()
+    played = study.groups if study.plan.performance else ()
     typical = [(group, _typical(study, group)) for group in played]
 
     def draw(axes: Any, i: int) -> None:
@@ -215,6 +215,8 @@ def _forward(study: Study) -> Iterator[Drawn]:
         ("regret", "cumulative regret", "Cumulative regret"),
         ("distance", step, f"The {step}"),
     ):
+        if measure == "regret" and not study.plan.performance:
+            continue  # the best option is not known
         yield Drawn(
             f"forward-{measure}",
             f"Forward simulation: {quantity}",

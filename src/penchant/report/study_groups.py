@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penchant.bandit.reward_prior import RewardPrior
+from penchant.choices.natural_order import in_natural_order
 from penchant.errors import listing
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.paper_tables import paper_tables
@@ -46,7 +47,7 @@ def _left_out(study: Study) -> str:
     lost = {
         str(left) for rules in study.exact.values() for left in rules["random-effects"].left_out
     }
-    return f"Left out: {listing(sorted(lost))}." if lost else "No subject was left out."
+    return f"Left out: {listing(in_natural_order(lost))}." if lost else "No subject was left out."
 
 
 def linearized_section(study: Study) -> list[Block]:
@@ -99,31 +100,13 @@ def _linearized_columns(study: Study) -> list[str]:
     return [*keep, "ratio", "valid", *fits[0].natural_names, "exact_log_likelihood"]
 
 
-def paired_section(study: Study) -> list[Block]:
-    """Tests between conditions that the same subjects were in."""
-    if not study.paired_tests:
-        return []
-    keep = ["first", "second", "name", "n_pairs", "difference", "low", "high", "statistic"]
-    keep += ["degrees_of_freedom", *P_VALUES, "wilcoxon_p_value", "cohens_dz"]
-    own = {**SHORT, "n_pairs": "pairs", "wilcoxon_p_value": "Wilcoxon p", "cohens_dz": "Cohen's dz"}
-    table = study.columns("paired-tests")
-    return [
-        some_columns("Conditions within subjects: paired t tests", table, keep, names=own),
-        Paragraph(
-            "Differences are first minus second of the same subject, of logarithms where the name "
-            "says so, over subjects with a finite estimate in both. Adjusted by Holm's method over "
-            "all paired tests; Wilcoxon's signed-rank test does not take differences for normal. "
-            "Cohen's dz is the mean difference in standard deviations of the differences."
-        ),
-    ]
-
-
 def tests_section(study: Study) -> list[Block]:
-    """Tests between the groups."""
+    """Tests between groups of a performance and a condition."""
     if study.exact_tests is None and not study.linearized_tests:
-        if study.paired_tests:
-            return []
-        return [Paragraph("There is one group only: nothing to compare.")]
+        alone = not study.group_tests.differences and not study.paired_tests
+        return [Paragraph("There is one group only: nothing to compare.")] if alone else []
+    if not study.plan.performance:
+        return []
     keep = ["first", "second", "name", "difference", "low", "high", "statistic"]
     keep += ["degrees_of_freedom", "p_value", "adjusted_p_value", "hedges_g"]
     tests, joint = study.columns("tests"), study.columns("joint-tests")
@@ -161,22 +144,24 @@ def forward_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     if not figures:
         return [Paragraph("No agents played again: none were asked for, or nobody has estimates.")]
     table = study.columns("forward")
+    measure = "regret" if study.plan.performance else "reward"
     rows = []
     for group in study.groups:
         mine = [
             i
             for i in range(len(table["measure"]))
-            if (table["performance"][i], table["condition"][i])
-            == (group.performance, group.condition)
+            if table["condition"][i] == group.condition
+            and (not study.plan.performance or table["performance"][i] == group.performance)
         ]
-        last = [i for i in mine if table["measure"][i] == "regret"][-1:]
+        last = [i for i in mine if table["measure"][i] == measure][-1:]
         steps = [i for i in mine if table["measure"][i] == "distance" and table["n_subjects"][i]]
         if last:
             cells = [group.label, table["n_subjects"][last[0]]]
             cells += [table["people"][last[0]], table["simulated"][last[0]]]
             cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]
             rows.append([shown(cell) for cell in cells])
-    header = ("group", "subjects", "final regret: people", "agents", "mean step: people", "agents")
+    final = f"final {measure}: people"
+    header = ("group", "subjects", final, "agents", "mean step: people", "agents")
     return [*figures, DataTable("People and agents", header, rows)]
 
 

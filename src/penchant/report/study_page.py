@@ -10,15 +10,15 @@ from penchant.choices.notes import counted
 from penchant.errors import listing
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
 from penchant.report.study_cells import study_table
+from penchant.report.study_comparison import comparison_section, paired_section
 from penchant.report.study_groups import (
     forward_section,
     groups_section,
     linearized_section,
-    paired_section,
     some_drawn,
     tests_section,
 )
-from penchant.report.study_words import asked, in_short, methods
+from penchant.report.study_words import asked, in_short, methods, no_performance
 from penchant.study import Study
 from penchant.study.tables import NOT_CLASSIFIED
 
@@ -63,14 +63,15 @@ def study_page(study: Study, figures: Sequence[Drawing], *, title: str, command:
     sections = [
         Section("What was asked", [Paragraph(asked(study))]),
         Section("In short", [Listing(in_short(study))]),
+        Section("Do the groups differ?", comparison_section(study, command)),
+        Section("Do conditions differ within subjects?", paired_section(study, command)),
         Section("The data", _data(study, drawn)),
         Section("Performance", _performance(study, drawn)),
         Section("Estimates of subjects", _subjects(study, drawn)),
         Section("Fits without a converged estimate", _failures(study)),
         Section("Groups: exact estimates", groups_section(study, drawn)),
         Section("The paper's linearised estimates", linearized_section(study)),
-        Section("Tests between groups", tests_section(study)),
-        Section("Tests within subjects", paired_section(study)),
+        Section("Tests by performance", tests_section(study)),
         Section("Do agents behave like the people?", forward_section(study, drawn)),
         Section("Methods", [Paragraph(text) for text in methods(study)]),
         Section("How to reproduce this report", _reproduce(study, command)),
@@ -81,9 +82,9 @@ def study_page(study: Study, figures: Sequence[Drawing], *, title: str, command:
 
 def _data(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     data = study.data
-    by_condition: dict[str, list[Any]] = {}
+    by_condition: dict[str, list[Any]] = {label: [] for label in data.condition_labels}
     for subject in study.subjects:
-        by_condition.setdefault(data.condition(subject), []).append(subject)
+        by_condition[data.condition(subject)].append(subject)
     rows = []
     for condition, subjects in by_condition.items():
         mine = [data.episodes[i] for s in subjects for i in data.of(s)]
@@ -100,7 +101,7 @@ def _data(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
         blocks.append(Paragraph(f"Columns of the table: {data.columns.words()}."))
     if data.notes:
         blocks.append(Listing(data.notes))
-    if data.is_play:
+    if study.plan.performance:
         blocks.append(Paragraph(study.landscapes.words))
     return [*blocks, *some_drawn(drawn, "choices")]
 
@@ -112,13 +113,13 @@ def _range(numbers: Sequence[int]) -> str:
 
 
 def _performance(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
-    if not study.data.is_play:
-        return []
+    if not study.plan.performance:
+        return [Paragraph(no_performance(study))] if study.data.is_play else []
     table = study.columns("subjects")
     orders = ("linear", "power", "logarithmic", "none")
     conditions = [study.data.condition(s) for s in study.subjects]
     rows = []
-    for condition in dict.fromkeys(conditions):
+    for condition in study.data.condition_labels:
         mine = [i for i, c in enumerate(conditions) if c == condition]
         growth = [table["growth"][i] for i in mine]
         rank = [table["performance"][i] for i in mine]

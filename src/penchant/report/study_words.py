@@ -7,29 +7,38 @@ from typing import Any
 import numpy as np
 
 from penchant._version import __version__
+from penchant.choices.natural_order import in_natural_order
 from penchant.choices.notes import counted
 from penchant.errors import listing
-from penchant.softmax.tables import number, p_value
+from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
+from penchant.softmax.tables import number
 from penchant.study import Study
 from penchant.study.plan import model_words, nominal_words
-from penchant.study.working_scale import LOG, positive
-
-SIGNIFICANT = 0.05
+from penchant.study.working_scale import positive
 
 
 def asked(study: Study) -> str:
     """What the study asks."""
     model = model_words(study.plan.model).split(",")[0]
     who = counted(study.data.n_people, "subject")
-    if not study.data.is_play:
-        compared = "; and do conditions differ" if study.data.conditions else ""
-        return f"What did each of {who} want, taken to choose by {model}{compared}?"
-    compared = ", and whether conditions differ" if study.data.conditions else ""
-    return (
-        f"What did each of {who} want and believe, taken to choose by {model}; what sets those "
-        f"apart whose regret stops growing from the others{compared}; and do agents with these "
-        "estimates behave like the people they come from?"
-    )
+    modelled = f"The choices of {who} are modelled with {model}, subject by subject."
+    questions = [_groups_asked(column, study) for column in study.data.conditions]
+    if study.plan.performance:
+        questions.append(
+            "What distinguishes subjects whose regret stops growing from those whose regret grows "
+            "on?"
+        )
+    if study.plan.n_replicates:
+        questions.append("Do agents with these estimates behave like the subjects?")
+    if not study.data.conditions:
+        questions.insert(0, "Which parameters describe each subject?")
+    return " ".join([*questions, modelled])
+
+
+def _groups_asked(column: str, study: Study) -> str:
+    labels = in_natural_order(set(study.data.conditions[column].values()))
+    named = listing(group_name(column, str(label)) for label in labels)
+    return f"Do the groups of {column} ({named}) differ in their parameters?"
 
 
 def in_short(study: Study) -> list[str]:
@@ -40,11 +49,27 @@ def in_short(study: Study) -> list[str]:
     who, scored = counted(data.n_people, "subject"), counted(decisions, "decision")
     said = [f"Data: {who}, {played}{scored} scored."]
     said += [f"Note: {note}" for note in data.notes if data.people is not None][-1:]
-    said += [_performance(study)] if data.is_play else []
+    said += answers(study)
+    said += [_performance(study)] if study.plan.performance else [no_performance(study)]
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
     said.append(f"Exact fits: {counts}.")
     said += [_linearized(study)] if study.linearized else []
-    return [*said, *_differences(study), *_paired(study), *_agreement(study)]
+    crossed = _differences(study) if study.plan.performance else []
+    return [*said, *crossed, *_agreement(study)]
+
+
+def no_performance(study: Study) -> str:
+    """Why there is no regret, and no performance."""
+    if not study.data.is_play:
+        return (
+            "Performance and regret: none, as choices among options on offer pay no rewards that "
+            "are learnt from."
+        )
+    return (
+        "Performance and regret: none, as the best option is not known (no mean rewards are given; "
+        "where rewards drift or reverse, no option stays the best). --landscape or --expected "
+        "gives the mean rewards; --performance takes them from the data, if they do not change."
+    )
 
 
 def _performance(study: Study) -> str:
@@ -54,22 +79,6 @@ def _performance(study: Study) -> str:
         f"Performance: {high} high (regret grows like a logarithm, or not at all), {low} low "
         f"(linear or power law){_unclassified(len(study.subjects) - high - low)}."
     )
-
-
-def _paired(study: Study) -> list[str]:
-    """Differences between conditions within subjects."""
-    done = [d for d in study.paired_tests if not np.isnan(d.p_value)]
-    if not study.paired_tests:
-        return []
-    if not done:
-        return ["Tests within subjects: none could be done, as too few have estimates in both."]
-    clear = [d for d in done if d.adjusted_p_value < SIGNIFICANT]
-    named = [
-        f"{_plain(d.name)} in {d.first} against {d.second} (p {_p(d.adjusted_p_value)})"
-        for d in clear
-    ]
-    found = f"{len(clear)} of {len(done)} paired differences have p < 0.05 after Holm's adjustment"
-    return [f"Tests within subjects: {found}{': ' + listing(named) if clear else ''}."]
 
 
 def _unclassified(count: int) -> str:
@@ -92,22 +101,24 @@ def _differences(study: Study) -> list[str]:
     clear = [d for d in tests if d.adjusted_p_value < SIGNIFICANT]
     done = sum(not np.isnan(d.p_value) for d in tests)
     if not done:
-        return ["Tests between groups: none could be done, as too few subjects have estimates."]
+        return ["Tests by performance: none could be done, as too few subjects have estimates."]
     if not clear:
         none = f"none of {done} differences has p < 0.05 after Holm's adjustment"
-        return [f"Tests between groups: {none}."]
+        return [f"Tests by performance: {none}."]
     named = [
-        f"{_plain(d.name)} of {d.first} against {d.second} (p {_p(d.adjusted_p_value)})"
+        f"{plain_name(d.name)} of {d.first} against {d.second} (p {p_words(d.adjusted_p_value)})"
         for d in clear
     ]
     return [
-        f"Tests between groups: {len(clear)} of {done} differences have p < 0.05 after Holm's "
+        f"Tests by performance: {len(clear)} of {done} differences have p < 0.05 after Holm's "
         f"adjustment: {listing(named)}."
     ]
 
 
 def _agreement(study: Study) -> list[str]:
-    """How the final regret of agents compares with that of the people they come from."""
+    """How the regret, or the rewards, of agents compare with those of the people they come from."""
+    if not study.plan.performance:
+        return _rewards_agree(study)
     pairs = [
         (study.observed[s].regret[-1], fit.simulated.regret[-1])
         for s, fit in study.fits.items()
@@ -120,6 +131,21 @@ def _agreement(study: Study) -> list[str]:
         f"Forward simulation: {counted(len(pairs), 'subject')} end with a regret of "
         f"{number(float(people), 4)} on average, agents with their estimates with "
         f"{number(float(agents), 4)}."
+    ]
+
+
+def _rewards_agree(study: Study) -> list[str]:
+    pairs = [
+        (np.nanmean(study.observed[s].reward), np.nanmean(fit.simulated.reward))
+        for s, fit in study.fits.items()
+        if fit.simulated is not None and not np.isnan(study.observed[s].reward).all()
+    ]
+    if not pairs:
+        return []
+    people, agents = np.mean(pairs, axis=0)
+    return [
+        f"Forward simulation: {counted(len(pairs), 'subject')} receive {number(float(people), 4)} "
+        f"a decision on average, agents with their estimates {number(float(agents), 4)}."
     ]
 
 
@@ -138,8 +164,6 @@ def methods(study: Study) -> list[str]:
     kind = (
         "likelihood-ratio (profile) intervals" if plan.intervals == "profile" else "Wald intervals"
     )
-    alike = "performance and condition" if study.data.conditions else "performance"
-    alike = alike if study.data.is_play else "condition"
     shared = "Parameters were shared by the decisions of a subject."
     if study.data.is_play:
         shared = (
@@ -151,20 +175,12 @@ def methods(study: Study) -> list[str]:
         "the model is linear in its weights and the log-likelihood concave, so that parameters "
         f"were estimated by {how} with a search over the shape parameters alone, global and "
         f"without starting values, with {100 * plan.level:g} % {kind} (Penchant {__version__}).",
-        *([_regret(study)] if study.data.is_play else []),
-        f"Groups are subjects of the same {alike}. "
-        f"Exact estimates were pooled{scale} by random effects (REML), and by other rules for "
-        "comparison; subjects without a finite estimate are listed and left out, never averaged. "
-        "Groups that differ in one respect were compared by Welch's test of each parameter and a "
-        "joint test with full covariances (Hotelling's with unequal covariances), two-sided, "
-        "adjusted by Holm's method over all comparisons.",
+        *_compared(study, scale),
+        *([_regret(study)] if study.plan.performance else []),
+        *([_crossed(study)] if study.plan.performance else []),
+        f"Exact estimates of groups were pooled{scale} by random effects (REML), and by other "
+        "rules beside; subjects without a finite estimate are listed and left out, never averaged.",
     ]
-    if study.data.people is not None:
-        paragraphs.append(
-            "Conditions varied within subjects, who were fitted once in each of them; conditions "
-            "were compared by paired t tests of the estimates of subjects with one in both, "
-            "adjusted by Holm's method, and by Wilcoxon's signed-rank test."
-        )
     if plan.nominals:
         points = "; ".join(
             f"{name} performance: {nominal_words(p)}" for name, p in plan.nominals.items()
@@ -185,6 +201,45 @@ def methods(study: Study) -> list[str]:
             f"choices and rewards ({_noise(study)}; seed {plan.seed})."
         )
     return paragraphs
+
+
+def _compared(study: Study, scale: str) -> list[str]:
+    """How the groups that conditions name were compared."""
+    said = []
+    if study.group_tests.differences:
+        columns = dict.fromkeys(d.column for d in study.group_tests.differences)
+        said.append(
+            f"Groups of {' and '.join(columns)} were compared parameter by parameter{scale} by "
+            f"Welch's t test, with Hedges' g{_overall(study)}; subjects without a finite estimate "
+            "were left out of these tests, and their shares compared. Mann-Whitney's test kept "
+            "them: estimates at an end of the range ranked there, others without a finite "
+            "estimate by their interval, overlapping ranges as ties. p-values are two-sided, "
+            "adjusted by Holm's method over parameters and pairs."
+        )
+    if study.data.people is not None:
+        said.append(
+            "Conditions varied within subjects, who were fitted once in each of them; conditions "
+            "were compared by paired t tests of the estimates of subjects with one in both, with "
+            "Cohen's dz, and by Wilcoxon's signed-rank test of all whose places in both are known, "
+            "adjusted by Holm's method."
+        )
+    return said
+
+
+def _overall(study: Study) -> str:
+    if not study.group_tests.overall:
+        return ""
+    return ", and more than two groups at once by Welch's F test and Kruskal-Wallis's test"
+
+
+def _crossed(study: Study) -> str:
+    alike = "performance and condition" if study.data.conditions else "performance"
+    return (
+        f"Subjects of the same {alike} were also taken for a group. Groups that differ in one "
+        "respect were compared by Welch's test of each parameter and a joint test with full "
+        "covariances (Hotelling's with unequal covariances), two-sided, adjusted by Holm's method "
+        "over all comparisons."
+    )
 
 
 def _regret(study: Study) -> str:
@@ -216,15 +271,6 @@ def _names(study: Study) -> tuple[str, ...]:
 
 def _axis(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _plain(name: str) -> str:
-    return _axis(name.removeprefix(LOG))
-
-
-def _p(value: float) -> str:
-    said = p_value(value)
-    return said if said.startswith("<") else f"= {said}"
 
 
 def shown(value: Any, digits: int = 4) -> str:

@@ -23,6 +23,7 @@ from penchant.choices.frames import (
     open_frame,
     row_place,
 )
+from penchant.choices.natural_order import in_natural_order
 from penchant.errors import DataError
 from penchant.models.trial_columns import TrialColumns
 from penchant.study.data_notes import data_notes, trial_notes
@@ -49,6 +50,9 @@ class StudyData:
         Which column of the table is what, if the data come from one.
     options
         Labels of the options by index, where they have any.
+    landscapes_named
+        Whether the columns that tell landscapes apart were named, so that there are landscapes:
+        options whose mean rewards stay what they are.
     people
         {subject in condition: subject} where conditions vary within subjects: what a subject did in
         each is then taken for a subject of its own. None where they do not.
@@ -62,6 +66,7 @@ class StudyData:
     columns: PlayColumns | TrialColumns | None = None
     options: tuple[Any, ...] | None = None
     people: Mapping[Any, Any] | None = None
+    landscapes_named: bool = False
 
     @property
     def is_play(self) -> bool:
@@ -75,7 +80,7 @@ class StudyData:
 
     @property
     def subjects(self) -> tuple[Any, ...]:
-        """Every subject once, sorted."""
+        """Every subject once, in natural order."""
         return tuple(self._places)
 
     @property
@@ -104,6 +109,19 @@ class StudyData:
         """The labels of all conditions of a subject, as one."""
         labels = [str(by_subject[subject]) for by_subject in self.conditions.values()]
         return ", ".join(labels) or ALL
+
+    @property
+    def condition_labels(self) -> tuple[str, ...]:
+        """Every condition once, as `condition` calls it: numbers as numbers, s2 before s10."""
+        return tuple(self._condition_labels)
+
+    @cached_property
+    def _condition_labels(self) -> dict[str, None]:
+        labels = {
+            tuple(by_subject[subject] for by_subject in self.conditions.values()): subject
+            for subject in self.subjects
+        }
+        return dict.fromkeys(self.condition(labels[own]) for own in in_natural_order(labels))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -155,7 +173,7 @@ def study_data(
         itself, and conditions are compared within subjects.
     landscape_by
         Columns that tell landscapes apart: one label for all rows of an episode. The conditions if
-        not given.
+        not given. Naming them says that the mean rewards of a landscape do not change.
     expected
         Column of the mean reward of the option chosen, where it is known.
     base, options, locations, gaps, shown, missing_reward
@@ -216,6 +234,7 @@ def study_data(
         found,
         None if options is None else tuple(options),
         units.people,
+        bool(landscape_by),
     )
 
 

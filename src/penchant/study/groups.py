@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 from penchant.study.data import ALL, StudyData
@@ -36,14 +36,14 @@ class Group:
 
 
 def groups_of(data: StudyData, categories: Mapping[Any, Category | None]) -> tuple[Group, ...]:
-    """Every group that has a subject: high performance first, conditions sorted."""
+    """Every group that has a subject: high performance first, conditions in natural order."""
     found: dict[tuple[Category, str], list[Any]] = {}
     for subject in data.subjects:
         performance = categories[subject]
         if performance is not None:
             found.setdefault((performance, data.condition(subject)), []).append(subject)
-    order = sorted(found, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
-    return tuple(Group(*key, tuple(found[key])) for key in order)
+    order = product(CATEGORIES, data.condition_labels)
+    return tuple(Group(*key, tuple(found[key])) for key in order if key in found)
 
 
 def conditions_of(data: StudyData) -> tuple[Group, ...]:
@@ -51,7 +51,7 @@ def conditions_of(data: StudyData) -> tuple[Group, ...]:
     found: dict[str, list[Any]] = {}
     for subject in data.subjects:
         found.setdefault(data.condition(subject), []).append(subject)
-    return tuple(Group(None, condition, tuple(found[condition])) for condition in sorted(found))
+    return tuple(Group(None, label, tuple(found[label])) for label in data.condition_labels)
 
 
 def pairs_to_compare(groups: Sequence[Group], within: bool = False) -> list[tuple[Group, Group]]:

@@ -11,6 +11,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.landscape import Landscape
 from penchant.bandit.locations import distances
+from penchant.choices.natural_order import in_natural_order
 from penchant.choices.notes import counted
 from penchant.errors import DataError, listing
 from penchant.study.data import StudyData
@@ -123,7 +124,7 @@ def landscapes_of(
 
 
 def _distinct(data: StudyData) -> tuple[tuple[tuple[Any, ...], ...], IntVector]:
-    labels = tuple(dict.fromkeys(data.landscapes))
+    labels = tuple(in_natural_order(set(data.landscapes)))
     index = {label: i for i, label in enumerate(labels)}
     return labels, np.array([index[label] for label in data.landscapes])
 

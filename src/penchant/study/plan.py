@@ -48,6 +48,9 @@ class Plan:
         Replicates that tell how sure a growth order is; 0 for none.
     seed
         From which all randomness follows.
+    performance
+        Whether regret is measured and subjects are classified by how it grows; None: where the best
+        option is known.
     """
 
     model: Model
@@ -58,6 +61,7 @@ class Plan:
     n_replicates: int = 10
     n_bootstrap: int = 200
     seed: int = 0
+    performance: bool | None = None
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -75,6 +79,15 @@ class Plan:
                     f"nominals must be for 'low' and 'high'; got {category!r}. Correct it."
                 )
             nominal_point(*self.linear(category))
+        if self.performance not in (None, True, False):
+            raise DataError(
+                f"performance must be True, False or None; got {self.performance!r}. Choose one."
+            )
+        if self.performance is False and self.nominals:
+            raise DataError(
+                "performance must not be False with nominals; got points for "
+                f"{' and '.join(self.nominals)}. They are chosen by performance: leave out one."
+            )
 
     def linear(self, category: Category) -> tuple[Model, Nominal]:
         """The model to linearise for a category, and the nominal point.
@@ -100,6 +113,7 @@ class Plan:
             "n_replicates": int(self.n_replicates),
             "n_bootstrap": int(self.n_bootstrap),
             "seed": int(self.seed),
+            "performance": self.performance,
         }
 
 

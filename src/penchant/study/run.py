@@ -1,4 +1,4 @@
-"""A whole study: regret and categories, fits, groups, tests, forward simulation."""
+"""A whole study: fits, groups compared, regret and performance, forward simulation."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ from penchant.softmax.document import numbers, plain
 from penchant.softmax.prior import ParameterPrior
 from penchant.study.comparisons import exact_comparison, linearized_comparisons
 from penchant.study.data import StudyData
+from penchant.study.factors import factors_of
 from penchant.study.fingerprint import fingerprint
 from penchant.study.fitting import Keeper, Nowhere, Timings, fit_subjects
+from penchant.study.group_tests import group_tests
 from penchant.study.groups import Group, conditions_of, groups_of
 from penchant.study.landscapes import Landscapes, landscapes_of
+from penchant.study.left_out import left_out_groups
 from penchant.study.measures import Measurer, Measures
 from penchant.study.paired import paired_comparison
 from penchant.study.plan import PAPER_NOMINALS, Category, Plan
@@ -40,6 +43,7 @@ def run_study(
     *,
     nominals: Mapping[Category, Nominal] | Literal["paper"] | None = PAPER,
     landscape: Any = None,
+    performance: bool | None = None,
     parameter_prior: ParameterPrior | None = None,
     level: float = 0.95,
     intervals: Literal["wald", "profile"] = "profile",
@@ -49,7 +53,10 @@ def run_study(
     seed: int = 0,
     threads: int | None = None,
 ) -> Study:
-    """Do the whole of Section VII of the paper on a table of choices.
+    """Fit every subject of a table of choices, and compare the groups that its conditions name.
+
+    Where the best option is known, or `performance` asks for it, subjects are also classified by
+    how their regret grows: the whole of Section VII of the paper.
 
     Parameters
     ----------
@@ -58,11 +65,17 @@ def run_study(
     model
         How subjects are taken to decide.
     nominals
-        Points for the paper's linearised estimator, {"low": ..., "high": ...} by performance;
-        "paper": its own, for UCL only; None: no linearised fits.
+        Points for the paper's linearised estimator, {"low": ..., "high": ...} by performance, which
+        they ask for; "paper": its own, for UCL where there is performance; None: no linearised
+        fits.
     landscape
         Known mean rewards: a `Landscape` or a vector, or {label: vector} by the labels of
-        `landscape_by`. If not given, the best mean reward is estimated from the data.
+        `landscape_by`.
+    performance
+        Whether to measure regret, and to classify subjects by how it grows. By default where the
+        best option is known: with `landscape`, or a table that has expected rewards or names its
+        landscapes (`landscape_by`). True: also without, with the best option estimated from the
+        rewards, which must then keep their means.
     parameter_prior
         Prior on the weights of the exact fits, such as `ScaledPrior()`.
     level, intervals
@@ -96,22 +109,24 @@ def run_study(
     >>> study.counts()
     {'converged': 6}
     """
+    points = _nominals(nominals, model, performance)
     plan = Plan(
         model,
-        _nominals(nominals, model),
+        points,
         parameter_prior,
         level,
         intervals,
         n_replicates,
         n_bootstrap,
         seed,
+        True if performance is None and points and nominals != PAPER else performance,
     )
     return carry_out(data, plan, landscape=landscape, joint=joint, threads=threads)
 
 
-def _nominals(given: Any, model: Model) -> Mapping[Category, Nominal]:
+def _nominals(given: Any, model: Model, performance: bool | None) -> Mapping[Category, Nominal]:
     if given == PAPER:
-        return dict(PAPER_NOMINALS) if isinstance(model, UCL) else {}
+        return dict(PAPER_NOMINALS) if isinstance(model, UCL) and performance is not False else {}
     return dict(given or {})
 
 
@@ -144,22 +159,22 @@ def carry_out(
     landscapes = Landscapes.none()
     if data.is_play:
         landscapes = landscapes_of(data, n_options, locations, landscape)
-    else:
-        plan = replace(plan, n_replicates=0, n_bootstrap=0)
+    plan = _decided(plan, data, landscapes)
     if begin is not None:
         begin(fingerprint(data, landscapes, plan) | {"joint": joint})
     measurer = Measurer(data, landscapes, locations)
     played = data.subjects if data.is_play else ()
     observed = {subject: measurer.subject(subject) for subject in played}
     clock.lap("regret")
-    growth = _growth(observed, plan)
+    growth = _growth(observed if plan.performance else {}, plan)
     categories: dict[Any, Category | None] = dict.fromkeys(data.subjects)
     categories |= dict(zip(growth.subjects, growth.categories, strict=True))
     clock.lap("growth of regret")
     keep = Nowhere() if keeper is None else keeper
     fits = fit_subjects(measurer, plan, categories, keeper=keep, threads=threads, timings=timings)
     clock.start()
-    groups = groups_of(data, categories) if data.is_play else conditions_of(data)
+    groups = groups_of(data, categories) if plan.performance else conditions_of(data)
+    factors = factors_of(data)
     together = _jointly(groups, data, plan, keep) if joint else {}
     if joint:
         clock.lap("joint likelihood")
@@ -178,11 +193,28 @@ def carry_out(
         linearized=linear,
         exact_tests=exact_comparison(groups, fits, plan, within=data.people is not None),
         linearized_tests=linearized_comparisons(linear, plan) if data.people is None else (),
-        paired_tests=paired_comparison(data, fits, plan),
+        group_tests=group_tests(factors, fits, plan),
+        paired_tests=paired_comparison(data, factors, fits, plan),
+        left_out=left_out_groups(data, factors, fits, plan),
         timings=timings,
     )
     clock.lap("groups and tests")
     return study
+
+
+def _decided(plan: Plan, data: StudyData, landscapes: Landscapes) -> Plan:
+    """The plan with what these data allow: whether there is performance, and what rests on it."""
+    if not data.is_play:
+        if plan.performance:
+            raise DataError(
+                "performance must be left out for choices among offers; got True. They pay no "
+                "rewards that regret could be measured in."
+            )
+        return replace(plan, performance=False, nominals={}, n_replicates=0, n_bootstrap=0)
+    known = landscapes.source != "estimated" or data.landscapes_named
+    if known if plan.performance is None else plan.performance:
+        return replace(plan, performance=True)
+    return replace(plan, performance=False, nominals={}, n_bootstrap=0)
 
 
 def _check_threads(threads: int | None) -> None:

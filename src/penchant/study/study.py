@@ -13,8 +13,10 @@ from penchant.population.growth_order import GrowthOrders
 from penchant.study.data import StudyData
 from penchant.study.fingerprint import fingerprint
 from penchant.study.fitting import Timings
+from penchant.study.group_tests import GroupTests
 from penchant.study.groups import Group
 from penchant.study.landscapes import Landscapes
+from penchant.study.left_out import LeftOutGroup
 from penchant.study.measures import Measures
 from penchant.study.paired import PairedDifference
 from penchant.study.plan import Plan
@@ -34,11 +36,11 @@ class Study:
     observed
         What every subject did, decision by decision.
     growth
-        How every subject's regret grows, and so the performance.
+        How every subject's regret grows, and so the performance; empty where the plan has none.
     fits
         Exact and linearised estimates of every subject, and what agents with them do.
     groups
-        Performance and condition together.
+        Performance and condition together; conditions alone where there is no performance.
     exact
         {group: {rule: population estimate}} of the exact estimates, positive parameters as
         logarithms.
@@ -47,9 +49,13 @@ class Study:
     linearized
         Tables I and II of the paper, a column per group.
     exact_tests, linearized_tests
-        Between groups.
+        Between `groups`.
+    group_tests
+        Between the groups that each column of conditions names, whatever the performance.
     paired_tests
         Between conditions that the same subjects were in.
+    left_out
+        How many subjects of every such group have no estimate that can be averaged, and why.
     timings
         Seconds of each step, summed over threads; of what was done in this run only.
     """
@@ -66,7 +72,9 @@ class Study:
     linearized: tuple[LinearizedGroup, ...]
     exact_tests: GroupComparison | None
     linearized_tests: tuple[GroupComparison, ...]
+    group_tests: GroupTests
     paired_tests: tuple[PairedDifference, ...]
+    left_out: tuple[LeftOutGroup, ...]
     timings: Timings
 
     @property

@@ -51,11 +51,13 @@ def _subjects(study: Study) -> Columns:
 
 
 def _played(study: Study) -> Columns:
-    """Rewards, regret and performance of every subject."""
+    """Rewards of every subject; regret and performance, where the plan has these."""
     subjects = study.subjects
+    rewards: Columns = {"mean_reward": [_mean(study.observed[s].reward) for s in subjects]}
+    if not study.plan.performance:
+        return rewards
     orders = [study.growth.of(s) for s in subjects]
-    return {
-        "mean_reward": [_mean(study.observed[s].reward) for s in subjects],
+    return rewards | {
         "regret": [_last(study.observed[s].regret) for s in subjects],
         "growth": [order.order for order in orders],
         "performance": [order.category or NOT_CLASSIFIED for order in orders],
@@ -239,7 +241,28 @@ def _failures(study: Study) -> Columns:
 
 def _forward(study: Study) -> Columns:
     """What people did and what agents with their estimates do, decision by decision."""
-    return forward_columns(study.groups, study.observed, study.fits) if study.observed else {}
+    made = forward_columns(study.groups, study.observed, study.fits) if study.observed else {}
+    if study.plan.performance or not made:
+        return made
+    kept = [i for i, measure in enumerate(made["measure"]) if measure != "regret"]
+    return {
+        name: [column[i] for i in kept] for name, column in made.items() if name != "performance"
+    }
+
+
+def _comparison(study: Study) -> Columns:
+    """The direct comparison of groups of different people: every pair and parameter."""
+    return _by_rows(vars(difference) for difference in study.group_tests.differences)
+
+
+def _overall(study: Study) -> Columns:
+    """More than two groups at once, parameter by parameter."""
+    return _by_rows(vars(test) for test in study.group_tests.overall)
+
+
+def _left_out(study: Study) -> Columns:
+    """Who is left out of tests of means, group by group."""
+    return _by_rows(vars(group) for group in study.left_out)
 
 
 def _paired_tests(study: Study) -> Columns:
@@ -288,4 +311,7 @@ TABLES: dict[str, Callable[[Study], Columns]] = {
     "paired-tests": _paired_tests,
     "failures": _failures,
     "forward": _forward,
+    "comparison": _comparison,
+    "comparison-overall": _overall,
+    "left-out": _left_out,
 }

@@ -13,6 +13,7 @@ from penchant._typing import IntVector
 from penchant.choices.frames import Table, column_labels, row_place
 from penchant.choices.ids import joint_codes
 from penchant.choices.labels import Coded
+from penchant.choices.natural_order import in_natural_order
 from penchant.errors import DataError, listing
 
 UNIT = "subject in condition"
@@ -53,7 +54,8 @@ def units_of(table: Table, subject: str, conditions: Sequence[str]) -> Units:
     split = table.with_columns(nw.concat_str(cells, separator=", ").alias(UNIT))
     names = split[UNIT].to_list()
     who = table[subject].to_list()
-    return Units(split, UNIT, dict(sorted(zip(names, who, strict=True), key=lambda pair: pair[0])))
+    people = dict(zip(names, who, strict=True))
+    return Units(split, UNIT, {name: people[name] for name in in_natural_order(people)})
 
 
 def full_labels(table: Table, name: str, role: str) -> Coded:

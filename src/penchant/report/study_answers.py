@@ -1,0 +1,269 @@
+"""Whether the groups of a study differ, and who is left out of that, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant.choices.natural_order import NUMBER
+from penchant.errors import listing
+from penchant.softmax.tables import number, p_value
+from penchant.study import Study
+from penchant.study.group_tests import GroupDifference, OverallTest
+from penchant.study.left_out import LeftOutGroup
+from penchant.study.paired import PairedDifference
+from penchant.study.working_scale import LOG
+
+SIGNIFICANT = 0.05
+Key = tuple[str, str]
+
+
+def answers(study: Study) -> list[str]:
+    """Who is left out, then whether groups differ: one column of conditions after another."""
+    keys = dict.fromkeys((row.column, row.stratum) for row in study.left_out)
+    return [said for key in keys for said in (_left_out(study, key), *_answer(study, key))]
+
+
+def group_name(column: str, label: str) -> str:
+    """What a group is called in a sentence: a bare number with its column.
+
+    >>> group_name("group", "patient"), group_name("dose", "2")
+    ('patient', 'dose 2')
+    """
+    return f"{column} {label}" if column and NUMBER.match(label) else label
+
+
+def plain_name(name: str) -> str:
+    """A parameter's name for reading.
+
+    >>> plain_name("log learning_rate")
+    'learning rate'
+    """
+    return name.removeprefix(LOG).replace("_", " ")
+
+
+def p_words(value: float) -> str:
+    """A p-value behind the letter p, with its sign.
+
+    >>> p_words(0.0301), p_words(1e-9)
+    ('= 0.030', '< 0.001')
+    """
+    said = p_value(value)
+    return f"< {said[1:]}" if said.startswith("<") else f"= {said}"
+
+
+# -- who is left out -------------------------------------------------------------------------------
+
+
+def _left_out(study: Study, key: Key) -> str:
+    rows = [row for row in study.left_out if (row.column, row.stratum) == key]
+    column, lost = key[0], sum(row.n_left_out for row in rows)
+    everyone = sum(row.n_subjects for row in rows)
+    of = "the tests of means" if column else "all averages"
+    what = "subjects" if not _is_within(study, key) else "fits, one of each subject and condition"
+    if not lost:
+        sizes = ", ".join(f"{group_name(column, r.group)} {r.n_subjects}" for r in rows)
+        return f"Left out{_where(key)}: nobody; {of} have all {everyone} {what} ({sizes})."
+    parts = "; ".join(_left_out_of(row) for row in rows) if column else rows[0].reasons
+    return (
+        f"Left out of {of}{_where(key)}: {lost} of {everyone} {what} ({parts}). They have no "
+        "finite estimate, and are selected by their answers: the most consistent are among them, "
+        f"and means are of the rest.{_shares(rows)} "
+        f"{_kept(study)}"
+    )
+
+
+def _left_out_of(row: LeftOutGroup) -> str:
+    why = f": {row.reasons}" if row.reasons else ""
+    return f"{group_name(row.column, row.group)} {row.n_left_out} of {row.n_subjects}{why}"
+
+
+def _shares(rows: Sequence[LeftOutGroup]) -> str:
+    """Whether groups differ in how many are left out."""
+    if not rows[0].test:
+        return ""
+    differ = "differ" if rows[0].p_value < SIGNIFICANT else "do not differ clearly"
+    return (
+        f" The shares left out {differ} between groups ({rows[0].test}, "
+        f"p {p_words(rows[0].p_value)})."
+    )
+
+
+def _kept(study: Study) -> str:
+    tests = study.group_tests.differences or study.paired_tests
+    ranks = "The rank tests keep everybody whose choices say where they rank; " if tests else ""
+    if study.plan.parameter_prior is not None:
+        return f"{ranks[:-2]}." if ranks else ""
+    prior = "--prior weak (in Python parameter_prior=ScaledPrior()) gives everybody an estimate."
+    return f"{ranks}{prior}"
+
+
+# -- whether groups differ -------------------------------------------------------------------------
+
+
+def _answer(study: Study, key: Key) -> list[str]:
+    overall = _of(study.group_tests.overall, key)
+    differences = _of(study.group_tests.differences, key)
+    pairs = _of(study.paired_tests, key)
+    labels = [row.group for row in study.left_out if (row.column, row.stratum) == key]
+    named = [group_name(key[0], label) for label in labels]
+    percent = f"{100 * study.plan.level:g} %"
+    if overall:
+        lines = [_overall_line(test) for test in overall]
+        return [_headline(overall, _many(named), key), *lines, *_clear_pairs(differences, percent)]
+    if differences:
+        lines = [_difference_line(d, percent) for d in differences]
+        return [_headline(differences, " and ".join(named), key), *lines]
+    if len(labels) == 2:
+        within = [_paired_line(d, percent) for d in pairs]
+        head = _headline(pairs, " and ".join(named), key, " within subjects")
+        return [head, *within] if pairs else []
+    return [_paired_headline(pairs, named, key), *_clear_pairs(pairs, percent)] if pairs else []
+
+
+def _of(tests: Sequence[Any], key: Key) -> list[Any]:
+    return [test for test in tests if (test.column, test.stratum) == key]
+
+
+def _is_within(study: Study, key: Key) -> bool:
+    return bool(_of(study.paired_tests, key))
+
+
+def _many(named: Sequence[str]) -> str:
+    return f"{len(named)} groups ({listing(named)})"
+
+
+def _where(key: Key) -> str:
+    return f" ({key[0]}; {key[1]})" if key[1] else (f" ({key[0]})" if key[0] else "")
+
+
+def _headline(tests: Sequence[Any], who: str, key: Key, how: str = "") -> str:
+    """The answer in a sentence: in which parameters, and by which tests."""
+    found: dict[str, list[str]] = {"yes": [], "means": [], "ranks": [], "no": [], "none": []}
+    for test in tests:
+        found[_verdict(test)].append(plain_name(test.name))
+    said = [
+        words.format(", ".join(found[verdict]))
+        for verdict, words in (
+            ("yes", "yes, in {}"),
+            ("means", "in {} by means, but not by rank"),
+            ("ranks", "in {} by rank, but not by means"),
+            ("no", "no difference is shown in {}"),
+            ("none", "no test could be done of {}, as too few have estimates"),
+        )
+        if found[verdict]
+    ]
+    answer = "; ".join(said)
+    return f"Do {who} differ{how}{_where(key)}? {answer[0].upper()}{answer[1:]}."
+
+
+def _verdict(test: Any) -> str:
+    mean, rank = test.adjusted_p_value, _rank_p(test)
+    if np.isnan(mean) and np.isnan(rank):
+        return "none"
+    if mean < SIGNIFICANT:
+        return "means" if rank >= SIGNIFICANT else "yes"
+    return "ranks" if rank < SIGNIFICANT else "no"
+
+
+def _rank_p(test: Any) -> float:
+    if isinstance(test, PairedDifference):
+        return test.adjusted_wilcoxon_p_value
+    return float(test.adjusted_rank_p_value)
+
+
+def _difference_line(d: GroupDifference, percent: str) -> str:
+    first, second = (group_name(d.column, label) for label in (d.first, d.second))
+    ranked = (
+        f"rank test of {d.first_ranked} and {d.second_ranked}: p {p_words(d.rank_p_value)}, "
+        f"adjusted {p_value(d.adjusted_rank_p_value)}; {first} is higher than {second} with "
+        f"probability {number(d.superiority, 2)}"
+    )
+    if np.isnan(d.rank_p_value):
+        ranked = "no rank test, as too few rank"
+    if np.isnan(d.p_value):
+        few = f"no test of means, as {d.first_n} and {d.second_n} have estimates"
+        return f"{plain_name(d.name)}: {few}; {ranked}."
+    return (
+        f"{plain_name(d.name)}: {first} {number(d.first_mean, 3)}, {second} "
+        f"{number(d.second_mean, 3)} ({_means(d.name)} of {d.first_n} and {d.second_n}); "
+        f"{_effect(d, first, second, percent)}, Hedges' g {number(d.hedges_g, 2)} "
+        f"({number(d.hedges_g_low, 2)} to {number(d.hedges_g_high, 2)}), Welch's "
+        f"t({number(d.degrees_of_freedom, 3)}) = {number(d.statistic, 3)}, "
+        f"p {p_words(d.p_value)}, adjusted {p_value(d.adjusted_p_value)}; {ranked}."
+    )
+
+
+def _means(name: str) -> str:
+    return "geometric means" if name.startswith(LOG) else "means"
+
+
+def _effect(d: Any, first: str, second: str, percent: str) -> str:
+    """The difference with its interval; as a ratio where logarithms are compared."""
+    values = [d.difference, d.low, d.high]
+    sign = "-"
+    if d.name.startswith(LOG):
+        with np.errstate(over="ignore"):
+            values, sign = [float(np.exp(v)) for v in values], "/"
+    value, low, high = (number(v, 3) for v in values)
+    return f"{first} {sign} {second} = {value} ({percent} interval {low} to {high})"
+
+
+def _paired_line(d: PairedDifference, percent: str) -> str:
+    first, second = (group_name(d.column, label) for label in (d.first, d.second))
+    ranked = (
+        f"signed-rank test of {d.n_ranked}: p {p_words(d.wilcoxon_p_value)}, adjusted "
+        f"{p_value(d.adjusted_wilcoxon_p_value)}"
+    )
+    if np.isnan(d.wilcoxon_p_value):
+        ranked = "no signed-rank test, as too few rank"
+    if np.isnan(d.p_value):
+        few = f"no test of means, as {d.n_pairs} of {d.n_both} have estimates in both"
+        return f"{plain_name(d.name)}: {few}; {ranked}."
+    return (
+        f"{plain_name(d.name)}: {first} {number(d.first_mean, 3)}, {second} "
+        f"{number(d.second_mean, 3)} ({_means(d.name)} of {d.n_pairs} of {d.n_both} pairs); "
+        f"{_effect(d, first, second, percent)}, Cohen's dz {number(d.cohens_dz, 2)} "
+        f"({number(d.cohens_dz_low, 2)} to {number(d.cohens_dz_high, 2)}), paired "
+        f"t({number(d.degrees_of_freedom, 3)}) = {number(d.statistic, 3)}, "
+        f"p {p_words(d.p_value)}, adjusted {p_value(d.adjusted_p_value)}; {ranked}."
+    )
+
+
+def _overall_line(test: OverallTest) -> str:
+    ranked = (
+        f"Kruskal-Wallis test of {test.n_ranked} subjects: p {p_words(test.rank_p_value)}, "
+        f"adjusted {p_value(test.adjusted_rank_p_value)}"
+    )
+    if np.isnan(test.p_value):
+        return f"{plain_name(test.name)}: no test of means, as too few have estimates; {ranked}."
+    return (
+        f"{plain_name(test.name)}: Welch's F({test.df_1:g}, {number(test.df_2, 3)}) = "
+        f"{number(test.statistic, 3)} over {test.n_subjects} subjects, p {p_words(test.p_value)}, "
+        f"adjusted {p_value(test.adjusted_p_value)}; {ranked}."
+    )
+
+
+def _clear_pairs(tests: Sequence[Any], percent: str) -> list[str]:
+    """The pairs that differ after adjustment, of means."""
+    done = [d for d in tests if not np.isnan(d.p_value)]
+    clear = [d for d in done if d.adjusted_p_value < SIGNIFICANT]
+    named = [
+        f"{plain_name(d.name)}, "
+        + _effect(d, group_name(d.column, d.first), group_name(d.column, d.second), percent)
+        + f" (p {p_words(d.adjusted_p_value)})"
+        for d in clear
+    ]
+    found = f"{len(clear)} of {len(done)} have p < 0.05 after Holm's adjustment"
+    return [f"Pairs of groups: {found}{': ' + listing(named) if clear else ''}."]
+
+
+def _paired_headline(tests: Sequence[Any], named: Sequence[str], key: Key) -> str:
+    """Of more than two conditions within subjects: in which parameters any pair differs."""
+    least: dict[str, Any] = {}
+    for test in sorted(tests, key=lambda t: np.nan_to_num(t.adjusted_p_value, nan=2.0)):
+        least.setdefault(test.name, test)
+    in_order = [least[name] for name in dict.fromkeys(test.name for test in tests)]
+    return _headline(in_order, f"{len(named)} conditions ({listing(named)})", key, " in any pair")

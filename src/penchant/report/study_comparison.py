@@ -1,0 +1,175 @@
+"""The report of a study: do the groups that the user names differ, and who is left out of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant.report.page import Block, DataTable, Paragraph
+from penchant.report.study_answers import plain_name
+from penchant.report.study_cells import some_columns
+from penchant.report.study_words import shown
+from penchant.softmax.tables import p_value
+from penchant.study import Study
+from penchant.study.working_scale import LOG
+
+RANKS = (
+    "The rank tests keep people without a finite estimate: an estimate at an end of the "
+    "parameter's range (a temperature of 0, where choices are separated) ranks at that end, any "
+    "other of them somewhere in its interval, and two whose ranges overlap are tied. Who may lie "
+    "anywhere takes no part."
+)
+ON_RATIOS = (
+    "Positive parameters are compared as logarithms: their means are geometric, and the "
+    "difference, taken back, is a ratio."
+)
+
+
+def comparison_section(study: Study, command: str) -> list[Block]:
+    """Groups of different people, compared directly."""
+    tests = study.group_tests
+    if not tests.differences:
+        return []
+    percent = f"{100 * study.plan.level:g} %"
+    blocks: list[Block] = [_left_out_table(study)]
+    for column in dict.fromkeys(d.column for d in tests.differences):
+        overall = [test for test in tests.overall if test.column == column]
+        blocks += [_overall_table(column, overall)] if overall else []
+        mine = [d for d in tests.differences if d.column == column]
+        blocks.append(_difference_table(column, mine, percent))
+    return [
+        *blocks,
+        Paragraph(
+            f"Differences are first minus second, or first over second. {ON_RATIOS} Welch's test "
+            "takes no equal variances for granted; p-values are adjusted by Holm's method over all "
+            "parameters and pairs, those of means and those of ranks by themselves. Hedges' g is "
+            "the difference in standard deviations between subjects."
+        ),
+        Paragraph(
+            f"{RANKS} The last columns have how many take part, the probability that somebody of "
+            "the first group is higher than somebody of the second, and Mann-Whitney's test."
+        ),
+        *_with_prior(study, command),
+    ]
+
+
+def paired_section(study: Study, command: str) -> list[Block]:
+    """Conditions that the same subjects were in, compared within subjects."""
+    if not study.paired_tests:
+        return []
+    alone = not study.group_tests.differences
+    percent = f"{100 * study.plan.level:g} %"
+    return [
+        *([_left_out_table(study)] if alone else []),
+        _paired_table(study, percent),
+        Paragraph(
+            f"Differences are first minus second, or first over second, of the same subject, over "
+            f"subjects with a finite estimate in both. {ON_RATIOS} Adjusted by Holm's method over "
+            "all paired tests. Cohen's dz is the mean difference in standard deviations of the "
+            "differences. Wilcoxon's signed-rank test does not take differences for normal."
+        ),
+        *([Paragraph(RANKS), *_with_prior(study, command)] if alone else []),
+    ]
+
+
+def _left_out_table(study: Study) -> DataTable:
+    table = study.columns("left-out")
+    keep = ["column", *(["stratum"] if any(table["stratum"]) else []), "group"]
+    keep += ["n_subjects", "n_left_out", "reasons", "test", "p_value"]
+    names = {"n_subjects": "subjects", "n_left_out": "left out of means", "reasons": "why"}
+    names |= {"test": "test of the shares", "p_value": "p", "stratum": "in"}
+    note = (
+        "Left out are those without a finite estimate, who are selected by their answers: means "
+        "and tests of means are of the rest. The test asks whether groups differ in how many are "
+        "left out."
+    )
+    caption = "Who is left out of tests of means"
+    return some_columns(caption, table, keep, names=names, note=note)
+
+
+def _difference_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
+    strata = any(d.stratum for d in tests)
+    header = ["parameter", *(["in"] if strata else []), "first", "second", "n", "n", "mean", "mean"]
+    header += ["compared as", "value", f"{percent} low", "high", "Hedges' g", "low", "high"]
+    header += ["t", "df", "p", "adjusted p", "ranked", "ranked", "first higher"]
+    header += ["rank p", "adjusted rank p"]
+    rows = []
+    for d in tests:
+        row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
+        row += [shown(v) for v in (d.first_n, d.second_n, d.first_mean, d.second_mean)]
+        row += _effect_cells(d)
+        row += [shown(v, 3) for v in (d.hedges_g, d.hedges_g_low, d.hedges_g_high)]
+        row += [shown(d.statistic, 3), shown(d.degrees_of_freedom, 3)]
+        row += [p_value(d.p_value), p_value(d.adjusted_p_value)]
+        row += [str(d.first_ranked), str(d.second_ranked), shown(d.superiority, 2)]
+        row += [p_value(d.rank_p_value), p_value(d.adjusted_rank_p_value)]
+        rows.append(row)
+    words = {header.index(name) for name in ("parameter", "first", "second", "compared as")}
+    words |= {1} if strata else set()
+    caption = f"{column}: every pair of groups, parameter by parameter"
+    return DataTable(caption, header, rows, words=frozenset(words))
+
+
+def _effect_cells(d: Any) -> list[str]:
+    values = [d.difference, d.low, d.high]
+    if not d.name.startswith(LOG):
+        return ["difference", *map(shown, values)]
+    with np.errstate(over="ignore"):
+        return ["ratio", *(shown(float(np.exp(v))) for v in values)]
+
+
+def _overall_table(column: str, tests: Sequence[Any]) -> DataTable:
+    strata = any(test.stratum for test in tests)
+    header = ["parameter", *(["in"] if strata else []), "groups", "subjects", "Welch's F", "df"]
+    header += ["df of F", "p", "adjusted p", "ranked", "Kruskal-Wallis", "rank p"]
+    header += ["adjusted rank p"]
+    rows = []
+    for t in tests:
+        row = [plain_name(t.name), *([t.stratum] if strata else [])]
+        row += [str(t.n_groups), str(t.n_subjects)]
+        row += [shown(v) for v in (t.statistic, t.df_1, t.df_2)]
+        row += [p_value(t.p_value), p_value(t.adjusted_p_value), str(t.n_ranked)]
+        row += [shown(t.rank_statistic), p_value(t.rank_p_value), p_value(t.adjusted_rank_p_value)]
+        rows.append(row)
+    words = frozenset((0, 1)) if strata else frozenset((0,))
+    return DataTable(f"{column}: all groups at once", header, rows, words=words)
+
+
+def _paired_table(study: Study, percent: str) -> DataTable:
+    tests = study.paired_tests
+    strata = any(d.stratum for d in tests)
+    header = ["first", "second", "parameter", *(["in"] if strata else []), "in both", "pairs"]
+    header += ["mean", "mean", "compared as", "value", f"{percent} low", "high"]
+    header += ["Cohen's dz", "low", "high", "t", "df", "p", "adjusted p"]
+    header += ["ranked", "Wilcoxon p", "adjusted Wilcoxon p"]
+    rows = []
+    for d in tests:
+        row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
+        row += [str(d.n_both), str(d.n_pairs), shown(d.first_mean), shown(d.second_mean)]
+        row += _effect_cells(d)
+        row += [shown(v, 3) for v in (d.cohens_dz, d.cohens_dz_low, d.cohens_dz_high)]
+        row += [shown(d.statistic, 3), shown(d.degrees_of_freedom, 3)]
+        row += [p_value(d.p_value), p_value(d.adjusted_p_value), str(d.n_ranked)]
+        row += [p_value(d.wilcoxon_p_value), p_value(d.adjusted_wilcoxon_p_value)]
+        rows.append(row)
+    words = {0, 1, 2, header.index("compared as")} | ({3} if strata else set())
+    caption = "Conditions within subjects: paired t tests"
+    return DataTable(caption, header, rows, words=frozenset(words))
+
+
+def _with_prior(study: Study, command: str) -> list[Block]:
+    """The command that gives everybody an estimate, where somebody has none."""
+    if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
+        return []
+    said = (
+        "A weak prior on the weights gives everybody an estimate, so that nobody is left out. It "
+        "draws the most consistent somewhat towards chance (--prior weak:0.03 less than --prior "
+        "weak): compare both reports."
+    )
+    words = "penchant.run_study(data, model, parameter_prior=penchant.ScaledPrior())"
+    if command.startswith("penchant study "):
+        before, output, after = command.rpartition(" --output ")
+        words = f"{before or command} --prior weak{output}{after if before else ''}"
+    return [Paragraph(said), Paragraph(words, code=True)]

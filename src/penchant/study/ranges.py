@@ -1,0 +1,81 @@
+"""Where every subject ranks on every parameter, also those without a finite estimate.
+
+Who has an estimate that can be averaged ranks by it. The others are selected by their answers, and
+leaving them out is not neutral, but their choices say something of where they rank: an estimate at
+an end of the parameter's range (a temperature of 0, as choices are separated) ranks there, and any
+other one somewhere in its interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix
+from penchant.models.model import Model, Natural, natural_parameters
+from penchant.population.subjects import SubjectEstimates
+from penchant.softmax.transformations import Parameter
+from penchant.study.subject_fit import SubjectFit
+from penchant.study.working_scale import exact_on_working_scale, positive
+
+OPEN = ("separated", "not identified", "stopped early")  # the estimate is no point of the model
+SAME = 1e-9  # relative distance at which an estimate lies at the end of a range
+
+
+def why_left_out(estimates: SubjectEstimates) -> dict[Any, str]:
+    """{subject: status, or what else is wrong} of those whom no average can use."""
+    status = dict(zip(estimates.subjects, estimates.status, strict=True))
+    return {
+        left.subject: left.why if status[left.subject] == "converged" else status[left.subject]
+        for left in estimates.left_out()
+    }
+
+
+def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Model) -> Matrix:
+    """Where subjects rank, on the working scale: (n_subjects, n_parameters, 2).
+
+    Low and high are the same for a point. NaN where nothing is known.
+    """
+    estimates = exact_on_working_scale(fits, subjects, model)
+    lost = why_left_out(estimates)
+    naturals = natural_parameters(model)
+    found = np.repeat(estimates.estimates[:, :, None], 2, axis=2)
+    for i, subject in enumerate(subjects):
+        if subject in lost:
+            fit = fits[subject].exact
+            found[i] = [
+                _range(p, _ends(natural, model), fit.status)
+                for natural, p in zip(naturals, fit.parameters, strict=True)
+            ]
+            found[i] = np.where(positive(model)[:, None], _logarithm(found[i]), found[i])
+    return found
+
+
+def _logarithm(values: Matrix) -> Matrix:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(values)
+
+
+def _ends(natural: Natural, model: Model) -> tuple[float, float]:
+    """What values a natural parameter can have."""
+    if natural.kind == "shape":
+        shape = model.shape[natural.index]
+        ends = [natural.scale * float(end) ** natural.power for end in (shape.low, shape.high)]
+        return min(ends), max(ends)
+    if natural.kind == "reciprocal":
+        return 0.0, np.inf
+    return (0.0, natural.scale) if natural.kind == "share" else (-np.inf, np.inf)
+
+
+def _range(p: Parameter, ends: tuple[float, float], status: str) -> tuple[float, float]:
+    """Between which values a subject lies who has no estimate that can be averaged."""
+    for end in ends:
+        if p.estimate == end or np.isclose(p.estimate, end, rtol=SAME, atol=0.0):
+            return end, end
+    if np.isnan([p.low, p.high]).any():  # Wald intervals know nothing here
+        return (np.nan, np.nan) if status in OPEN else (p.estimate, p.estimate)
+    low, high = max(p.low, ends[0]), min(p.high, ends[1])
+    whole = low <= ends[0] + SAME * abs(ends[0]) and high >= ends[1] - SAME * abs(ends[1])
+    return (np.nan, np.nan) if whole or np.isinf([p.low, p.high]).all() else (low, high)
