@@ -147,6 +147,48 @@ def test_exact_only_has_no_linearised_tables(penchant, played):
     assert not (played / "out" / "tables" / "table-1.csv").exists()
 
 
+# -- the groups that are named, and performance ---------------------------------------------------
+
+GROUPS = ["study", FILE, *UCL, "--condition", "landscape", "--intervals", "wald"]
+GROUPS += ["--replicates", "0", "--figures", "none"]
+
+
+def test_named_groups_are_compared_directly_in_the_first_lines(penchant, played):
+    ended = penchant(*GROUPS, "-o", "out")
+    assert ended.code == 0, ended.err
+    lines = ended.out.splitlines()
+    assert lines[1].startswith("Left out")
+    assert lines[2].startswith("Do A and B differ (landscape)? ")
+    assert lines[3].startswith("decision noise: A ") and "Hedges' g" in lines[3]
+    assert any(line.startswith("Performance and regret: none, as the best") for line in lines)
+    rows = pyarrow.csv.read_csv(played / "out" / "tables" / "comparison.csv").to_pydict()
+    assert set(zip(rows["first"], rows["second"], strict=True)) == {("A", "B")}
+    left = pyarrow.csv.read_csv(played / "out" / "tables" / "left-out.csv").to_pydict()
+    assert left["n_subjects"] == [5, 4]
+    text = (played / "out" / "report.html").read_text()
+    assert text.index("Do the groups differ?") < text.index("Estimates of subjects")
+    assert not (played / "out" / "tables" / "growth.csv").exists()
+    assert not (played / "out" / "tables" / "table-1.csv").exists()
+
+
+def test_performance_is_asked_for_and_turned_off_and_the_command_says_so(penchant, played):
+    assert penchant(*GROUPS, "--performance", "--bootstrap", "0", "-o", "yes").code == 0
+    assert (played / "yes" / "tables" / "table-1.csv").exists()
+    text = (played / "yes" / "report.html").read_text()
+    assert "--performance --" in text and "Tests by performance" in text
+    more = ["--landscape", "means.csv", "--no-performance", "--bootstrap", "7"]
+    ended = penchant(*GROUPS, *more, "-o", "no")
+    assert ended.code == 0, ended.err
+    assert "Note: --bootstrap has no effect without performance" in ended.err
+    assert "--no-performance" in (played / "no" / "report.html").read_text()
+    assert not (played / "no" / "tables" / "growth.csv").exists()
+
+
+def test_points_by_performance_are_refused_without_it(refused, played):
+    message = "--no-performance must be left out with --nominal-low and --nominal-high; got both."
+    assert message in refused(*STUDY, "--no-performance", "-o", "out")
+
+
 # -- interrupted and resumed -----------------------------------------------------------------------
 
 
@@ -435,8 +477,14 @@ def test_choices_among_offers_are_studied(penchant, folder):
     assert [group["condition"] for group in document["groups"]] == ["a", "b"]
     assert {group["performance"] for group in document["groups"]} == {None}
     report = (folder / "out" / "report.html").read_text()
-    assert "Estimates of subjects" in report and "Tests between groups" in report
-    assert "egret" not in report and "agents" not in report
+    assert "Estimates of subjects" in report and "Do the groups differ?" in report
+    assert report.count("egret") == 1 and "Performance and regret: none, as choices among" in report
+    assert "agents" not in report
+    assert {row["name"] for row in document["comparison"]} == {
+        "log temperature",
+        "log discount_rate",
+    }
+    assert [row["n_subjects"] for row in document["left_out"]] == [10, 10]
     names = {path.stem for path in (folder / "out" / "figures").glob("*.svg")}
     assert names == {"subjects", "scatter", "groups"}
     assert not (folder / "out" / "tables" / "growth.csv").exists()
@@ -448,9 +496,9 @@ def test_conditions_within_subjects_are_compared_as_pairs(penchant, folder):
     assert ended.code == 0, ended.err
     assert "Note: arm varies within 20 of 20 subjects" in ended.err
     assert "Data: 20 subjects, 1,191 decisions scored." in ended.out
-    assert "Tests within subjects: 0 of 2 paired differences" in ended.out
+    assert "Do a and b differ within subjects (arm)? No difference is shown in" in ended.out
     report = (folder / "out" / "report.html").read_text()
-    assert "Tests within subjects" in report and "Wilcoxon p" in report
+    assert "Do conditions differ within subjects?" in report and "Wilcoxon p" in report
     table = (folder / "out" / "tables" / "paired-tests.csv").read_text()
     assert table.startswith('"first","second","name","n_pairs"') and '"a","b",' in table
 

@@ -201,7 +201,7 @@ def test_the_report_says_why_there_is_no_regret(mixed):
     said = " ".join(in_short(mixed))
     assert "Performance and regret: none, as the best option is not known" in said
     assert asked(mixed).startswith(
-        "Do the groups of group (control, patient) differ in their parameters?"
+        "Do control and patient (column group) differ in their parameters?"
     )
 
 
@@ -255,7 +255,7 @@ def test_whose_rate_may_be_anything_takes_no_part_in_its_rank_test(mixed):
     for i, subject in enumerate(mixed.subjects):
         rate = mixed.fits[subject].exact.parameters[1]
         assert rate.name == "learning_rate"
-        if mixed.fits[subject].exact.status == "separated" and rate.high - rate.low > 0.99:
+        if mixed.fits[subject].exact.status != "converged" and rate.high - rate.low > 0.998:
             assert np.isnan(ranges[i, 1]).all()
 
 

@@ -49,7 +49,9 @@ class Compared:
     expected: Column = None
     landscape: Annotated[str | None, Parameter(metavar="FILE")] = None
     landscape_by: Columns = field(default_factory=list)
-    performance: Annotated[bool | None, Parameter(show_default=False)] = None
+    performance: Annotated[
+        bool | None, Parameter(show_default=False, negative="--no-performance")
+    ] = None
 
 
 @Parameter(name="*", group=Group("Analysis", sort_key=5))

@@ -91,9 +91,10 @@ def _left_out_table(study: Study) -> DataTable:
 
 def _difference_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
     strata = any(d.stratum for d in tests)
-    header = ["parameter", *(["in"] if strata else []), "first", "second", "n", "n", "mean", "mean"]
+    header = ["parameter", *(["in"] if strata else []), "first", "second"]
+    header += ["first n", "second n", "first mean", "second mean"]
     header += ["compared as", "value", f"{percent} low", "high", "Hedges' g", "low", "high"]
-    header += ["t", "df", "p", "adjusted p", "ranked", "ranked", "first higher"]
+    header += ["t", "df", "p", "adjusted p", "first ranked", "second ranked", "first higher"]
     header += ["rank p", "adjusted rank p"]
     rows = []
     for d in tests:
@@ -141,7 +142,7 @@ def _paired_table(study: Study, percent: str) -> DataTable:
     tests = study.paired_tests
     strata = any(d.stratum for d in tests)
     header = ["first", "second", "parameter", *(["in"] if strata else []), "in both", "pairs"]
-    header += ["mean", "mean", "compared as", "value", f"{percent} low", "high"]
+    header += ["first mean", "second mean", "compared as", "value", f"{percent} low", "high"]
     header += ["Cohen's dz", "low", "high", "t", "df", "p", "adjusted p"]
     header += ["ranked", "Wilcoxon p", "adjusted Wilcoxon p"]
     rows = []

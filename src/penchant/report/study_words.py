@@ -37,8 +37,9 @@ def asked(study: Study) -> str:
 
 def _groups_asked(column: str, study: Study) -> str:
     labels = in_natural_order(set(study.data.conditions[column].values()))
-    named = listing(group_name(column, str(label)) for label in labels)
-    return f"Do the groups of {column} ({named}) differ in their parameters?"
+    named = [group_name(column, str(label)) for label in labels]
+    who = " and ".join(named) if len(named) == 2 else listing(named)
+    return f"Do {who} (column {column}) differ in their parameters?"
 
 
 def in_short(study: Study) -> list[str]:

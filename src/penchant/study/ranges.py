@@ -71,11 +71,16 @@ def _ends(natural: Natural, model: Model) -> tuple[float, float]:
 
 def _range(p: Parameter, ends: tuple[float, float], status: str) -> tuple[float, float]:
     """Between which values a subject lies who has no estimate that can be averaged."""
+    low, high = max(p.low, ends[0]), min(p.high, ends[1])
+    if _same(low, ends[0]) and _same(high, ends[1]):  # anything is possible
+        return np.nan, np.nan
     for end in ends:
-        if p.estimate == end or np.isclose(p.estimate, end, rtol=SAME, atol=0.0):
+        if _same(p.estimate, end):
             return end, end
     if np.isnan([p.low, p.high]).any():  # Wald intervals know nothing here
         return (np.nan, np.nan) if status in OPEN else (p.estimate, p.estimate)
-    low, high = max(p.low, ends[0]), min(p.high, ends[1])
-    whole = low <= ends[0] + SAME * abs(ends[0]) and high >= ends[1] - SAME * abs(ends[1])
-    return (np.nan, np.nan) if whole or np.isinf([p.low, p.high]).all() else (low, high)
+    return low, high
+
+
+def _same(value: float, end: float) -> bool:
+    return value == end or bool(np.isclose(value, end, rtol=SAME, atol=0.0))
