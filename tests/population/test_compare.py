@@ -255,3 +255,12 @@ def test_bad_input_is_refused():
     natural = pn.PopulationEstimate.from_summary([1, 2, 3], [1, 1, 1], 9, scale="natural")
     with pytest.raises(pn.DataError, match="groups must have the same scale"):
         pn.compare_groups({"A": first, "B": natural})
+
+
+def test_who_is_left_out_of_a_mean_is_named_with_how_many_of_how_many():
+    first, second = groups(3, n=9, m=8)
+    first[[2, 5]] = np.nan
+    said = pn.compare_groups({"A": first, "B": second}).summary()
+    assert "A: 7 subjects" in said
+    assert "Left out of A, 2 of 9: 2 (no finite theta1, theta2, theta3), 5 (no finite" in said
+    assert "Left out of B" not in said

@@ -134,6 +134,31 @@ def test_tests_are_those_of_the_comparison(found, text):
         assert row[8:10] == [p_value(d.p_value), p_value(d.adjusted_p_value)]
 
 
+def test_the_groups_that_are_named_are_compared_before_all_else(found, text):
+    assert text.index(">Do the groups differ?</h2>") < text.index(">The data</h2>")
+    rows = cells(text, "landscape: every pair of groups, parameter by parameter")
+    header = rows[0]
+    assert len(rows) - 1 == len(found.group_tests.differences) == 3
+    for row, d in zip(rows[1:], found.group_tests.differences, strict=True):
+        read = dict(zip(header, row, strict=False))
+        assert (read["first"], read["second"]) == (d.first, d.second) == ("A", "B")
+        assert read["first n"] == str(d.first_n) and read["first ranked"] == str(d.first_ranked)
+        is_ratio = d.name.startswith("log ")
+        assert read["compared as"] == ("ratio" if is_ratio else "difference")
+        assert read["value"] == number(d.ratio if is_ratio else d.difference, 4)
+        assert read["Hedges' g"] == number(d.hedges_g, 3)
+        assert (read["p"], read["rank p"]) == (p_value(d.p_value), p_value(d.rank_p_value))
+
+
+def test_who_is_left_out_stands_in_the_report_with_what_keeps_them(found, text):
+    rows = cells(text, "Who is left out of tests of means")[1:]
+    assert [row[1:4] for row in rows] == [
+        [r.group, str(r.n_subjects), str(r.n_left_out)] for r in found.left_out
+    ]
+    assert sum(r.n_left_out for r in found.left_out) >= 1
+    assert "penchant study FILE -o X --prior weak" in text
+
+
 def test_failures_are_listed_with_why(found, text):
     rows = cells(text, "What went wrong, and for whom")[1:]
     failed = found.columns("failures")

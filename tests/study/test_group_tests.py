@@ -143,6 +143,7 @@ def test_a_group_and_a_condition_within_subjects_are_both_compared():
         tables.append(delays(shifted, seed=20 + k, n=60).assign(arm=drug))
     found = delay_study(pd.concat(tables), ("group", "arm"))
     assert found.data.n_people == 13
+    assert found.data.notes[-1].startswith("arm varies within 13 of 13 subjects")
     between = {d.stratum: d for d in found.group_tests.differences if "rate" in d.name}
     assert set(between) == {"drug", "placebo"}
     assert all((d.first, d.second) == ("control", "patient") for d in between.values())
@@ -252,11 +253,16 @@ def test_the_separated_rank_at_the_end_that_their_choices_say(mixed):
 
 def test_whose_rate_may_be_anything_takes_no_part_in_its_rank_test(mixed):
     ranges = ranges_of(mixed.fits, mixed.subjects, MODEL)
+    anywhere = 0
     for i, subject in enumerate(mixed.subjects):
-        rate = mixed.fits[subject].exact.parameters[1]
+        fit = mixed.fits[subject].exact
+        rate = fit.parameters[1]
         assert rate.name == "learning_rate"
-        if mixed.fits[subject].exact.status != "converged" and rate.high - rate.low > 0.998:
+        if fit.status in ("separated", "at a bound") and rate.high - rate.low > 0.998:
+            anywhere += 1
             assert np.isnan(ranges[i, 1]).all()
+    d = next(d for d in mixed.group_tests.differences if d.name == "learning_rate")
+    assert 1 <= anywhere == 17 - d.first_ranked - d.second_ranked
 
 
 def test_a_weak_prior_leaves_nobody_out():

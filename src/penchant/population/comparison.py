@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from penchant._frames import Backend, frame
+from penchant.errors import listing
 from penchant.population.adjusting import Adjustment
 from penchant.population.differences import JointTest
 from penchant.population.estimate import PopulationEstimate
@@ -62,6 +63,13 @@ class PairTest:
         return said if self.test.kind == "none" else f"{said}, adjusted {self.adjusted_p_value:.3g}"
 
 
+def _left_out(label: Any, population: PopulationEstimate) -> str:
+    """Who is not in a population's mean."""
+    lost = population.left_out
+    everyone = population.n_subjects + len(lost)
+    return f"Left out of {label}, {len(lost)} of {everyone}: {listing(map(str, lost))}."
+
+
 NAMES = tuple(field.name for field in fields(Difference))
 LABELS = ("first", "second", "name")
 
@@ -113,7 +121,8 @@ class GroupComparison:
             for label, p in self.populations.items()
         )
         doubts = (f"{c}: {p.message}" for c, p in self.populations.items() if p.message)
-        notes = (f"p-values adjusted: {self.adjustment}.", *map(str, self.joint), *doubts)
+        lost = (_left_out(label, p) for label, p in self.populations.items() if p.left_out)
+        notes = (*lost, f"p-values adjusted: {self.adjustment}.", *map(str, self.joint), *doubts)
         return Table("Differences between groups", facts, header, rows, notes)
 
     def summary(self) -> str:

@@ -22,8 +22,14 @@ Key = tuple[str, str]
 
 def answers(study: Study) -> list[str]:
     """Who is left out, then whether groups differ: one column of conditions after another."""
-    keys = dict.fromkeys((row.column, row.stratum) for row in study.left_out)
-    return [said for key in keys for said in (_left_out(study, key), *_answer(study, key))]
+    said: list[str] = []
+    explained = False  # once is enough
+    for key in dict.fromkeys((row.column, row.stratum) for row in study.left_out):
+        rows = [row for row in study.left_out if (row.column, row.stratum) == key]
+        lost = any(row.n_left_out for row in rows)
+        said += [_left_out(study, key, rows, explain=not explained), *_answer(study, key)]
+        explained = explained or lost
+    return said
 
 
 def group_name(column: str, label: str) -> str:
@@ -57,8 +63,7 @@ def p_words(value: float) -> str:
 # -- who is left out -------------------------------------------------------------------------------
 
 
-def _left_out(study: Study, key: Key) -> str:
-    rows = [row for row in study.left_out if (row.column, row.stratum) == key]
+def _left_out(study: Study, key: Key, rows: Sequence[LeftOutGroup], explain: bool) -> str:
     column, lost = key[0], sum(row.n_left_out for row in rows)
     everyone = sum(row.n_subjects for row in rows)
     of = "the tests of means" if column else "all averages"
@@ -67,12 +72,14 @@ def _left_out(study: Study, key: Key) -> str:
         sizes = ", ".join(f"{group_name(column, r.group)} {r.n_subjects}" for r in rows)
         return f"Left out{_where(key)}: nobody; {of} have all {everyone} {what} ({sizes})."
     parts = "; ".join(_left_out_of(row) for row in rows) if column else rows[0].reasons
-    return (
-        f"Left out of {of}{_where(key)}: {lost} of {everyone} {what} ({parts}). They have no "
-        "finite estimate, and are selected by their answers: the most consistent are among them, "
-        f"and means are of the rest.{_shares(rows)} "
-        f"{_kept(study)}"
+    why = (
+        " They have no finite estimate, and are selected by their answers: the most consistent are "
+        "among them, and means are of the rest."
     )
+    head = f"Left out of {of}{_where(key)}: {lost} of {everyone} {what} ({parts})."
+    if not explain:
+        return f"{head}{_shares(rows)}"
+    return f"{head}{why}{_shares(rows)} {_kept(study)}".rstrip()
 
 
 def _left_out_of(row: LeftOutGroup) -> str:

@@ -210,7 +210,7 @@ def _compared(study: Study, scale: str) -> list[str]:
     if study.group_tests.differences:
         columns = dict.fromkeys(d.column for d in study.group_tests.differences)
         said.append(
-            f"Groups of {' and '.join(columns)} were compared parameter by parameter{scale} by "
+            f"Groups (column {' and '.join(columns)}) were compared by parameter{scale} by "
             f"Welch's t test, with Hedges' g{_overall(study)}; subjects without a finite estimate "
             "were left out of these tests, and their shares compared. Mann-Whitney's test kept "
             "them: estimates at an end of the range ranked there, others without a finite "

@@ -124,6 +124,15 @@ class StudyData:
         return dict.fromkeys(self.condition(labels[own]) for own in in_natural_order(labels))
 
     @property
+    def _varying(self) -> list[str]:
+        """Conditions that a person was in several of."""
+        return [
+            name
+            for name, by_subject in self.conditions.items()
+            if len({(self.person(s), by_subject[s]) for s in self.subjects}) > self.n_people
+        ]
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know of the data."""
         notes = data_notes(self.episodes) if self.is_play else trial_notes(self.episodes)
@@ -133,7 +142,7 @@ class StudyData:
         several = sum(count > 1 for count in units.values())
         return (
             *notes,
-            f"{' and '.join(self.conditions)} varies within {several} of {len(units)} subjects: "
+            f"{' and '.join(self._varying)} varies within {several} of {len(units)} subjects: "
             "they are fitted once in every condition, and conditions are compared within subjects.",
         )
 
