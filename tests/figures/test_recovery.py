@@ -46,6 +46,23 @@ def test_estimates_that_are_not_finite_stand_at_the_edge_above_their_truth():
     assert axes.get_title(loc="right") == "no finite estimate: 2"
 
 
+def test_intervals_that_leave_the_axis_are_marked_and_those_without_an_estimate_drawn():
+    found = np.array([2.0, 3.0, 4.0, np.nan, 0.0])
+    ends = [[0.0, 3.0], [2.0, np.inf], [3.0, 5.0], [2.0, 6.0], [0.0, 1.0]]
+    axes = recovery(figure().subplots(), TRUE[:5], found, ends, logarithmic=True)
+    lines = {s[0, 0]: s[:, 1].tolist() for c in axes.collections for s in c.get_segments()}
+    low, high = axes.get_ylim()
+    assert lines[2.0] == [low, 3.0]
+    assert lines[3.0] == [2.0, high]
+    assert lines[7.0] == [2.0, 6.0]
+    assert lines[4.0] == [low, 1.0]
+    assert axes.get_title(loc="right").split("\n") == [
+        "no finite estimate: 1",
+        "estimate 0 or below: 1",
+        "▴ interval to 0 or without a bound: 3",
+    ]
+
+
 def test_both_axes_are_alike_and_the_diagonal_crosses_them():
     axes = recovery(figure().subplots(), TRUE, FOUND)
     assert axes.get_xlim() == axes.get_ylim()

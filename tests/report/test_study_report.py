@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from markupsafe import escape
 import penchant as pn
 from penchant.errors import DataError
 from penchant.report import write_study
+from penchant.report.study_figures import study_figures
 from penchant.report.study_page import study_page
 from penchant.report.study_words import shown
 from penchant.softmax.tables import number, p_value
@@ -149,6 +151,38 @@ def test_people_and_agents_stand_side_by_side(found, text):
         people = np.mean([found.observed[s].regret[-1] for s in mine])
         agents = np.mean([found.fits[s].simulated.regret[-1] for s in mine])
         assert row[1:4] == [str(len(mine)), number(people, 4), number(agents, 4)]
+
+
+def with_parameter(made, subject, place, **changes):
+    """The study with another estimate or interval of a parameter of a subject."""
+    fit = made.fits[subject]
+    parameters = list(fit.exact.parameters)
+    parameters[place] = replace(parameters[place], **changes)
+    exact = replace(fit.exact, parameters=tuple(parameters))
+    return replace(made, fits={**made.fits, subject: replace(fit, exact=exact)})
+
+
+def test_an_interval_down_to_0_is_drawn_to_the_edge_and_nobody_is_dropped(found):
+    made = with_parameter(found, "a00", 0, low=0.0)
+    made = with_parameter(made, "a01", 0, low=0.2, high=np.inf)
+    nan = float("nan")
+    made = with_parameter(made, "a02", 0, estimate=nan, standard_error=nan, low=0.5, high=np.inf)
+    (drawn,) = [one for one in study_figures(made) if one.name == "subjects"]
+    axes = drawn.figure.axes[0]
+    rows = {
+        text.get_text(): y
+        for y, text in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
+    }
+    lines = {s[0, 1]: s[:, 0].tolist() for c in axes.collections for s in c.get_segments()}
+    left, right = axes.get_xlim()
+    assert axes.get_xscale() == "log"
+    assert lines[rows["a00"]][0] == left
+    assert lines[rows["a01"]][1] == lines[rows["a02"]][1] == right
+    known = [s for s in made.subjects if not np.isnan([made.fits[s].exact.parameters[0].low]).any()]
+    assert set(lines) == {rows[s] for s in known}
+    assert "interval to 0 or without a bound" in axes.get_title(loc="right")
+    assert "Without a finite estimate of some parameter: " in drawn.caption
+    assert "a02" in drawn.caption and "an open arrow one that ends beyond" in drawn.caption
 
 
 def test_the_report_says_what_was_asked_how_and_by_which_command(text):
