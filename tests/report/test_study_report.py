@@ -18,7 +18,7 @@ from penchant.report.study_page import study_page
 from penchant.report.study_words import shown
 from penchant.softmax.tables import number, p_value
 from penchant.study import TABLES
-from small_study import study, table
+from small_study import MEANS, study, table
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +153,10 @@ def test_people_and_agents_stand_side_by_side(found, text):
         assert row[1:4] == [str(len(mine)), number(people, 4), number(agents, 4)]
 
 
+def captions(made):
+    return {one.name: one.caption for one in study_figures(made)}
+
+
 def with_parameter(made, subject, place, **changes):
     """The study with another estimate or interval of a parameter of a subject."""
     fit = made.fits[subject]
@@ -183,6 +187,38 @@ def test_an_interval_down_to_0_is_drawn_to_the_edge_and_nobody_is_dropped(found)
     assert "interval to 0 or without a bound" in axes.get_title(loc="right")
     assert "Without a finite estimate of some parameter: " in drawn.caption
     assert "a02" in drawn.caption and "an open arrow one that ends beyond" in drawn.caption
+
+
+def test_captions_say_what_agents_were_paid_by_and_who_is_left_out(found):
+    said = captions(found)["forward-regret"]
+    assert "in the landscape of each episode, whose mean rewards are known" in said
+    assert "Left out, without a finite estimate: 1 subject (a05)." in said
+    assert "the same tasks" not in said
+
+
+def test_where_the_task_is_not_known_captions_words_and_tables_say_one_step_ahead():
+    made = study(table(n_a=2, n_b=2), landscape=None, n_bootstrap=0)
+    drawn = captions(made)
+    assert "forward-regret" not in drawn and "forward-reward" not in drawn
+    for name in ("forward-likeliest", "forward-distance"):
+        assert "after what the subject truly chose and received before it" in drawn[name]
+        assert "the table does not say what every option paid" in drawn[name]
+    page = study_page(made, [], title="x", command="y")
+    assert "Forward simulation, one step ahead, as the table does not say" in page
+    assert cells(page, "People, and what is expected one step ahead")[1:]
+    assert "Rewards and regret were not simulated" in page
+    assert set(made.columns("forward")["how"]) == {"one step ahead"}
+
+
+def test_captions_name_the_columns_that_paid_agents():
+    frame = table(n_a=3, n_b=2)
+    for i in range(12):
+        frame[f"mean_{i}"] = [MEANS[place][i] for place in frame.landscape]
+    made = study(frame, landscape=None, n_bootstrap=0)
+    said = captions(made)["forward-reward"]
+    assert "the mean in the columns mean_0, mean_1," in said
+    assert "at that decision of that subject" in said
+    assert set(made.columns("forward")["how"]) == {"payoffs"}
 
 
 def test_the_report_says_what_was_asked_how_and_by_which_command(text):

@@ -38,12 +38,21 @@ class Compared:
         landscapes apart. Without, the best mean reward is estimated from the data.
     landscape_by
         Columns that tell landscapes apart; those that --landscape shares with FILE, or --condition.
+    payoffs
+        Columns of what every option paid, or would have paid, at every decision, in the order of
+        the options, or a pattern, 'payoff_*': rewards, means or probabilities. Agents then play the
+        task as it was. Found by itself where names are usual; none: use no such columns.
+    payoff_noise
+        Variance of rewards around --payoffs; 0 where these are the rewards themselves. Found from
+        the rewards received if not given.
     """
 
     condition: Columns = field(default_factory=list)
     expected: Column = None
     landscape: Annotated[str | None, Parameter(metavar="FILE")] = None
     landscape_by: Columns = field(default_factory=list)
+    payoffs: Columns = field(default_factory=list)
+    payoff_noise: Annotated[float | None, Parameter(metavar="VARIANCE")] = None
 
 
 @Parameter(name="*", group=Group("Analysis", sort_key=5))
@@ -66,7 +75,8 @@ class Analysis:
     intervals
         Of the exact estimates: profile (by likelihood ratio), or wald.
     replicates
-        Agents that play again with the estimates of each subject.
+        Agents that play again with the estimates of each subject, where --payoffs or --landscape
+        tell what every option paid; else choices are foretold from each subject's own history.
     bootstrap
         Replicates that tell how sure the performance of a subject is.
     joint

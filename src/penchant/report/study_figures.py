@@ -20,6 +20,7 @@ from penchant.figures import (
     regret_growth,
 )
 from penchant.population.growth_curves import ORDERS
+from penchant.report.study_words import not_simulated, simulation_words
 from penchant.study import Study
 from penchant.study.forward_table import both, stacked
 from penchant.study.groups import Group
@@ -232,16 +233,27 @@ def _forward(study: Study) -> Iterator[Drawn]:
     places = getattr(study.plan.model, "locations", None)
     step = "distance from the last choice" if places is not None else "share of other options"
     kind = "reward received" if study.landscapes.source == "estimated" else "mean reward"
-    for measure, quantity, words in (
+    ahead = study.how_simulated == "one step ahead"
+    played = (
         ("reward", kind, f"The {kind} of the option chosen"),
         ("regret", "cumulative regret", "Cumulative regret"),
+    )
+    foretold = (
+        (
+            "likeliest",
+            "share of the likeliest option",
+            "How often the option is chosen that the subject's model holds likeliest",
+        ),
+    )
+    for measure, quantity, words in (
+        *(foretold if ahead else played),
         ("distance", step, f"The {step}"),
     ):
         yield Drawn(
             f"forward-{measure}",
-            f"Forward simulation: {quantity}",
-            f"{words}, decision by decision: people, and agents that play the same tasks with each "
-            "subject's exact estimates. Bands: 95 % intervals of the mean over subjects.",
+            f"{'One step ahead' if ahead else 'Forward simulation'}: {quantity}",
+            f"{words}, decision by decision: people, and {simulation_words(study)}. Bands: 95 % "
+            f"intervals of the mean over subjects.{not_simulated(study)}",
             _panels(len(study.groups), _forward_panel(study, measure, quantity)),
         )
 
@@ -250,11 +262,13 @@ def _forward_panel(study: Study, measure: str, quantity: str) -> Callable[[Any, 
     def draw(axes: Any, i: int) -> None:
         group = study.groups[i]
         people, agents = both(group, measure, study.observed, study.fits)
-        if not len(people):
-            alone = stacked([getattr(study.observed[s], measure) for s in group.subjects])
-            learning_curve(axes, alone, quantity=quantity)
+        expected = "expected" if study.how_simulated == "one step ahead" else "agents"
+        if len(people):
+            learning_curve(axes, people, agents, quantity=quantity, labels=("people", expected))
         else:
-            learning_curve(axes, people, agents, quantity=quantity, labels=("people", "agents"))
+            alone = [getattr(study.observed[s], measure, np.empty(0)) for s in group.subjects]
+            known = [row for row in alone if row is not None]
+            learning_curve(axes, stacked(known), quantity=quantity)
         _title(axes, group.label)
 
     return draw

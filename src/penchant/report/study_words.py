@@ -11,6 +11,7 @@ from penchant.choices.notes import counted
 from penchant.errors import listing
 from penchant.softmax.tables import number, p_value
 from penchant.study import Study
+from penchant.study.forward_table import left_out
 from penchant.study.plan import model_words, nominal_words
 from penchant.study.working_scale import LOG, positive
 
@@ -107,7 +108,9 @@ def _differences(study: Study) -> list[str]:
 
 
 def _agreement(study: Study) -> list[str]:
-    """How the final regret of agents compares with that of the people they come from."""
+    """How agents, or the models one step ahead, compare with the people they come from."""
+    if study.how_simulated == "one step ahead":
+        return _ahead(study)
     pairs = [
         (study.observed[s].regret[-1], fit.simulated.regret[-1])
         for s, fit in study.fits.items()
@@ -121,6 +124,57 @@ def _agreement(study: Study) -> list[str]:
         f"{number(float(people), 4)} on average, agents with their estimates with "
         f"{number(float(agents), 4)}."
     ]
+
+
+def _ahead(study: Study) -> list[str]:
+    """What the models expected one step ahead, and what the people then did."""
+    known = [fit.simulated for fit in study.fits.values() if fit.simulated is not None]
+    pairs = [
+        (np.nanmean(one.met), np.nanmean(one.likeliest))
+        for one in known
+        if one.met is not None and one.likeliest is not None and np.isfinite(one.met).any()
+    ]
+    if not pairs:
+        return []
+    people, models = 100 * np.mean(pairs, axis=0)
+    return [
+        f"Forward simulation, one step ahead, as the table does not say what every option paid: "
+        f"{counted(len(pairs), 'subject')} choose the option that their model holds likeliest in "
+        f"{people:.1f} % of decisions, where it expects {models:.1f} %."
+    ]
+
+
+def simulation_words(study: Study) -> str:
+    """How agents were simulated, as the end of a sentence about them.
+
+    Captions, methods and the section on agents say the same.
+    """
+    if study.how_simulated == "payoffs":
+        assert study.data.payoffs is not None
+        return (
+            "agents that play every subject's own episodes anew with the subject's exact "
+            f"estimates: who chooses an option gets {study.data.payoffs.words}, at that decision "
+            "of that subject"
+        )
+    if study.how_simulated == "landscape":
+        return (
+            "agents that play anew with each subject's exact estimates, in the landscape of each "
+            f"episode, whose mean rewards are known; rewards are drawn: {_noise(study)}"
+        )
+    return (
+        "what the model expects with each subject's exact estimates at every decision, after what "
+        "the subject truly chose and received before it (one step ahead). Nobody plays anew, as "
+        "the table does not say what every option paid"
+    )
+
+
+def not_simulated(study: Study) -> str:
+    """How many subjects are left out, as they have no estimate to simulate with."""
+    lost = left_out(study.groups, study.fits)
+    if not lost:
+        return ""
+    who = listing(map(str, lost))
+    return f" Left out, without a finite estimate: {counted(len(lost), 'subject')} ({who})."
 
 
 def methods(study: Study) -> list[str]:
@@ -179,12 +233,26 @@ def methods(study: Study) -> list[str]:
             "nominal one whatever the data."
         )
     if plan.n_replicates:
-        paragraphs.append(
-            f"For every subject with an estimate, {plan.n_replicates} agents played the same "
-            "episodes with the same options shown and the same decisions missed, drawing their own "
-            f"choices and rewards ({_noise(study)}; seed {plan.seed})."
-        )
+        paragraphs.append(_simulation(study))
     return paragraphs
+
+
+def _simulation(study: Study) -> str:
+    if study.how_simulated == "one step ahead":
+        return (
+            "For every subject with an estimate, the choice probabilities of the fitted model were "
+            "taken at every decision after the subject's own choices and rewards up to it (one "
+            "step ahead). Rewards and regret were not simulated, as what options paid that were "
+            "not chosen is not known: columns of payoffs, or a landscape, let agents play."
+        )
+    paid = f"rewards drawn in known landscapes ({_noise(study)})"
+    if study.data.payoffs is not None:
+        paid = f"what they chose paying {study.data.payoffs.words}, at that decision"
+    return (
+        f"For every subject with an estimate, {study.plan.n_replicates} agents played the "
+        "subject's own episodes, with the same options shown and the same decisions missed, making "
+        f"their own choices, {paid} (seed {study.plan.seed})."
+    )
 
 
 def _regret(study: Study) -> str:

@@ -239,7 +239,9 @@ def _failures(study: Study) -> Columns:
 
 def _forward(study: Study) -> Columns:
     """What people did and what agents with their estimates do, decision by decision."""
-    return forward_columns(study.groups, study.observed, study.fits) if study.observed else {}
+    if not study.observed:
+        return {}
+    return forward_columns(study.groups, study.observed, study.fits, study.how_simulated)
 
 
 def _paired_tests(study: Study) -> Columns:
