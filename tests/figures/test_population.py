@@ -80,6 +80,12 @@ def test_a_pooled_interval_down_to_0_reaches_the_edge_with_a_mark():
     ]
 
 
+def test_every_line_of_a_name_is_shortened_by_itself():
+    names = ["high, landscape A, first session\n(n = 12 of 14)", "low"]
+    axes = population(figure().subplots(), names, VALUES)
+    assert axes.get_xticklabels()[0].get_text() == "high, la…session\n(n = 12 of 14)"
+
+
 def test_a_pooled_estimate_beyond_given_limits_is_marked_and_said():
     axes = population(figure().subplots(), NAMES, [3.0, 50.0], ENDS, limits=(0.0, 9.0))
     assert "the estimate of a category lies beyond the axis" in axes.get_title(loc="right")

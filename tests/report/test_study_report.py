@@ -153,6 +153,16 @@ def test_people_and_agents_stand_side_by_side(found, text):
         assert row[1:4] == [str(len(mine)), number(people, 4), number(agents, 4)]
 
 
+def test_groups_say_how_many_subjects_their_estimate_is_of(found):
+    (drawn,) = [one for one in study_figures(found) if one.name == "groups"]
+    said = [text.get_text().split("\n")[1] for text in drawn.figure.axes[0].get_xticklabels()]
+    for words, group in zip(said, found.groups, strict=True):
+        n = found.exact[group.label]["random-effects"].n_subjects
+        whole = len(group.subjects)
+        assert words == (f"(n = {n})" if n == whole else f"(n = {n} of {whole})")
+    assert any(" of " in words for words in said)  # a05 has no estimate
+
+
 def captions(made):
     return {one.name: one.caption for one in study_figures(made)}
 

@@ -81,7 +81,8 @@ def population(
     opened = OpenEnds()
     for place in range(len(values)):
         opened += _draw_pooled(axes, place, float(values[place]), ends[place], shown)
-    axes.set_xticks(range(len(values)), [short(n, 16) for n in names])
+    said = ["\n".join(short(line, 16) for line in name.split("\n")) for name in names]
+    axes.set_xticks(range(len(values)), said)
     axes.set_xlim(-0.6, len(values) - 0.4)
     no_finite_estimate(axes, missing, "subjects with ")
     say_beyond(axes, np.concatenate([np.empty(0), *people]), shown)

@@ -103,12 +103,12 @@ def _draw_rows(axes: Axes, values: Vector, ends: Matrix, shown: Scale) -> OpenEn
     rows = np.arange(len(values))
     width, mark = (HAIR, 1.5) if crowded else (0.9, 2.5)
     lines: dict[str, Any] = {"linewidth": width, "size": mark}
-    there = np.isfinite(values)
+    there, heights = np.isfinite(values), rows.astype(np.float64)
     found = draw_intervals(
-        axes, rows[there], ends[there], shown, "x", color=BLUE, alpha=0.75, **lines
+        axes, heights[there], ends[there], shown, "x", color=BLUE, alpha=0.75, **lines
     )
     found += draw_intervals(
-        axes, rows[~there], ends[~there], shown, "x", color=VERMILLION, linestyle=DASHES, **lines
+        axes, heights[~there], ends[~there], shown, "x", color=VERMILLION, linestyle=DASHES, **lines
     )
     seen = shown.seen(values)
     size = 1.4 if crowded else 3.5

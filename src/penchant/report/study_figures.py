@@ -211,7 +211,7 @@ def _populations(study: Study) -> Iterator[Drawn]:
         ]
         values = np.array([column[j].estimate for column in pooled])
         log = bool(logs[j]) and any((one[np.isfinite(one)] > 0).any() for one in people)
-        labels = [f"{g.label}\n(n = {len(g.subjects)})" for g in groups]
+        labels = [f"{g.label}\n({_pooled(study, g)})" for g in groups]
         population(
             axes, labels, values, ends, subjects=people, name=_axis(names[j]), logarithmic=log
         )
@@ -221,10 +221,16 @@ def _populations(study: Study) -> Iterator[Drawn]:
         "Groups",
         "Exact estimates of the subjects (small), and of their group by random effects with "
         f"{100 * study.plan.level:g} % interval (large). On logarithmic axes the group's estimate "
-        "is a geometric mean. Subjects without a finite estimate are marked at the edge, counted "
-        f"above, and not in the group's estimate. {EDGES}",
+        "is a geometric mean. n: subjects behind it; those without a finite estimate are marked at "
+        f"the edge and counted above. {EDGES}",
         _panels(len(names), draw),
     )
+
+
+def _pooled(study: Study, group: Group) -> str:
+    """How many subjects the estimate of a group is of."""
+    n, everyone = study.exact[group.label]["random-effects"].n_subjects, len(group.subjects)
+    return f"n = {n}" if n == everyone else f"n = {n} of {everyone}"
 
 
 def _forward(study: Study) -> Iterator[Drawn]:
@@ -253,9 +259,16 @@ def _forward(study: Study) -> Iterator[Drawn]:
             f"forward-{measure}",
             f"{'One step ahead' if ahead else 'Forward simulation'}: {quantity}",
             f"{words}, decision by decision: people, and {simulation_words(study)}. Bands: 95 % "
-            f"intervals of the mean over subjects.{not_simulated(study)}",
+            f"intervals of the mean over subjects.{_fewer(study)}{not_simulated(study)}",
             _panels(len(study.groups), _forward_panel(study, measure, quantity)),
         )
+
+
+def _fewer(study: Study) -> str:
+    lengths = {len(study.observed[s].reward) for group in study.groups for s in group.subjects}
+    if len(lengths) < 2:
+        return ""
+    return f" After decision {min(lengths)} they are of fewer subjects, as some played no longer."
 
 
 def _forward_panel(study: Study, measure: str, quantity: str) -> Callable[[Any, int], None]:
@@ -263,12 +276,14 @@ def _forward_panel(study: Study, measure: str, quantity: str) -> Callable[[Any, 
         group = study.groups[i]
         people, agents = both(group, measure, study.observed, study.fits)
         expected = "expected" if study.how_simulated == "one step ahead" else "agents"
+        shares = quantity.startswith("share of")
         if len(people):
-            learning_curve(axes, people, agents, quantity=quantity, labels=("people", expected))
+            labels = ("people", expected)
+            learning_curve(axes, people, agents, quantity=quantity, labels=labels, shares=shares)
         else:
             alone = [getattr(study.observed[s], measure, np.empty(0)) for s in group.subjects]
             known = [row for row in alone if row is not None]
-            learning_curve(axes, stacked(known), quantity=quantity)
+            learning_curve(axes, stacked(known), quantity=quantity, shares=shares)
         _title(axes, group.label)
 
     return draw

@@ -24,7 +24,8 @@ def both(
     such decision, and for rewards and regret of agents that do not play. That the likeliest option
     is chosen is said one step ahead only.
     """
-    people, agents = [], []
+    people: list[Any] = []
+    agents: list[Any] = []
     for subject in group.subjects:
         played = fits[subject].simulated
         if played is None or (measure == "likeliest" and played.met is None):

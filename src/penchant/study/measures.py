@@ -97,7 +97,8 @@ class Measurer:
     def _payoffs(self, i: int) -> Matrix:
         """Mean rewards of all options at every decision of an episode."""
         assert self.data.payoffs is not None
-        return self.data.payoffs.means(i)[self.data.episodes[i].is_choice]
+        means: Matrix = self.data.payoffs.means(i)[self.data.episodes[i].is_choice]
+        return means
 
     def ahead(self, i: int, p: Matrix) -> Measures:
         """What is expected of a subject at every decision, given what truly happened before it.

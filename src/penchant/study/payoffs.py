@@ -74,9 +74,10 @@ class Payoffs:
 
     def means(self, i: int) -> Matrix:
         """Mean reward of every option at every event of an episode: (n_events, n_options)."""
-        return self._means(self.values[i])
+        return self.mean_of(self.values[i])
 
-    def _means(self, values: Any) -> Any:
+    def mean_of(self, values: Matrix) -> Matrix:
+        """Mean reward of an option with these payoffs."""
         low, high = self.two
         return low + (high - low) * values if self.kind == "probabilities" else values
 
@@ -392,7 +393,7 @@ def _check_means(received: _Received, payoffs: Payoffs, given: bool) -> None:
     """Refuse means that rewards do not lie around."""
     if payoffs.kind == "rewards" or not received.paid.size:
         return
-    left = received.paid - payoffs._means(received.said)
+    left = received.paid - payoffs.mean_of(received.said)
     sd, bias = float(left.std()), abs(float(left.mean()))
     beyond = max(OFF * sd, SURE * sd / np.sqrt(len(left)))
     # of columns that nobody named, more is asked: that they tell something of the rewards
