@@ -11,6 +11,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.events import NOTHING
 from penchant.models.simulate import Agents, agents_of
+from penchant.study.agents import miss, show
 from penchant.study.data import StudyData
 from penchant.study.landscapes import Landscapes
 from penchant.study.measures import Measurer, Measures, averaged
@@ -131,14 +132,12 @@ def _play(
     events = zip(episode.chosen, episode.rewards, episode.is_choice, strict=True)
     for k, (option, reward, is_choice) in enumerate(events):
         if not is_choice:
-            agents.observe(np.full(n, option), np.full(n, reward))
-            if getattr(model, "clock", "events") == "choices":
-                _turn_clock(agents, -1)
+            show(agents, option, reward, n, model)
             continue
         if option == NOTHING:
             chosen.append(np.full(n, NOTHING))
             rewards.append(np.full(n, np.nan))
-            _turn_clock(agents, 1)
+            miss(agents)
             continue
         picked = _picked(agents.probabilities(), rng)
         paid: Vector = draw(k, picked)
@@ -148,12 +147,6 @@ def _play(
     if not chosen:
         return np.empty((n, 0), dtype=np.int64), np.empty((n, 0))
     return np.stack(chosen, axis=1), np.stack(rewards, axis=1)
-
-
-def _turn_clock(agents: Any, steps: int) -> None:
-    """Move the time of agents that have one: what is shown takes none, running out of time does."""
-    if hasattr(agents, "time"):
-        agents.time += steps
 
 
 def _picked(p: Matrix, rng: np.random.Generator) -> IntVector:
