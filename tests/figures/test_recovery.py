@@ -109,6 +109,16 @@ def test_wrong_arguments_are_named(draw, message):
         draw(figure().subplots())
 
 
+def test_a_draw_that_is_not_finite_takes_no_interval_away():
+    draws = np.random.default_rng(0).normal(0.5, 0.05, (200, 3))
+    draws[3, 0] = np.nan
+    draws[:, 2] = np.nan
+    axes = predictive_intervals(figure().subplots(), ["a", "b", "c"], [0.5, 0.5, 0.4], draws)
+    thin = [c.get_segments()[0][:, 0] for c in axes.collections if c.get_linewidth()[0] < 1]
+    assert [round(float(np.ptp(ends)), 1) for ends in thin] == [0.2, 0.2]
+    assert axes.get_title(loc="right") == "observed only, no interval: 1"
+
+
 def test_statistics_outside_their_interval_are_marked():
     rng = np.random.default_rng(0)
     axes = predictive_intervals(

@@ -169,12 +169,15 @@ def simulation_words(study: Study) -> str:
 
 
 def not_simulated(study: Study) -> str:
-    """How many subjects are left out, as they have no estimate to simulate with."""
+    """How many subjects are left out: without an estimate to simulate with, or in no group."""
     lost = left_out(study.groups, study.fits)
-    if not lost:
-        return ""
-    who = listing(map(str, lost))
-    return f" Left out, without a finite estimate: {counted(len(lost), 'subject')} ({who})."
+    grouped = {subject for group in study.groups for subject in group.subjects}
+    alone = [subject for subject in study.subjects if subject not in grouped]
+    return "".join(
+        f" Left out, {why}: {counted(len(who), 'subject')} ({listing(map(str, who))})."
+        for why, who in (("without a finite estimate", lost), ("as they are in no group", alone))
+        if who
+    )
 
 
 def methods(study: Study) -> list[str]:
