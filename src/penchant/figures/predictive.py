@@ -49,7 +49,7 @@ def predictive_intervals(
     if not 0 < level < 1:
         raise DataError(f"level must lie between 0 and 1; got {level}. 0.95 is usual.")
     dress(axes, quantity, "")
-    known = np.isfinite(draws).any(axis=0)
+    known = np.asarray(np.isfinite(draws).any(axis=0))
     shown = np.flatnonzero(known | np.isfinite(observed))
     if not shown.size:
         empty(axes)
