@@ -141,6 +141,31 @@ def test_q_learning_without_a_grid(penchant, played):
     assert "theta2" in table_1 and "theta3" not in table_1
 
 
+def test_payoffs_of_every_option_let_agents_play_the_task_as_it_was(penchant, played):
+    frame = table()
+    rng = np.random.default_rng(1)
+    paid = rng.normal(8, 3, (len(frame), 12)).round(3)
+    frame["reward"] = paid[np.arange(len(frame)), frame.choice]
+    frame.loc[2, "reward"] = 99.0
+    for i in range(12):
+        frame[f"pay_{i + 1}"] = paid[:, i]
+    frame.rename(columns=lambda name: name.replace("pay_", "money")).to_csv(
+        played / "paid.csv", index=False
+    )
+    command = ["study", "paid.csv", "--model", "q-learning", *QUICK]
+    ended = penchant(*command, "--payoffs", "money*", "-o", "out")
+    assert ended.code == 0, ended.err
+    assert "Note: Payoffs of every option at every decision (as named)" in ended.err
+    assert "Note: 1 reward of 270 cannot come from the payoff of the option chosen" in ended.err
+    assert "is 99 at line 4 (subject a00)" in ended.err
+    forward = (played / "out" / "tables" / "forward.csv").read_text()
+    assert '"payoffs"' in forward and "one step ahead" not in forward
+    text = (played / "out" / "report.html").read_text()
+    assert "--payoffs &#39;money*&#39;" in text
+    without = penchant(*command, "-o", "alone")
+    assert "Forward simulation, one step ahead, as the table does not say" in without.out
+
+
 def test_exact_only_has_no_linearised_tables(penchant, played):
     words = [word for word in STUDY if word not in POINTS]
     assert penchant(*words, "--exact-only", "-o", "out").code == 0
@@ -215,7 +240,7 @@ POINTS_TO_STOP = [
     (fitting, "fit_each_model"),
     (fitting, "of_exact"),
     (fitting, "fit_linearized"),
-    (fitting, "played_again"),
+    (fitting, "simulated"),
     (folders, "write_json"),
     (studying, "write_study"),
 ]
@@ -351,6 +376,14 @@ REFUSED = {
     "means twice": (
         [*STUDY, "--landscape", "means.csv", "--expected", "reward", "-o", "out"],
         "--expected must be left out with --landscape; got both.",
+    ),
+    "payoffs of some options": (
+        [*STUDY, "--payoffs", "reward,trial", "-o", "out"],
+        "play.csv: --payoffs must be a column for each of 12 options; got 2 columns.",
+    ),
+    "noise of nothing": (
+        [*STUDY, "--payoff-noise", "2", "-o", "out"],
+        "play.csv: --payoffs must be given with payoff_noise; got none.",
     ),
     "a folder nowhere": ([*STUDY, "-o", "no/where"], "output must lie in an existing directory"),
 }
@@ -508,6 +541,7 @@ def test_conditions_within_subjects_are_compared_as_pairs(penchant, folder):
     [
         (["--landscape", "m.csv"], "--landscape must be left out with --model hyperbolic"),
         (["--expected", "chosen"], "--expected must be left out with --model hyperbolic"),
+        (["--payoffs", "a,b"], "--payoffs must be left out with --model hyperbolic"),
         (["--replicates", "3"], "--replicates must be left out with --model hyperbolic; got 3"),
         (["--nominal-low", "x=1"], "--nominal-low must be left out with --model hyperbolic"),
         (["--reward", "chosen"], "--reward must be left out with --model hyperbolic"),

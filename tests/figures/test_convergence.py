@@ -57,6 +57,18 @@ def test_wild_estimates_at_first_do_not_flatten_the_rest():
     assert axes.get_ylim()[1] < 20
 
 
+def test_a_band_without_a_bound_goes_on_to_the_edge_and_that_is_said():
+    n = np.array([5.0, 10.0, 20.0])
+    band = [[1.0, np.inf], [2.0, 6.0], [3.0, 5.0]]
+    axes = convergence(figure().subplots(), n, [4.0, 4.0, 4.0], band, limits=(2.5, 7.0))
+    (drawn,) = axes.collections
+    assert drawn.get_paths()[0].vertices[:, 1].max() > 7.0
+    assert axes.get_title(loc="right").split("\n") == [
+        "band without a bound at 1 of 3 n",
+        "band goes beyond the axis at 2 of 3 n",
+    ]
+
+
 def test_missing_estimates_are_said_and_marked_with_a_strip():
     share = [0.25, 0.9, 1.0, 1.0]
     axes = convergence(figure().subplots(), N, MEAN, truth=4.0, finite_share=share)

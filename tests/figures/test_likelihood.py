@@ -40,6 +40,18 @@ def test_an_open_interval_goes_on_to_the_edge_with_an_arrow():
     assert "◂" not in [text.get_text() for text in axes.texts]
 
 
+def test_a_finite_end_beyond_the_curve_is_told_from_one_without_a_bound():
+    x = np.linspace(0.5, 4, 30)
+    options = {"interval": (0.0, 9.5), "logarithmic": True}
+    axes = profile_likelihood(figure().subplots(), x, -((x - 2) ** 2), **options)
+    arrows = {text.get_text() for text in axes.texts} - {"95 %"}
+    assert arrows == {"◂", "▹"}
+    assert axes.get_title(loc="right").split("\n") == [
+        "◂ the interval has no bound",
+        "▹ the interval ends beyond the axis, at 9.5",
+    ]
+
+
 def test_an_estimate_that_is_not_finite_is_said_not_drawn():
     axes = profile_likelihood(
         figure().subplots(), X, Y, estimate=np.inf, interval=(np.nan, np.nan), logarithmic=True

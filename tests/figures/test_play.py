@@ -23,6 +23,19 @@ def test_the_curve_is_the_mean_and_the_band_its_interval():
             assert np.isclose(corners, [t + 1, end]).all(axis=1).any()
 
 
+def test_shares_on_which_all_agree_are_not_drawn_as_known_exactly():
+    people = [[1.0, 0.0, 1.0], [1.0, 1.0, np.nan], [1.0, 0.0, np.nan]]
+    axes = learning_curve(figure().subplots(), people, shares=True)
+    (band,) = axes.collections
+    heights = band.get_paths()[0].vertices
+    at_first = heights[heights[:, 0] == 1, 1]
+    assert at_first.min() == pytest.approx(3 / (3 + 1.96**2), abs=1e-3)  # Wilson, 3 of 3
+    assert heights[:, 1].max() <= 1
+    alone = heights[heights[:, 0] == 3, 1]
+    assert alone.min() < 0.25 < alone.max()
+    assert axes.get_ylim() == (-0.02, 1.02)
+
+
 def test_what_is_missing_is_left_out_of_the_mean():
     plays = np.array([[3.0, np.nan, 5.0], [5.0, np.nan, np.nan]])
     axes = learning_curve(figure().subplots(), plays)

@@ -62,6 +62,36 @@ def test_magnitudes_apart_fit_on_a_logarithmic_axis():
     assert high > 9e6
 
 
+def test_a_pooled_interval_down_to_0_reaches_the_edge_with_a_mark():
+    ends = [[0.0, 8.0], [2.0, np.inf]]
+    people = [[1.0, 3.0, 0.0], [2.0, 5.0, np.nan]]
+    axes = population(
+        figure().subplots(), NAMES, [3.0, 4.0], ends, subjects=people, logarithmic=True
+    )
+    low, high = axes.get_ylim()
+    segments = [one.get_segments()[0][:, 1].tolist() for one in axes.collections]
+    assert segments == [[low, 8.0], [2.0, high]]
+    ink = [line.get_marker() for line in axes.lines if line.get_color() == INK]
+    assert ink == ["v", "o", "^", "s"]
+    assert axes.get_title(loc="right").split("\n") == [
+        "subjects with no finite estimate: 1",
+        "estimate 0 or below: 1",
+        "▴ interval to 0 or without a bound: 2",
+    ]
+
+
+def test_every_line_of_a_name_is_shortened_by_itself():
+    names = ["high, landscape A, first session\n(n = 12 of 14)", "low"]
+    axes = population(figure().subplots(), names, VALUES)
+    assert axes.get_xticklabels()[0].get_text() == "high, la…session\n(n = 12 of 14)"
+
+
+def test_a_pooled_estimate_beyond_given_limits_is_marked_and_said():
+    axes = population(figure().subplots(), NAMES, [3.0, 50.0], ENDS, limits=(0.0, 9.0))
+    assert "the estimate of a category lies beyond the axis" in axes.get_title(loc="right")
+    assert [line.get_marker() for line in axes.lines if line.get_color() == INK] == ["o", "^"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -46,6 +46,23 @@ def test_estimates_that_are_not_finite_stand_at_the_edge_above_their_truth():
     assert axes.get_title(loc="right") == "no finite estimate: 2"
 
 
+def test_intervals_that_leave_the_axis_are_marked_and_those_without_an_estimate_drawn():
+    found = np.array([2.0, 3.0, 4.0, np.nan, 0.0])
+    ends = [[0.0, 3.0], [2.0, np.inf], [3.0, 5.0], [2.0, 6.0], [0.0, 1.0]]
+    axes = recovery(figure().subplots(), TRUE[:5], found, ends, logarithmic=True)
+    lines = {s[0, 0]: s[:, 1].tolist() for c in axes.collections for s in c.get_segments()}
+    low, high = axes.get_ylim()
+    assert lines[2.0] == [low, 3.0]
+    assert lines[3.0] == [2.0, high]
+    assert lines[7.0] == [2.0, 6.0]
+    assert lines[4.0] == [low, 1.0]
+    assert axes.get_title(loc="right").split("\n") == [
+        "no finite estimate: 1",
+        "estimate 0 or below: 1",
+        "▴ interval to 0 or without a bound: 3",
+    ]
+
+
 def test_both_axes_are_alike_and_the_diagonal_crosses_them():
     axes = recovery(figure().subplots(), TRUE, FOUND)
     assert axes.get_xlim() == axes.get_ylim()
@@ -90,6 +107,16 @@ def test_rows_are_what_was_simulated_and_columns_what_was_found():
 def test_wrong_arguments_are_named(draw, message):
     with pytest.raises(DataError, match=message):
         draw(figure().subplots())
+
+
+def test_a_draw_that_is_not_finite_takes_no_interval_away():
+    draws = np.random.default_rng(0).normal(0.5, 0.05, (200, 3))
+    draws[3, 0] = np.nan
+    draws[:, 2] = np.nan
+    axes = predictive_intervals(figure().subplots(), ["a", "b", "c"], [0.5, 0.5, 0.4], draws)
+    thin = [c.get_segments()[0][:, 0] for c in axes.collections if c.get_linewidth()[0] < 1]
+    assert [round(float(np.ptp(ends)), 1) for ends in thin] == [0.2, 0.2]
+    assert axes.get_title(loc="right") == "observed only, no interval: 1"
 
 
 def test_statistics_outside_their_interval_are_marked():

@@ -26,7 +26,10 @@ def test_what_is_not_finite_is_marked_at_its_edge_and_counted():
     assert points(axes, "<") == [[[0.0, 5.0]]]
     assert [[1.0, 4.0]] in points(axes, ">")
     assert points(axes, "x") == [[[0.0, 2.0]]]
-    assert axes.get_title(loc="right") == "no finite estimate: 3"
+    assert axes.get_title(loc="right").split("\n") == [
+        "no finite estimate: 3",
+        "▸ interval without a bound: 1",
+    ]
 
 
 def test_an_open_interval_goes_on_to_the_edge_with_an_arrow():
@@ -78,6 +81,94 @@ def test_a_logarithmic_axis_takes_a_bound_of_zero_for_none():
     assert [[0.0, 0.0]] in points(axes, "<")
 
 
+def marks(axes, marker):
+    """Whether each mark at an edge is full, by its row."""
+    return {
+        float(row): line.get_markerfacecolor() != "white"
+        for line in axes.lines
+        if line.get_marker() == marker
+        for row in line.get_ydata()
+    }
+
+
+def segments(axes):
+    """Ends of the line of every row."""
+    return {
+        float(s[0, 1]): s[:, 0].tolist() for one in axes.collections for s in one.get_segments()
+    }
+
+
+def test_an_interval_down_to_0_reaches_the_edge_of_a_logarithmic_axis_and_is_not_dropped():
+    values, ends = [1.0, 2.0, 3.0], [[0.0, 9.0], [1.0, 4.0], [-2.0, 5.0]]
+    axes = forest(figure().subplots(), values, ends, logarithmic=True, ordered=False)
+    left = axes.get_xlim()[0]
+    assert segments(axes) == {0.0: [left, 9.0], 1.0: [1.0, 4.0], 2.0: [left, 5.0]}
+    assert marks(axes, "<") == {0.0: True, 2.0: True}
+    assert axes.get_title(loc="right") == "▸ interval to 0 or without a bound: 2"
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+@pytest.mark.parametrize("n", [6, 60])
+def test_a_finite_interval_that_leaves_the_axis_is_told_from_one_without_a_bound(n, logarithmic):
+    values = np.linspace(2, 5, n)
+    ends = np.c_[values - 1, values + 1]
+    ends[1], ends[3] = (1e-9 if logarithmic else -1e6, 1e12), (1.5, np.inf)
+    axes = forest(figure().subplots(), values, ends, logarithmic=logarithmic, ordered=False)
+    assert marks(axes, ">") == {1.0: False, 3.0: True}
+    assert marks(axes, "<") == {1.0: False}
+    said = axes.get_title(loc="right")
+    assert "without a bound: 1" in said
+    assert "▹ interval ends beyond the axis: 1" in said
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_the_axis_holds_every_finite_interval_that_is_not_absurd(logarithmic):
+    rng = np.random.default_rng(1)
+    values = rng.uniform(2, 5, 40)
+    ends = np.c_[values - rng.uniform(0.5, 1, 40), values + rng.uniform(0.5, 1, 40)]
+    ends[7], ends[9] = (0.6, 6.9), (1.5, 8.0)  # wider than all others
+    axes = forest(figure().subplots(), values, ends, logarithmic=logarithmic)
+    low, high = axes.get_xlim()
+    assert low <= ends.min() and high >= ends.max()
+    assert axes.get_title(loc="right") == ""
+
+
+def test_people_without_an_estimate_show_what_their_choices_are_consistent_with():
+    values = [2.0, np.nan, np.nan, np.nan, np.inf]
+    ends = [[1, 3], [0.5, np.inf], [1.2, 2.5], [np.nan, np.nan], [2.5, np.nan]]
+    axes = forest(figure().subplots(), values, ends, ordered=False)
+    drawn = segments(axes)
+    right = axes.get_xlim()[1]
+    assert drawn == {0.0: [1, 3], 1.0: [0.5, right], 2.0: [1.2, 2.5], 4.0: [2.5, right]}
+    assert points(axes, "x") == [[[0.0, 3.0]]]
+    solid, dashed = (one.get_linestyle()[0][1] for one in axes.collections)
+    assert solid is None and dashed is not None
+    assert axes.get_title(loc="right").startswith("no finite estimate: 4")
+
+
+def test_an_estimate_of_0_is_marked_at_the_edge_of_a_logarithmic_axis_and_counted():
+    axes = forest(figure().subplots(), [0.0, 1.0, 3.0], logarithmic=True, ordered=False)
+    assert points(axes, "<") == [[[0.0, 0.0]]]
+    assert axes.get_title(loc="right") == "estimate 0 or below: 1"
+
+
+def test_open_ends_of_both_parameters_are_marked():
+    axes = parameter_scatter(
+        figure().subplots(),
+        [1.0, 2.0, 3.0],
+        [5.0, 6.0, 0.0],
+        x_interval=[[0.0, 2.0], [1.0, np.inf], [2.0, 4.0]],
+        y_interval=[[4.0, 6.0], [5.0, 1e30], [0.0, 2.0]],
+        logarithmic=(True, True),
+    )
+    said = axes.get_title(loc="right").split("\n")
+    assert said == [
+        "estimate 0 or below: 1",
+        "▸ interval to 0 or without a bound: 2",
+        "▵ interval ends beyond the axis: 1",
+    ]
+
+
 def test_both_parameters_of_a_subject_make_its_point():
     axes = parameter_scatter(
         figure().subplots(),
@@ -90,7 +181,10 @@ def test_both_parameters_of_a_subject_make_its_point():
     assert points(axes, "o") == [[[3.0, 60.0]]]
     assert points(axes, "s") == [[[4.0, 20.0]]]
     assert points(axes, "^")[0][0][0] == 5.0
-    assert axes.get_title(loc="right") == "no finite estimate: 2"
+    assert axes.get_title(loc="right").split("\n") == [
+        "no finite estimate: 2",
+        "▸ interval without a bound: 1",
+    ]
     said = [text.get_text() for text in axes.get_legend().get_texts()]
     assert said == ["high (n = 2)", "low (n = 2)"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("noise", "mean")
@@ -107,10 +201,6 @@ def test_both_parameters_of_a_subject_make_its_point():
         (
             lambda a: forest(a, [1.0], [[2.0, 1.0]]),
             "interval must go from low to high; got 2 to 1 at subj",
-        ),
-        (
-            lambda a: forest(a, [2.0, -1.0], logarithmic=True),
-            "estimates must be > 0 on a logarithmic",
         ),
         (
             lambda a: forest(a, [2.0], limits=(0, 1), logarithmic=True),

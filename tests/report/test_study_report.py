@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,11 +13,12 @@ from markupsafe import escape
 import penchant as pn
 from penchant.errors import DataError
 from penchant.report import write_study
+from penchant.report.study_figures import study_figures
 from penchant.report.study_page import study_page
 from penchant.report.study_words import shown
 from penchant.softmax.tables import number, p_value
 from penchant.study import TABLES
-from small_study import study, table
+from small_study import MEANS, study, table
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +176,84 @@ def test_people_and_agents_stand_side_by_side(found, text):
         people = np.mean([found.observed[s].regret[-1] for s in mine])
         agents = np.mean([found.fits[s].simulated.regret[-1] for s in mine])
         assert row[1:4] == [str(len(mine)), number(people, 4), number(agents, 4)]
+
+
+def test_groups_say_how_many_subjects_their_estimate_is_of(found):
+    (drawn,) = [one for one in study_figures(found) if one.name == "groups"]
+    said = [text.get_text().split("\n")[1] for text in drawn.figure.axes[0].get_xticklabels()]
+    for words, group in zip(said, found.groups, strict=True):
+        n = found.exact[group.label]["random-effects"].n_subjects
+        whole = len(group.subjects)
+        assert words == (f"(n = {n})" if n == whole else f"(n = {n} of {whole})")
+    assert any(" of " in words for words in said)  # a05 has no estimate
+
+
+def captions(made):
+    return {one.name: one.caption for one in study_figures(made)}
+
+
+def with_parameter(made, subject, place, **changes):
+    """The study with another estimate or interval of a parameter of a subject."""
+    fit = made.fits[subject]
+    parameters = list(fit.exact.parameters)
+    parameters[place] = replace(parameters[place], **changes)
+    exact = replace(fit.exact, parameters=tuple(parameters))
+    return replace(made, fits={**made.fits, subject: replace(fit, exact=exact)})
+
+
+def test_an_interval_down_to_0_is_drawn_to_the_edge_and_nobody_is_dropped(found):
+    made = with_parameter(found, "a00", 0, low=0.0)
+    made = with_parameter(made, "a01", 0, low=0.2, high=np.inf)
+    nan = float("nan")
+    made = with_parameter(made, "a02", 0, estimate=nan, standard_error=nan, low=0.5, high=np.inf)
+    (drawn,) = [one for one in study_figures(made) if one.name == "subjects"]
+    axes = drawn.figure.axes[0]
+    rows = {
+        text.get_text(): y
+        for y, text in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
+    }
+    lines = {s[0, 1]: s[:, 0].tolist() for c in axes.collections for s in c.get_segments()}
+    left, right = axes.get_xlim()
+    assert axes.get_xscale() == "log"
+    assert lines[rows["a00"]][0] == left
+    assert lines[rows["a01"]][1] == lines[rows["a02"]][1] == right
+    known = [s for s in made.subjects if not np.isnan([made.fits[s].exact.parameters[0].low]).any()]
+    assert set(lines) == {rows[s] for s in known}
+    assert "interval to 0 or without a bound" in axes.get_title(loc="right")
+    assert "Without a finite estimate of some parameter: " in drawn.caption
+    assert "a02" in drawn.caption and "an open arrow one that ends beyond" in drawn.caption
+
+
+def test_captions_say_what_agents_were_paid_by_and_who_is_left_out(found):
+    said = captions(found)["forward-regret"]
+    assert "in the landscape of each episode, whose mean rewards are known" in said
+    assert "Left out, without a finite estimate: 1 subject (a05)." in said
+    assert "the same tasks" not in said
+
+
+def test_where_the_task_is_not_known_captions_words_and_tables_say_one_step_ahead():
+    made = study(table(n_a=2, n_b=2), landscape=None, n_bootstrap=0)
+    drawn = captions(made)
+    assert "forward-regret" not in drawn and "forward-reward" not in drawn
+    for name in ("forward-likeliest", "forward-distance"):
+        assert "after what the subject truly chose and received before it" in drawn[name]
+        assert "the table does not say what every option paid" in drawn[name]
+    page = study_page(made, [], title="x", command="y")
+    assert "Forward simulation, one step ahead, as the table does not say" in page
+    assert cells(page, "People, and what is expected one step ahead")[1:]
+    assert "Rewards and regret were not simulated" in page
+    assert set(made.columns("forward")["how"]) == {"one step ahead"}
+
+
+def test_captions_name_the_columns_that_paid_agents():
+    frame = table(n_a=3, n_b=2)
+    for i in range(12):
+        frame[f"mean_{i}"] = [MEANS[place][i] for place in frame.landscape]
+    made = study(frame, landscape=None, n_bootstrap=0)
+    said = captions(made)["forward-reward"]
+    assert "the mean in the columns mean_0, mean_1," in said
+    assert "at that decision of that subject" in said
+    assert set(made.columns("forward")["how"]) == {"payoffs"}
 
 
 def test_the_report_says_what_was_asked_how_and_by_which_command(text):

@@ -104,8 +104,55 @@ def test_worlds_may_differ_between_blocks():
     estimate = pn.fit(plays, pn.QLearning(2), parameter_prior=WEAK)
     found = pn.predictive_check(estimate, world=worlds, n_draws=40, rng=rng)
     assert found.n_decisions == 120 and found.how == "played anew"
-    with pytest.raises(pn.DataError, match="got none for 'turning'"):
+    with pytest.raises(pn.DataError, match="got none for 'turning' of subject 'a'"):
         pn.predictive_check(estimate, world={"calm": worlds["calm"]}, n_draws=3, rng=rng)
+
+
+def test_everybody_may_have_a_schedule_of_their_own():
+    rng = np.random.default_rng(4)
+    worlds = {s: np.cumsum(rng.normal(0, 0.2, (50, 2)), axis=0) for s in ("a", "b")}
+    rule = {"temperature": 0.25, "learning_rate": 0.4}
+    plays = [
+        pn.Task(world).play(pn.QLearning(2), rule, rng=rng, subject=s)[0]
+        for s, world in worlds.items()
+    ]
+    estimates = pn.fit_each(plays, pn.QLearning(2), parameter_prior=WEAK)
+    found = pn.predictive_check(estimates, world=worlds, n_draws=5, rng=rng)
+    pairs = {(s, None): world for s, world in worlds.items()}
+    again = pn.predictive_check(estimates, world=pairs, n_draws=5, rng=rng)
+    best = [np.mean(e.chosen == worlds[e.subject].argmax(axis=1)) for e in plays]
+    place = found.names.index("best option")
+    for one in (found, again):
+        assert one.observed[place] == pytest.approx(np.mean(best))
+
+
+class Bare:
+    """A model without agents of its own: it is asked for its variables after every event."""
+
+    weights, shape = pn.QLearning(2).weights, pn.QLearning(2).shape
+
+    def explanatory(self, episode, *psi):
+        return pn.QLearning(2).explanatory(episode, *psi)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_agents_are_shown_what_people_were_shown(own):
+    model = pn.QLearning(2) if own else Bare()
+    names = (("temperature" if own else Bare.weights[0]), "learning_rate")
+    sure = dict(zip(names, (0.05 if own else 20.0, 0.5), strict=True))
+    schedule = np.tile([0.0, 1.0], (30, 1))
+    chosen = np.r_[1, 1, 1, np.arange(30) % 2].astype(float)
+    rewards = np.r_[5.0, 5.0, 5.0, schedule[np.arange(30), np.arange(30) % 2]]
+    chosen[10], rewards[10] = np.nan, np.nan
+    is_choice = np.arange(33) >= 3
+    seen = pn.Episode(chosen, rewards, is_choice=is_choice, scored=np.arange(33) != 20)
+    played = pn.Task(schedule).play_like(seen, model, sure, rng=np.random.default_rng(1))
+    np.testing.assert_array_equal(played.chosen[:3], 1)
+    np.testing.assert_array_equal(played.rewards[:3], 5.0)
+    np.testing.assert_array_equal(played.is_choice, seen.is_choice)
+    np.testing.assert_array_equal(played.scored, seen.scored)
+    assert played.chosen[10] == -1
+    assert played.chosen[3] == 1  # worth 4.4 when play begins, after what was shown
 
 
 def test_a_world_may_be_drawn_anew():

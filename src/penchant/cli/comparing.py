@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from penchant.choices.notes import counted
 from penchant.cli.checking_usage import check_criterion, check_file, check_threads
 from penchant.cli.model import prior
 from penchant.cli.reserved import reserved
@@ -16,6 +17,7 @@ from penchant.cli.words import say
 from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Written
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals
+from penchant.figures.dressing import remark
 from penchant.figures.style import figure
 from penchant.io.output import TABLES, write_table
 from penchant.study.compare import compare
@@ -72,6 +74,8 @@ def comparison_figure(found: ModelComparison) -> Any:
     left, right = drawn.subplots(1, 2)
     errors = found.standard_errors
     model_totals(left, found.names, found.totals, errors=errors, criterion=WORDS[found.criterion])
+    if found.left_out:
+        remark(left, f"left out, no decision: {counted(len(found.left_out), 'subject')}")
     chosen = found.selection
     unknown = [float("nan")] * len(found.names)
     exceedance(

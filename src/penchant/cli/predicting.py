@@ -24,6 +24,7 @@ from penchant.cli.showing_files import kept
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, listing
+from penchant.figures.dressing import ABOVE_LEGEND, remark
 from penchant.figures.predictive import predictive_intervals
 from penchant.figures.saving import save
 from penchant.figures.style import figure
@@ -186,5 +187,9 @@ def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
 def check_figure(found: PredictiveCheck) -> Any:
     """Statistics of people on the intervals where the models put them."""
     drawn = figure(columns=1, height=0.8 + 0.2 * len(found.names))
-    predictive_intervals(drawn.subplots(), found.names, found.observed, found.replicated)
+    axes = drawn.subplots()
+    predictive_intervals(axes, found.names, found.observed, found.replicated)
+    if found.left_out:
+        lost = counted(len(found.left_out), "subject")
+        remark(axes, f"left out, no standard errors: {lost}", ABOVE_LEGEND)
     return drawn

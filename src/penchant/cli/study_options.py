@@ -43,6 +43,13 @@ class Compared:
         classes are then crossed with --condition. The default with --landscape, --expected,
         --landscape-by or --nominal-low and --nominal-high; else the best mean reward is estimated
         from the data, and must not change in a landscape. --no-performance: not at all.
+    payoffs
+        Columns of what every option paid, or would have paid, at every decision, in the order of
+        the options, or a pattern, 'payoff_*': rewards, means or probabilities. Agents then play the
+        task as it was. Found by itself where names are usual; none: use no such columns.
+    payoff_noise
+        Variance of rewards around --payoffs; 0 where these are the rewards themselves. Found from
+        the rewards received if not given.
     """
 
     condition: Columns = field(default_factory=list)
@@ -52,6 +59,8 @@ class Compared:
     performance: Annotated[
         bool | None, Parameter(show_default=False, negative="--no-performance")
     ] = None
+    payoffs: Columns = field(default_factory=list)
+    payoff_noise: Annotated[float | None, Parameter(metavar="VARIANCE")] = None
 
 
 @Parameter(name="*", group=Group("Analysis", sort_key=5))
@@ -74,7 +83,8 @@ class Analysis:
     intervals
         Of the exact estimates: profile (by likelihood ratio), or wald.
     replicates
-        Agents that play again with the estimates of each subject.
+        Agents that play again with the estimates of each subject, where --payoffs or --landscape
+        tell what every option paid; else choices are foretold from each subject's own history.
     bootstrap
         Replicates that tell how sure the performance of a subject is.
     joint

@@ -7,6 +7,7 @@ from typing import Any
 from penchant.choices.frames import open_frame
 from penchant.cli.episodes import Play, in_lines, named_columns, option_labels, say_columns
 from penchant.cli.landscape_file import LandscapeFile, read_landscapes
+from penchant.cli.loading import with_lines
 from penchant.cli.offers import OF_PLAY, named_offers
 from penchant.cli.options import History
 from penchant.cli.refusing import refuse
@@ -56,9 +57,11 @@ def read_study(
             gaps=table.gaps,
             shown=table.shown,
             missing_reward=table.missing_reward,
+            payoffs=compared.payoffs or None,
+            payoff_noise=compared.payoff_noise,
         )
     for note in found.notes:
-        say(f"Note: {note}")
+        say(with_lines(f"Note: {note}", origin, data))
     play = Play(list(found.episodes), rows, columns, origin, data, table.base, labels)
     return found, landscape, play
 

@@ -36,6 +36,7 @@ from penchant.study.fitting import PART, USABLE
 from penchant.study.run import carry_out
 
 DONE, NO_ESTIMATE = 0, 1
+PAID = {"expected", "landscape", "landscape_by", "payoffs", "payoff_noise"}
 OF_PLAY = {"clock", "nominal_low", "nominal_high", "replicates", "bootstrap"}
 NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
 
@@ -125,7 +126,7 @@ def _amount(data: StudyData) -> str:
 def _refuse_play(agent: Agent, compared: Compared, analysis: Analysis) -> None:
     """Refuse options of play, which choices among offers have nothing of."""
     where = f"with --model {agent.model}"
-    refuse(compared, where, names={"expected", "landscape", "landscape_by", "performance"})
+    refuse(compared, where, names={*PAID, "performance"})
     refuse(analysis, where, names=OF_PLAY)
 
 

@@ -84,11 +84,13 @@ _SUBJECTS = {
     "replicates": "--replicates",
     "seed": "--seed",
     "shown": "--shown",
+    "payoff_noise": "--payoff-noise",
+    "payoffs": "--payoffs",
 }
 _OPTIONS = (
     "output|level|threads|delimiter|decimal|encoding|decision|option|chosen|explanatory|subject"
     "|weight|available|offset|options|method|prior|missing|reward|block|scored|gaps|condition"
-    "|expected|landscape"
+    "|expected|landscape|payoffs"
 )
 _USAGE = "output|level|threads|delimiter|decimal|encoding|options"
 

@@ -56,7 +56,8 @@ def convergence(
     finite_share
         Share of replicates with a finite estimate; where below 1, a grey strip says so.
     name, limits
-        Label and ends of the y axis. Without limits the most erratic tenth may leave the axes.
+        Label and ends of the y axis. Without limits the most erratic tenth may leave the axes; how
+        often the band does is said.
     """
     n = given.vector("n", n)
     mean = given.vector("mean", mean, len(n), "n")
@@ -71,7 +72,10 @@ def convergence(
     before = axes.get_ylim() if axes.has_data() else None
     drawn = look(series)
     several = label is not None
-    _band(axes, n, empirical, drawn.color, None if several else "95 % of the estimates")
+    values = np.append(mean, np.nan if truth is None else truth)
+    ends = _limits(values, empirical, before) if limits is None else limits
+    within = _within(empirical, ends)
+    _band(axes, n, within, drawn.color, None if several else "95 % of the estimates")
     _theory(axes, n, asymptotic, drawn.color if several else INK, not several)
     if truth is not None:
         said = None if several else "true value"
@@ -79,13 +83,30 @@ def convergence(
     marker = "" if len(n) > 1 else drawn.marker
     said = label or "mean estimate"
     axes.plot(n, mean, color=drawn.color, linestyle=drawn.line, marker=marker, label=said)
-    values = np.append(mean, np.nan if truth is None else truth)
-    axes.set_ylim(*(_limits(values, empirical, before) if limits is None else limits))
+    axes.set_ylim(*ends)
+    _say_leaving(axes, empirical, ends, f"{label}: " if label else "")
     if finite_share is not None:
         _strip(axes, n, given.vector("finite_share", finite_share, len(n), "n"), label)
     # Bands narrow to the right: that corner is free.
     legend(axes, loc="upper right", ncols=3 if several else 2)
     return axes
+
+
+def _within(band: Matrix, ends: tuple[float, float]) -> Matrix:
+    """A band whose infinite ends are brought to just beyond the axis, so that it is drawn there."""
+    room = ends[1] - ends[0]
+    return np.where(np.isinf(band), np.clip(band, ends[0] - room, ends[1] + room), band)
+
+
+def _say_leaving(axes: Axes, band: Matrix, ends: tuple[float, float], whose: str) -> None:
+    """Say where the band goes on beyond the axis, and where it has no bound."""
+    infinite = int(np.isinf(band).any(axis=1).sum())
+    cut = np.isfinite(band) & ((band < ends[0]) | (band > ends[1]))
+    if infinite:
+        remark(axes, f"{whose}band without a bound at {infinite} of {len(band)} n")
+    if cut.any():
+        leaving = int(cut.any(axis=1).sum())
+        remark(axes, f"{whose}band goes beyond the axis at {leaving} of {len(band)} n")
 
 
 def _band(axes: Axes, n: Vector, band: Matrix, color: str, label: str | None) -> None:

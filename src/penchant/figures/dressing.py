@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LONGEST = 28
+ABOVE_LEGEND = 16.0  # points that a legend above the axes is high
 _LETTERS: dict[str, Any] = {"fontfamily": "sans-serif", "fontweight": "normal", "color": INK}
 
 
@@ -46,13 +47,16 @@ def heading(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", **_LETTERS, fontsize=FONT_SIZE)
 
 
-def remark(axes: Axes, text: str) -> None:
-    """Say something in small grey letters above the right corner, under what was said before."""
+def remark(axes: Axes, text: str, lift: float | None = None) -> None:
+    """Say something in small grey letters above the right corner, under what was said before.
+
+    Lifted by so many points, above a legend that stands there.
+    """
     said = axes.get_title(loc="right")
     if text in said.split("\n"):
         return
     words = "\n".join(filter(None, (said, text)))
-    axes.set_title(words, loc="right", **{**_LETTERS, "color": GREY}, fontsize=SMALL)
+    axes.set_title(words, loc="right", pad=lift, **{**_LETTERS, "color": GREY}, fontsize=SMALL)
 
 
 def no_finite_estimate(axes: Axes, count: int, whose: str = "") -> None:

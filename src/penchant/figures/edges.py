@@ -10,12 +10,14 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures.dressing import remark
+from penchant.figures.style import HAIR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MARGIN = 0.05
-UNSEEN = 0.1  # share of interval ends that may lie beyond the axis at each side
+CALM = 0.1  # share of interval ends at each side that do not say how long an axis should be
+REACH = 1.0  # how far a finite end may lie beyond the calm ones and still be shown, in their range
 INSET = 0.015  # of the axis, so that a mark at the edge is seen whole
 
 
@@ -41,15 +43,16 @@ class Scale:
 
     def fraction(self, values: Vector) -> Vector:
         """Place along the axis, 0 to 1; a value beyond is at its edge, NaN at the low one."""
-        low, high = self._units(np.array([self.low, self.high]))
+        low, high = self.units(np.array([self.low, self.high]))
         inside = np.clip(np.where(np.isnan(values), self.low, values), self.low, self.high)
-        return np.asarray(INSET + (1 - 2 * INSET) * (self._units(inside) - low) / (high - low))
+        return np.asarray(INSET + (1 - 2 * INSET) * (self.units(inside) - low) / (high - low))
 
     def clipped(self, values: Vector) -> Vector:
         """Values, those beyond moved to the edge: for ends of lines that go on."""
         return np.clip(values, self.low, self.high)
 
-    def _units(self, values: Vector) -> Vector:
+    def units(self, values: Vector) -> Vector:
+        """Values as equal lengths of the axis count them."""
         return np.log(values) if self.logarithmic else values
 
     def apply(self, axes: Axes, which: str) -> None:
@@ -76,15 +79,16 @@ def scale(
     logarithmic: bool = False,
     limits: tuple[float, float] | None = None,
 ) -> Scale:
-    """Choose an axis that shows every finite estimate and most of the interval ends.
+    """Choose an axis that shows every finite estimate, and every interval end that is not absurd.
 
     Parameters
     ----------
     estimates
         Values to be shown.
     ends
-        Low and high of each interval. The widest tenth at each side may end beyond the axis, so
-        that a few estimates that tell nothing do not flatten the rest.
+        Low and high of each interval. The estimates and all but the widest tenth at each side say
+        how long the axis is; finite ends are shown that lie as far beyond again, or two intervals
+        of the usual length. What is farther out would flatten the rest.
     limits
         The ends of the axis, if they are to be others.
     """
@@ -95,13 +99,30 @@ def scale(
     lows, highs = ends[:, 0], ends[:, 1]
     floor = 0.0 if logarithmic else -np.inf
     lows, highs = lows[np.isfinite(lows) & (lows > floor)], highs[np.isfinite(highs)]
-    reach = [known, *([np.quantile(lows, [UNSEEN])] if lows.size else [])]
-    reach += [np.quantile(highs, [1 - UNSEEN])] if highs.size else []
+    highs = highs[highs > floor]
+    reach = [known, *([np.quantile(lows, [CALM], method="higher")] if lows.size else [])]
+    reach += [np.quantile(highs, [1 - CALM], method="lower")] if highs.size else []
     shown = np.concatenate(reach)
     shown = shown[shown > floor]
     if not shown.size:
         return Scale(1.0, 10.0, True) if logarithmic else Scale(0.0, 1.0)
+    shown = np.append(shown, _near(shown, ends, logarithmic))
     return _padded(float(shown.min()), float(shown.max()), logarithmic)
+
+
+def _near(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector:
+    """Ends that are not much farther out than what is shown, or than intervals are long."""
+    axis = Scale(0.0, 1.0, logarithmic)
+    able = ends > 0 if logarithmic else np.ones(ends.shape, dtype=bool)
+    able &= np.isfinite(ends)
+    places = axis.units(np.where(able, ends, 1.0))
+    low, high = float(axis.units(shown).min()), float(axis.units(shown).max())
+    whole = able.all(axis=1)
+    lengths = (places[:, 1] - places[:, 0])[whole]
+    usual = float(np.quantile(lengths, 0.5, method="lower")) if lengths.size else 0.0
+    room = max(REACH * (high - low), 2 * usual)
+    near = able & (places >= low - room) & (places <= high + room)
+    return np.asarray(ends[near])
 
 
 def check_limits(limits: tuple[float, float], logarithmic: bool = False) -> None:
@@ -126,7 +147,7 @@ def mark_at_edge(axes: Axes, places: Vector, values: Vector, shown: Scale, color
     """Mark values without a place on the y axis at its edge, above their x; count those not finite.
 
     A triangle points to where a value lies beyond the axis or at infinity; a cross is a value that
-    is not there at all.
+    is not there at all. Finite ones are counted by `say_beyond`.
     """
     away = ~shown.seen(values)
     upright = axes.get_xaxis_transform()
@@ -149,7 +170,118 @@ def mark_at_edge(axes: Axes, places: Vector, values: Vector, shown: Scale, color
                 linestyle="none",
                 zorder=4,
             )
-    beyond = int((away & np.isfinite(values)).sum())
-    if beyond:
-        remark(axes, f"beyond the axis: {beyond}")
     return int((~np.isfinite(values)).sum())
+
+
+def say_beyond(axes: Axes, values: Vector, shown: Scale) -> None:
+    """Count the estimates that are finite and not on the axis."""
+    away = np.isfinite(values) & ~shown.seen(values)
+    nowhere = away & (values <= 0) if shown.logarithmic else np.zeros(len(values), dtype=bool)
+    if nowhere.any():
+        remark(axes, f"estimate 0 or below: {int(nowhere.sum())}")
+    if (away & ~nowhere).any():
+        remark(axes, f"beyond the axis: {int((away & ~nowhere).sum())}")
+
+
+UNBOUNDED = {"x": ("<", ">"), "y": ("v", "^")}
+
+
+@dataclass(frozen=True)
+class OpenEnds:
+    """How many intervals have an end that no axis shows, and one that this axis does not."""
+
+    unbounded: int = 0
+    cut: int = 0
+
+    def __add__(self, other: OpenEnds) -> OpenEnds:
+        """Both together."""
+        return OpenEnds(self.unbounded + other.unbounded, self.cut + other.cut)
+
+    def say(self, axes: Axes, which: str, logarithmic: bool = False) -> None:
+        """Say above the axes what the marks at its edges mean, where there are any."""
+        full, hollow = ("▸", "▹") if which == "x" else ("▴", "▵")
+        if self.unbounded:
+            words = "to 0 or without a bound" if logarithmic else "without a bound"
+            remark(axes, f"{full} interval {words}: {self.unbounded}")
+        if self.cut:
+            remark(axes, f"{hollow} interval ends beyond the axis: {self.cut}")
+
+
+def draw_intervals(
+    axes: Axes,
+    places: Vector,
+    ends: Matrix,
+    shown: Scale,
+    which: str,
+    *,
+    color: str,
+    size: float = 2.5,
+    **line: Any,
+) -> OpenEnds:
+    """Draw intervals along an axis, to its edge where they go on: with a mark that says why.
+
+    A full triangle is an end without a bound, which on a logarithmic axis is also one at 0 or
+    below, infinitely far away; an open one is a finite end that lies beyond this axis.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    places
+        Of the intervals on the other axis.
+    ends
+        (n, 2): low and high. Where one is NaN there is no bound at that side; where both are, there
+        is no interval, and none is drawn.
+    shown
+        The axis that the intervals lie along.
+    which
+        "x" or "y".
+    color, line
+        Look of the lines and of the marks.
+    size
+        Of the marks, in points.
+    """
+    there = ~np.isnan(ends).all(axis=1)
+    places, (low, high) = np.asarray(places, dtype=float)[there], ends[there].T
+    floor = 0.0 if shown.logarithmic else -np.inf
+    open_low, open_high = ~(low > floor), ~(high < np.inf)
+    low, high = np.where(open_low, -np.inf, low), np.where(open_high, np.inf, high)
+    # an interval that lies as a whole beyond the axis has a mark at one of its edges
+    cut_low = (~open_low & (low < shown.low)) | (~open_high & (high < shown.low))
+    cut_high = (~open_high & (high > shown.high)) | (~open_low & (low > shown.high))
+    draw = axes.hlines if which == "x" else axes.vlines
+    if places.size:
+        draw(places, shown.clipped(low), shown.clipped(high), color=color, **line)
+    for side, (is_open, is_cut) in enumerate(((open_low, cut_low), (open_high, cut_high))):
+        marker = UNBOUNDED[which][side]
+        _mark_edge(axes, places[is_open], marker, side, which, color, size, color)
+        _mark_edge(axes, places[is_cut & ~is_open], marker, side, which, color, size, "white")
+    return OpenEnds(int((open_low | open_high).sum()), int((cut_low | cut_high).sum()))
+
+
+def _mark_edge(
+    axes: Axes,
+    places: Vector,
+    marker: str,
+    side: float,
+    which: str,
+    color: str,
+    size: float,
+    inside: str,
+) -> None:
+    if not len(places):
+        return
+    edge = np.full(len(places), float(side))
+    along = axes.get_yaxis_transform() if which == "x" else axes.get_xaxis_transform()
+    axes.plot(
+        *((edge, places) if which == "x" else (places, edge)),
+        marker,
+        transform=along,
+        color=color,
+        markerfacecolor=inside,
+        markeredgewidth=HAIR,
+        markersize=size,
+        linestyle="none",
+        clip_on=False,
+        zorder=4,
+    )

@@ -43,7 +43,9 @@ def profile_likelihood(
     log_likelihoods
         Log-likelihood at each, maximised over everything else.
     estimate, interval
-        The maximum, and low and high of the interval; an infinite end goes on to the edge.
+        The maximum, and low and high of the interval. An end that is infinite, or at 0 or below on
+        a logarithmic axis, goes on to the edge with an arrow; one beyond the values with an open
+        arrow, and is said.
     level
         Of the interval: the dashed line is half a chi-square quantile below the maximum.
     name
@@ -84,25 +86,31 @@ def _interval(axes: Axes, interval: Any, drop: float) -> None:
     if interval is None:
         return
     low, high = given.intervals("interval", [interval], 1, "parameter")[0]
-    if np.isnan(low) or np.isnan(high):
+    if np.isnan(low) and np.isnan(high):
         remark(axes, "no interval")
         return
     left, right = axes.get_xlim()
-    shown = max(low, left), min(high, right)
+    floor = 0.0 if axes.get_xscale() == "log" else -np.inf
+    low, high = low if low > floor else -np.inf, high if high < np.inf else np.inf
+    shown = np.clip([low, high], left, right)
     axes.axvspan(*shown, color=SKY, alpha=0.25, linewidth=0, zorder=0)
-    for end, edge in ((low, left), (high, right)):
+    for end, edge, arrows in ((low, left, "◂◃"), (high, right, "▸▹")):
         if left < end < right:
             axes.plot([end, end], [-DEPTH * drop, -drop], color=BLUE, linewidth=THIN)
+            continue
+        place, side = (0.0, "left") if edge == left else (1.0, "right")
+        axes.annotate(
+            arrows[int(np.isfinite(end))],
+            (place, 0.04),
+            xycoords="axes fraction",
+            ha=side,
+            color=BLUE,
+            fontsize=FONT_SIZE,
+        )
+        if np.isfinite(end):
+            remark(axes, f"{arrows[1]} the interval ends beyond the axis, at {end:.4g}")
         else:
-            place = 0.0 if edge == left else 1.0
-            axes.annotate(
-                "◂" if edge == left else "▸",
-                (place, 0.04),
-                xycoords="axes fraction",
-                ha="left" if edge == left else "right",
-                color=BLUE,
-                fontsize=FONT_SIZE,
-            )
+            remark(axes, f"{arrows[0]} the interval has no bound")
     axes.set_xlim(left, right)
 
 

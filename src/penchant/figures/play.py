@@ -12,6 +12,7 @@ from penchant.errors import DataError
 from penchant.figures import given
 from penchant.figures.dressing import dress, empty, headroom, legend, percent, remark
 from penchant.figures.style import INK, LINE, THIN, look, style
+from penchant.figures.wilson import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +40,7 @@ def learning_curve(
     *,
     quantity: str = "reward",
     labels: tuple[str, str] = ("people", "simulated from the estimate"),
+    shares: bool = False,
 ) -> Axes:
     """Mean over people at every decision, beside that of agents simulated from the estimate.
 
@@ -53,7 +55,11 @@ def learning_curve(
     quantity
         Label of the y axis.
     labels
-        Names in the legend. The bands are 95 % intervals of the means.
+        Names in the legend. The bands are 95 % intervals of the means, where two or more episodes
+        have the decision.
+    shares
+        Whether the numbers lie in 0..1. The band of people is then Wilson's, which has a width also
+        where all did the same, and the axis goes from 0 to 1.
     """
     dress(axes, "decision", quantity)
     drawn = 0
@@ -61,19 +67,27 @@ def learning_curve(
         if values is None:
             continue
         plays = given.table("simulated" if series else "people", values, PLAYS)
+        if shares:
+            given.shares("simulated" if series else "people", plays.ravel())
         if np.isfinite(plays).any():
-            _draw_curve(axes, plays, series, f"{label} (n = {len(plays)})")
+            mean, band = _mean_and_band(plays)
+            if shares and not series:
+                band = wilson(mean, np.isfinite(plays).sum(axis=0).astype(np.float64))
+            elif shares:
+                band = np.clip(band, 0.0, 1.0)
+            _draw_curve(axes, mean, band, series, f"{label} (n = {len(plays)})")
             drawn += 1
     if not drawn:
         empty(axes)
         return axes
+    if shares:
+        axes.set_ylim(-0.02, 1.02)
     legend(axes)
     return axes
 
 
-def _draw_curve(axes: Axes, plays: Matrix, series: int, label: str) -> None:
-    mean, band = _mean_and_band(plays)
-    decision = np.arange(1, plays.shape[1] + 1)
+def _draw_curve(axes: Axes, mean: Vector, band: Matrix, series: int, label: str) -> None:
+    decision = np.arange(1, len(mean) + 1)
     drawn = look(series)
     known = np.isfinite(band).all(axis=1)
     if known.any():

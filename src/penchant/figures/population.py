@@ -11,7 +11,14 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
 from penchant.figures.dressing import dress, empty, no_finite_estimate, remark, short
-from penchant.figures.edges import Scale, mark_at_edge, scale
+from penchant.figures.edges import (
+    OpenEnds,
+    Scale,
+    draw_intervals,
+    mark_at_edge,
+    say_beyond,
+    scale,
+)
 from penchant.figures.style import GREY, HAIR, INK, SMALL, look, style
 
 if TYPE_CHECKING:
@@ -46,7 +53,8 @@ def population(
     estimates, interval
         Pooled estimate of each, and low and high (n_categories, 2).
     subjects
-        Estimates of the subjects of each category, drawn behind; not finite: marked at the edge.
+        Estimates of the subjects of each category, drawn behind; not finite, or not above 0 on a
+        logarithmic axis: marked at the edge.
     p_values
         Of tests between categories, by their positions: {(0, 1): 0.003}; drawn as brackets.
     name, logarithmic, limits
@@ -62,8 +70,6 @@ def population(
             f"got {len(people)}. Correct it."
         )
     everyone = np.concatenate([values, *people])
-    if logarithmic:
-        given.positive("estimates", everyone)
     dress(axes, "", name)
     if not len(values):
         empty(axes)
@@ -72,11 +78,15 @@ def population(
     shown = scale(np.append(everyone, whole), ends, logarithmic, limits)
     shown.apply(axes, "y")
     missing = sum(_draw_people(axes, one, place, shown) for place, one in enumerate(people))
+    opened = OpenEnds()
     for place in range(len(values)):
-        _draw_pooled(axes, place, float(values[place]), ends[place], shown)
-    axes.set_xticks(range(len(values)), [short(n, 16) for n in names])
+        opened += _draw_pooled(axes, place, float(values[place]), ends[place], shown)
+    said = ["\n".join(short(line, 16) for line in name.split("\n")) for name in names]
+    axes.set_xticks(range(len(values)), said)
     axes.set_xlim(-0.6, len(values) - 0.4)
     no_finite_estimate(axes, missing, "subjects with ")
+    say_beyond(axes, np.concatenate([np.empty(0), *people]), shown)
+    opened.say(axes, "y", logarithmic)
     _brackets(axes, p_values or {}, len(values))
     return axes
 
@@ -121,14 +131,20 @@ def _van_der_corput(n: int) -> Vector:
     return np.asarray((digits * 0.5 ** np.arange(1, 25)).sum(axis=1))
 
 
-def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, shown: Scale) -> None:
-    if not np.isfinite(value):
-        mark_at_edge(axes, np.array([float(place)]), np.array([value]), shown, INK)
-        remark(axes, "a category has no finite estimate")
-        return
-    if not np.isnan(ends).any():
-        low, high = shown.clipped(ends)
-        axes.vlines([place], [low], [high], color=INK, linewidth=1.6, zorder=5)
+def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, shown: Scale) -> OpenEnds:
+    here, one = np.array([float(place)]), np.array([value])
+    if not shown.seen(one).all():
+        mark_at_edge(axes, here, one, shown, INK)
+        if np.isfinite(value):
+            remark(axes, "the estimate of a category lies beyond the axis")
+        else:
+            remark(axes, "a category has no finite estimate")
+            return OpenEnds()
+    found = draw_intervals(
+        axes, here, ends[None], shown, "y", color=INK, size=4.0, linewidth=1.6, zorder=5
+    )
+    if not shown.seen(one).all():
+        return found
     axes.plot(
         [place],
         [value],
@@ -138,6 +154,7 @@ def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, shown: Scal
         zorder=6,
         markerfacecolor=look(place).color,
     )
+    return found
 
 
 def _brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.dressing import dress, empty, legend, remark, short
+from penchant.figures.dressing import ABOVE_LEGEND, dress, empty, legend, remark, short
 from penchant.figures.style import BLUE, HAIR, INK, PALE, VERMILLION, style
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def predictive_intervals(
     observed
         What people did, one each.
     replicated
-        (n_draws, n_statistics): what the model does.
+        (n_draws, n_statistics): what the model does; draws that are not finite do not count.
     level
         Of the thin intervals; the thick ones hold half of the draws.
     quantity
@@ -49,7 +49,7 @@ def predictive_intervals(
     if not 0 < level < 1:
         raise DataError(f"level must lie between 0 and 1; got {level}. 0.95 is usual.")
     dress(axes, quantity, "")
-    known = np.asarray(np.isfinite(draws).all(axis=0)) & (len(draws) > 0)
+    known = np.asarray(np.isfinite(draws).any(axis=0))
     shown = np.flatnonzero(known | np.isfinite(observed))
     if not shown.size:
         empty(axes)
@@ -57,8 +57,9 @@ def predictive_intervals(
     outside = np.zeros(len(observed), dtype=bool)
     for row, k in enumerate(shown):
         if known[k]:
-            low, high = np.quantile(draws[:, k], [(1 - level) / 2, (1 + level) / 2])
-            axes.hlines([row], *np.quantile(draws[:, k], [0.25, 0.75]), color=PALE, linewidth=6)
+            own = draws[np.isfinite(draws[:, k]), k]
+            low, high = np.quantile(own, [(1 - level) / 2, (1 + level) / 2])
+            axes.hlines([row], *np.quantile(own, [0.25, 0.75]), color=PALE, linewidth=6)
             axes.hlines([row], low, high, color=INK, linewidth=HAIR)
             outside[k] = observed[k] < low or observed[k] > high
     for which, color, marker, label in (
@@ -71,6 +72,9 @@ def predictive_intervals(
     axes.set_yticks(range(len(shown)), [short(said[k]) for k in shown])
     axes.set_ylim(len(shown) - 0.5, -0.5)
     if len(shown) < len(observed):
-        remark(axes, f"not known: {len(observed) - len(shown)}")
+        remark(axes, f"not known: {len(observed) - len(shown)}", ABOVE_LEGEND)
+    alone = int((~known[shown]).sum())
+    if alone:
+        remark(axes, f"observed only, no interval: {alone}", ABOVE_LEGEND)
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=2)
     return axes

@@ -11,11 +11,13 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
 from penchant.figures.dressing import dress, empty, legend, no_finite_estimate, short
-from penchant.figures.edges import mark_at_edge, scale
+from penchant.figures.edges import OpenEnds, draw_intervals, mark_at_edge, say_beyond, scale
 from penchant.figures.style import BLUE, COUNTS, GREY, HAIR, INK, SMALL, VERMILLION, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+DASHES = (0, (2, 1.5))  # of intervals whose estimate has no place on the axis
 
 
 @style()
@@ -36,7 +38,8 @@ def recovery(
     axes
         Where to draw.
     true, estimated
-        One each per simulation; estimates that are not finite are marked at the edge and counted.
+        One each per simulation; estimates that are not finite, or not above 0 on a logarithmic
+        axis, are marked at the edge and counted.
     interval
         (n, 2): 95 % intervals; those that miss the truth are drawn in another colour.
     name, logarithmic, limits
@@ -44,7 +47,7 @@ def recovery(
 
     Notes
     -----
-    The correlation is of the finite estimates, on a logarithmic axis of the logarithms; the
+    The correlation is of the finite estimates, on a logarithmic axis of their logarithms; the
     coverage is of all simulations that have an interval.
     """
     true = given.vector("true", true)
@@ -52,7 +55,6 @@ def recovery(
     ends = given.intervals("interval", interval, len(true), "true value")
     if logarithmic:
         given.positive("true", true)
-        given.positive("estimated", estimated)
     dress(axes, f"true {name}", f"estimated {name}")
     if not len(true):
         empty(axes)
@@ -64,16 +66,30 @@ def recovery(
     axes.plot(*[[shown.low, shown.high]] * 2, color=GREY, linewidth=HAIR, linestyle="--", zorder=0)
     with_interval = ~np.isnan(ends).any(axis=1)
     missed = with_interval & ((true < ends[:, 0]) | (true > ends[:, 1]))
-    low, high = shown.clipped(ends).T
     seen = shown.seen(estimated) & shown.seen(true)
+    opened = OpenEnds()
     for which, color, marker in ((~missed, BLUE, "o"), (missed, VERMILLION, "s")):
-        line = which & with_interval & seen
-        axes.vlines(true[line], low[line], high[line], color=color, linewidth=HAIR, alpha=0.6)
+        for line, look in ((seen, "-"), (shown.seen(true) & ~seen, DASHES)):
+            mine = which & line
+            opened += draw_intervals(
+                axes,
+                true[mine],
+                ends[mine],
+                shown,
+                "y",
+                color=color,
+                linewidth=HAIR,
+                linestyle=look,
+                alpha=0.6,
+                size=2.0,
+            )
         drawn = which & seen
         said = "interval misses the true value" if color == VERMILLION and drawn.any() else None
         axes.plot(true[drawn], estimated[drawn], marker, color=color, markersize=2.8, label=said)
     lost = mark_at_edge(axes, true, estimated, shown, VERMILLION)
     no_finite_estimate(axes, lost)
+    say_beyond(axes, estimated, shown)
+    opened.say(axes, "y", logarithmic)
     legend(axes, loc="lower right", bbox_to_anchor=(1.0, 0.04))  # marks at the edge stay free
     _say_how_well(axes, true, estimated, ~missed[with_interval], logarithmic)
     return axes
@@ -83,6 +99,8 @@ def _say_how_well(
     axes: Axes, true: Vector, estimated: Vector, covered: Any, logarithmic: bool
 ) -> None:
     known = np.isfinite(true) & np.isfinite(estimated)
+    if logarithmic:
+        known &= estimated > 0
     x, y = true[known], estimated[known]
     if logarithmic:
         x, y = np.log(x), np.log(y)

@@ -10,7 +10,14 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.figures import given
 from penchant.figures.dressing import dress, empty, legend, no_finite_estimate, remark, short
-from penchant.figures.edges import Scale, mark_at_edge, scale
+from penchant.figures.edges import (
+    OpenEnds,
+    Scale,
+    draw_intervals,
+    mark_at_edge,
+    say_beyond,
+    scale,
+)
 from penchant.figures.style import (
     BLUE,
     GREY,
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_LABELS = 45  # subjects whose names are written
+DASHES = (0, (2, 1.5))  # of what a subject's choices are consistent with, without an estimate
 
 
 @style()
@@ -50,9 +58,11 @@ def forest(
     axes
         Where to draw. Twelve rows need about an inch; above 45 subjects rows are thin and nameless.
     estimates
-        One per subject; those that are not finite are marked at the edge and counted.
+        One per subject; those that are not finite, or not above 0 on a logarithmic axis, are
+        marked at the edge and counted.
     interval
-        (n_subjects, 2): low and high; NaN or infinite where there is none.
+        (n_subjects, 2): low and high; NaN or infinite where there is none. Of a subject without an
+        estimate, all that the choices are consistent with: a dashed line.
     labels
         Names of the subjects.
     pooled, pooled_interval
@@ -69,8 +79,6 @@ def forest(
     values = given.vector("estimates", estimates)
     ends = given.intervals("interval", interval, len(values), "subject")
     names = None if labels is None else given.labels("labels", labels, len(values), "subject")
-    if logarithmic:
-        given.positive("estimates", values)
     dress(axes, name, "")
     if not len(values):
         empty(axes)
@@ -80,36 +88,37 @@ def forest(
     )
     shown.apply(axes, "x")
     order = np.argsort(values, kind="stable") if ordered else np.arange(len(values))
-    _draw_rows(axes, values[order], ends[order], shown)
+    open_ends = _draw_rows(axes, values[order], ends[order], shown)
     if pooled is not None:
-        _draw_pooled(axes, pooled, pooled_interval, len(values), shown)
+        open_ends += _draw_pooled(axes, pooled, pooled_interval, len(values), shown)
     _name_rows(axes, names, order, pooled is not None)
     no_finite_estimate(axes, int((~np.isfinite(values)).sum()))
+    say_beyond(axes, values, shown)
+    open_ends.say(axes, "x", logarithmic)
     return axes
 
 
-def _draw_rows(axes: Axes, values: Vector, ends: Matrix, shown: Scale) -> None:
+def _draw_rows(axes: Axes, values: Vector, ends: Matrix, shown: Scale) -> OpenEnds:
     crowded = len(values) > MOST_LABELS
     rows = np.arange(len(values))
-    # An end that is not there or not on the axis: the line goes on to the edge, with an arrow.
-    known = np.isfinite(values) & ~np.isnan(ends).any(axis=1)
-    low, high = shown.clipped(ends[:, 0]), shown.clipped(ends[:, 1])
-    width = HAIR if crowded else 0.9
-    axes.hlines(rows[known], low[known], high[known], color=BLUE, linewidth=width, alpha=0.75)
+    width, mark = (HAIR, 1.5) if crowded else (0.9, 2.5)
+    lines: dict[str, Any] = {"linewidth": width, "size": mark}
+    there, heights = np.isfinite(values), rows.astype(np.float64)
+    found = draw_intervals(
+        axes, heights[there], ends[there], shown, "x", color=BLUE, alpha=0.75, **lines
+    )
+    found += draw_intervals(
+        axes, heights[~there], ends[~there], shown, "x", color=VERMILLION, linestyle=DASHES, **lines
+    )
     seen = shown.seen(values)
     size = 1.4 if crowded else 3.5
     axes.plot(values[seen], rows[seen], "o", color=BLUE, markersize=size, zorder=3)
-    beyond_low, beyond_high = known & (ends[:, 0] < shown.low), known & (ends[:, 1] > shown.high)
-    if not crowded:
-        _edge(axes, rows, beyond_low, "<", 0.0, BLUE)
-        _edge(axes, rows, beyond_high, ">", 1.0, BLUE)
     small = 1.5 if crowded else 3.5
     _edge(axes, rows, ~seen & (values < shown.low), "<", 0.0, VERMILLION, small)
     _edge(axes, rows, ~seen & (values > shown.high), ">", 1.0, VERMILLION, small)
-    _edge(axes, rows, np.isnan(values), "x", 0.0, VERMILLION, small)
-    away = int((~seen & np.isfinite(values)).sum())
-    if away:
-        remark(axes, f"beyond the axis: {away}")
+    nothing = np.isnan(values) & np.isnan(ends).all(axis=1)
+    _edge(axes, rows, nothing, "x", 0.0, VERMILLION, small)
+    return found
 
 
 def _edge(
@@ -135,18 +144,21 @@ def _edge(
         )
 
 
-def _draw_pooled(axes: Axes, pooled: float, interval: Any, row: int, shown: Scale) -> None:
+def _draw_pooled(axes: Axes, pooled: float, interval: Any, row: int, shown: Scale) -> OpenEnds:
     if not np.isfinite(pooled):
         remark(axes, "no finite pooled estimate")
-        return
+        return OpenEnds()
+    ends = given.intervals(
+        "pooled_interval", None if interval is None else [interval], 1, "population"
+    )
+    place = np.array([row + _gap(row)])
+    found = draw_intervals(axes, place, ends, shown, "x", color=INK, linewidth=1.6)
+    if not np.isnan(ends).all():
+        low, high = shown.clipped(np.where(np.isnan(ends[0]), [-np.inf, np.inf], ends[0]))
+        axes.axvspan(low, high, color=GREY, alpha=0.2, linewidth=0, zorder=0)
     axes.axvline(pooled, color=INK, linewidth=HAIR, linestyle="--", zorder=0)
-    if interval is not None:
-        low, high = given.intervals("pooled_interval", [interval], 1, "population")[0]
-        if not np.isnan([low, high]).any():
-            low, high = shown.clipped(np.array([low, high]))
-            axes.axvspan(low, high, color=GREY, alpha=0.2, linewidth=0, zorder=0)
-            axes.hlines([row + _gap(row)], [low], [high], color=INK, linewidth=1.6)
-    axes.plot([pooled], [row + _gap(row)], "D", color=INK, markersize=5, zorder=5)
+    axes.plot([pooled], place, "D", color=INK, markersize=5, zorder=5)
+    return found
 
 
 def _gap(n_rows: int) -> float:
@@ -189,7 +201,8 @@ def parameter_scatter(
     axes
         Where to draw.
     x, y
-        Estimates, one per subject; subjects without both are marked at the edge and counted.
+        Estimates, one per subject; subjects without both are marked at the edge and counted, as
+        are those not above 0 on a logarithmic axis.
     x_interval, y_interval
         (n_subjects, 2): low and high of each.
     categories
@@ -202,9 +215,6 @@ def parameter_scatter(
     x_ends = given.intervals("x_interval", x_interval, len(x), "subject")
     y_ends = given.intervals("y_interval", y_interval, len(x), "subject")
     groups = given.labels("categories", categories or [""] * len(x), len(x), "subject")
-    for name, values, log in (("x", x, logarithmic[0]), ("y", y, logarithmic[1])):
-        if log:
-            given.positive(name, values)
     dress(axes, *names)
     if not len(x):
         empty(axes)
@@ -217,12 +227,19 @@ def parameter_scatter(
     )
     across.apply(axes, "x")
     up.apply(axes, "y")
+    opened = {"x": OpenEnds(), "y": OpenEnds()}
     for series, group in enumerate(dict.fromkeys(groups)):
         mine = np.array([g == group for g in groups])
-        _draw_crosses(
+        sideways, upwards = _draw_crosses(
             axes, (x[mine], y[mine]), (x_ends[mine], y_ends[mine]), (across, up), series, group
         )
+        opened["x"] += sideways
+        opened["y"] += upwards
     no_finite_estimate(axes, int((~(np.isfinite(x) & np.isfinite(y))).sum()))
+    for values, shown in ((x, across), (y, up)):
+        say_beyond(axes, values, shown)
+    for which, log in zip("xy", logarithmic, strict=True):
+        opened[which].say(axes, which, log)
     legend(axes)
     return axes
 
@@ -234,18 +251,16 @@ def _draw_crosses(
     scales: tuple[Scale, Scale],
     series: int,
     label: str,
-) -> None:
+) -> tuple[OpenEnds, OpenEnds]:
     drawn = look(series)
     x, y = at
     across, up = scales
     both = across.seen(x) & up.seen(y)
     faint: dict[str, Any] = {"color": drawn.color, "linewidth": HAIR, "alpha": 0.5}
-    low, high = across.clipped(ends[0]).T
-    ok = both & np.isfinite(low) & np.isfinite(high)
-    axes.hlines(y[ok], low[ok], high[ok], **faint)
-    low, high = up.clipped(ends[1]).T
-    ok = both & np.isfinite(low) & np.isfinite(high)
-    axes.vlines(x[ok], low[ok], high[ok], **faint)
+    opened = (
+        draw_intervals(axes, y[both], ends[0][both], across, "x", **faint),
+        draw_intervals(axes, x[both], ends[1][both], up, "y", **faint),
+    )
     name = f"{short(label)} (n = {len(x)})" if label else None
     size = 3.5 if len(x) <= 80 else 2.5
     axes.plot(
@@ -262,15 +277,18 @@ def _draw_crosses(
     known = across.seen(x)
     mark_at_edge(axes, x[known], y[known], up, drawn.color)
     sideways = up.seen(y) & ~across.seen(x)
-    if sideways.any():
-        axes.plot(
-            across.fraction(x[sideways]),
-            y[sideways],
-            "x",
-            transform=axes.get_yaxis_transform(),
-            color=drawn.color,
-            linestyle="none",
-            clip_on=False,
-            markersize=3.5,
-            markeredgewidth=THIN,
-        )
+    for marker, kind in (("x", np.isnan(x)), ("<", x < across.low), (">", x > across.high)):
+        mine = sideways & kind
+        if mine.any():
+            axes.plot(
+                across.fraction(x[mine]),
+                y[mine],
+                marker,
+                transform=axes.get_yaxis_transform(),
+                color=drawn.color,
+                linestyle="none",
+                clip_on=False,
+                markersize=3.5,
+                markeredgewidth=THIN,
+            )
+    return opened

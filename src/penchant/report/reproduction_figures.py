@@ -91,7 +91,8 @@ def _softmax(result: SoftmaxFigure) -> Drawn:
         result.title,
         f"Left: mean of the existing estimates, 95 % of them (shaded), and the asymptotic 95 % "
         f"band at the truth (dashed), from n = {FIRST} on; {found.n_replicates} replicates. "
-        "Right: share of replicates without a finite estimate, with Wilson's 95 % band.",
+        "Right: share of replicates without a finite estimate, with Wilson's 95 % band. Bands that "
+        "reach the edge go on beyond it.",
         made,
     )
 
@@ -146,7 +147,7 @@ def _ucl(result: UCLFigure) -> Drawn:
         "Mean of the linearised estimates, 95 % of them (shaded) and the median asymptotic 95 % "
         f"interval around it (dashed), with the true value (dotted), from t = {FIRST} on; "
         f"{found.n_replicates} replicates. Squares: exact maximum likelihood in the same "
-        "coordinates, median and 95 % of the replicates.",
+        "coordinates, median and 95 % of the replicates. What reaches the edge goes on beyond it.",
         made,
     )
 

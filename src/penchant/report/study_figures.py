@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penchant.choices.notes import counted
+from penchant.errors import listing
 from penchant.figures import (
     choice_map,
     figure,
@@ -18,14 +20,20 @@ from penchant.figures import (
     regret_growth,
 )
 from penchant.population.growth_curves import ORDERS
+from penchant.report.study_words import not_simulated, simulation_words
 from penchant.study import Study
 from penchant.study.forward_table import both, stacked
 from penchant.study.groups import Group
+from penchant.study.subject_fit import Fitted
 from penchant.study.working_scale import natural_again, positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+EDGES = (
+    "A full arrow at the edge is an interval without a bound (on a logarithmic axis also one that "
+    "goes down to 0), an open arrow one that ends beyond the axis."
+)
 ROW = 2.1  # inches that a row of panels is high
 MOST_MAPS = 8
 
@@ -127,18 +135,30 @@ def _forests(study: Study) -> Iterator[Drawn]:
         ends = np.array([(p.low, p.high) for p in mine])
         values = np.array([p.estimate for p in mine])
         log = bool(logs[j] and (values > 0).any())
-        if log:
-            values = np.where(values > 0, values, np.nan)
-            ends = np.where(ends > 0, ends, np.nan)
         labels = [str(subject) for subject in study.subjects]
         forest(axes, values, ends, labels=labels, name=_axis(name), logarithmic=log)
     yield Drawn(
         "subjects",
         "Estimates of all subjects",
         f"Exact estimates with {100 * study.plan.level:g} % intervals ({study.plan.intervals}), "
-        "sorted by estimate in every panel. Subjects without a finite estimate are marked at the "
-        "edge.",
+        f"sorted by estimate in every panel. {EDGES}{_without(study, fits)}",
         made,
+    )
+
+
+def _without(study: Study, fits: Sequence[Fitted]) -> str:
+    """Who has no estimate of some parameter, and how that is drawn."""
+    lost = [
+        str(subject)
+        for subject, fit in zip(study.subjects, fits, strict=True)
+        if not np.isfinite(fit.natural).all()
+    ]
+    if not lost:
+        return ""
+    return (
+        f" Without a finite estimate of some parameter: {counted(len(lost), 'subject')} "
+        f"({listing(lost)}); a dashed line is all that their choices are consistent with, a cross "
+        "at the edge says that nothing is known."
     )
 
 
@@ -154,19 +174,21 @@ def _scatter(study: Study) -> Iterator[Drawn]:
     first, second = 0, len(names) - 1 if len(names) < 3 else 2
     made = figure(columns=2, height=3.2)
     axes = made.subplots()
-    x, y = (_positive([f.parameters[j].estimate for f in fits], logs[j]) for j in (first, second))
+    x, y = (np.array([f.parameters[j].estimate for f in fits]) for j in (first, second))
+    shown = np.isfinite(x) & np.isfinite(y)
     parameter_scatter(
         axes,
         x,
         y,
         categories=[group_of.get(s, "not classified") for s in people],
         names=(_axis(names[first]), _axis(names[second])),
-        logarithmic=(_any(x, logs[first]), _any(y, logs[second])),
+        logarithmic=(bool(logs[first] and (x > 0).any()), bool(logs[second] and (y > 0).any())),
     )
     yield Drawn(
         "scatter",
         f"{_axis(names[second]).capitalize()} against {_axis(names[first])}",
-        "Exact estimates of all subjects, by group.",
+        f"Exact estimates of {int(shown.sum())} of {counted(len(people), 'subject')}, by group; "
+        "those without both are marked at the edge of the one that they lack.",
         made,
     )
 
@@ -184,12 +206,12 @@ def _populations(study: Study) -> Iterator[Drawn]:
     def draw(axes: Any, j: int) -> None:
         ends = np.array([(column[j].low, column[j].high) for column in pooled])
         people = [
-            _positive([study.fits[s].exact.parameters[j].estimate for s in g.subjects], logs[j])
+            np.array([study.fits[s].exact.parameters[j].estimate for s in g.subjects])
             for g in groups
         ]
         values = np.array([column[j].estimate for column in pooled])
-        log = bool(logs[j]) and any(np.isfinite(one).any() for one in people)
-        labels = [f"{g.label}\n(n = {len(g.subjects)})" for g in groups]
+        log = bool(logs[j]) and any((one[np.isfinite(one)] > 0).any() for one in people)
+        labels = [f"{g.label}\n({_pooled(study, g)})" for g in groups]
         population(
             axes, labels, values, ends, subjects=people, name=_axis(names[j]), logarithmic=log
         )
@@ -199,9 +221,16 @@ def _populations(study: Study) -> Iterator[Drawn]:
         "Groups",
         "Exact estimates of the subjects (small), and of their group by random effects with "
         f"{100 * study.plan.level:g} % interval (large). On logarithmic axes the group's estimate "
-        "is a geometric mean.",
+        "is a geometric mean. n: subjects behind it; those without a finite estimate are marked at "
+        f"the edge and counted above. {EDGES}",
         _panels(len(names), draw),
     )
+
+
+def _pooled(study: Study, group: Group) -> str:
+    """How many subjects the estimate of a group is of."""
+    n, everyone = study.exact[group.label]["random-effects"].n_subjects, len(group.subjects)
+    return f"n = {n}" if n == everyone else f"n = {n} of {everyone}"
 
 
 def _forward(study: Study) -> Iterator[Drawn]:
@@ -210,31 +239,53 @@ def _forward(study: Study) -> Iterator[Drawn]:
     places = getattr(study.plan.model, "locations", None)
     step = "distance from the last choice" if places is not None else "share of other options"
     kind = "reward received" if study.landscapes.source == "estimated" else "mean reward"
-    for measure, quantity, words in (
+    ahead = study.how_simulated == "one step ahead"
+    played = (
         ("reward", kind, f"The {kind} of the option chosen"),
         ("regret", "cumulative regret", "Cumulative regret"),
+    )
+    foretold = (
+        (
+            "likeliest",
+            "share of the likeliest option",
+            "How often the option is chosen that the subject's model holds likeliest",
+        ),
+    )
+    for measure, quantity, words in (
+        *(foretold if ahead else played),
         ("distance", step, f"The {step}"),
     ):
         if measure == "regret" and not study.plan.performance:
             continue  # the best option is not known
         yield Drawn(
             f"forward-{measure}",
-            f"Forward simulation: {quantity}",
-            f"{words}, decision by decision: people, and agents that play the same tasks with each "
-            "subject's exact estimates. Bands: 95 % intervals of the mean over subjects.",
+            f"{'One step ahead' if ahead else 'Forward simulation'}: {quantity}",
+            f"{words}, decision by decision: people, and {simulation_words(study)}. Bands: 95 % "
+            f"intervals of the mean over subjects.{_fewer(study)}{not_simulated(study)}",
             _panels(len(study.groups), _forward_panel(study, measure, quantity)),
         )
+
+
+def _fewer(study: Study) -> str:
+    lengths = {len(study.observed[s].reward) for group in study.groups for s in group.subjects}
+    if len(lengths) < 2:
+        return ""
+    return f" After decision {min(lengths)} they are of fewer subjects, as some played no longer."
 
 
 def _forward_panel(study: Study, measure: str, quantity: str) -> Callable[[Any, int], None]:
     def draw(axes: Any, i: int) -> None:
         group = study.groups[i]
         people, agents = both(group, measure, study.observed, study.fits)
-        if not len(people):
-            alone = stacked([getattr(study.observed[s], measure) for s in group.subjects])
-            learning_curve(axes, alone, quantity=quantity)
+        expected = "expected" if study.how_simulated == "one step ahead" else "agents"
+        shares = quantity.startswith("share of")
+        if len(people):
+            labels = ("people", expected)
+            learning_curve(axes, people, agents, quantity=quantity, labels=labels, shares=shares)
         else:
-            learning_curve(axes, people, agents, quantity=quantity, labels=("people", "agents"))
+            alone = [getattr(study.observed[s], measure, np.empty(0)) for s in group.subjects]
+            known = [row for row in alone if row is not None]
+            learning_curve(axes, stacked(known), quantity=quantity, shares=shares)
         _title(axes, group.label)
 
     return draw
@@ -243,13 +294,3 @@ def _forward_panel(study: Study, measure: str, quantity: str) -> Callable[[Any, 
 def _axis(name: str) -> str:
     """A parameter's name for reading."""
     return name.replace("_", " ")
-
-
-def _positive(values: Sequence[float], log: bool) -> Any:
-    """Estimates that a logarithmic axis can show; NaN for the others."""
-    array = np.array(values, dtype=float)
-    return np.where(array > 0, array, np.nan) if log else array
-
-
-def _any(values: Any, log: bool) -> bool:
-    return bool(log and np.isfinite(values).any())

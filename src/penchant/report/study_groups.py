@@ -11,7 +11,7 @@ from penchant.errors import listing
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.paper_tables import paper_tables
 from penchant.report.study_cells import P_VALUES, SHORT, only, some_columns, study_table
-from penchant.report.study_words import shown
+from penchant.report.study_words import not_simulated, shown, simulation_words
 from penchant.study import Study
 from penchant.study.plan import nominal_words
 
@@ -138,13 +138,19 @@ def _joint(caption: str, table: Mapping[str, Sequence[Any]]) -> DataTable:
 
 def forward_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     """People and agents side by side."""
-    figures = some_drawn(drawn, "forward-reward", "forward-regret", "forward-distance")
+    figures = some_drawn(
+        drawn, *(f"forward-{one}" for one in ("reward", "regret", "likeliest", "distance"))
+    )
     if not study.data.is_play:
         return []
-    if not figures:
+    if not any(fit.simulated is not None for fit in study.fits.values()):
         return [Paragraph("No agents played again: none were asked for, or nobody has estimates.")]
-    table = study.columns("forward")
+    ahead = study.how_simulated == "one step ahead"
     measure = "regret" if study.plan.performance else "reward"
+    compared, shown_as = (
+        ("likeliest", "likeliest option") if ahead else (measure, f"final {measure}")
+    )
+    table = study.columns("forward")
     rows = []
     for group in study.groups:
         mine = [
@@ -153,16 +159,19 @@ def forward_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
             if table["condition"][i] == group.condition
             and (not study.plan.performance or table["performance"][i] == group.performance)
         ]
-        last = [i for i in mine if table["measure"][i] == measure][-1:]
+        told = [i for i in mine if table["measure"][i] == compared and table["n_subjects"][i]]
         steps = [i for i in mine if table["measure"][i] == "distance" and table["n_subjects"][i]]
-        if last:
-            cells = [group.label, table["n_subjects"][last[0]]]
-            cells += [table["people"][last[0]], table["simulated"][last[0]]]
+        if told:
+            last = told if ahead else told[-1:]
+            cells: list[Any] = [group.label, max(table["n_subjects"][i] for i in last)]
+            cells += [_mean(table["people"], last), _mean(table["simulated"], last)]
             cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]
             rows.append([shown(cell) for cell in cells])
-    final = f"final {measure}: people"
-    header = ("group", "subjects", final, "agents", "mean step: people", "agents")
-    return [*figures, DataTable("People and agents", header, rows)]
+    who = "expected" if ahead else "agents"
+    header = ("group", "subjects", f"{shown_as}: people", who, "mean step: people", who)
+    caption = "People, and what is expected one step ahead" if ahead else "People and agents"
+    note = f"Beside the people: {simulation_words(study)}.{not_simulated(study)}"
+    return [*figures, DataTable(caption, header, rows, note)]
 
 
 def _mean(values: Sequence[float], places: Sequence[int]) -> float:

@@ -13,6 +13,7 @@ from penchant.errors import listing
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.tables import number
 from penchant.study import Study
+from penchant.study.forward_table import left_out
 from penchant.study.plan import model_words, nominal_words
 from penchant.study.working_scale import positive
 
@@ -117,7 +118,9 @@ def _differences(study: Study) -> list[str]:
 
 
 def _agreement(study: Study) -> list[str]:
-    """How the regret, or the rewards, of agents compare with those of the people they come from."""
+    """How agents, or the models one step ahead, compare with the people they come from."""
+    if study.how_simulated == "one step ahead":
+        return _ahead(study)
     if not study.plan.performance:
         return _rewards_agree(study)
     pairs = [
@@ -148,6 +151,60 @@ def _rewards_agree(study: Study) -> list[str]:
         f"Forward simulation: {counted(len(pairs), 'subject')} receive {number(float(people), 4)} "
         f"a decision on average, agents with their estimates {number(float(agents), 4)}."
     ]
+
+
+def _ahead(study: Study) -> list[str]:
+    """What the models expected one step ahead, and what the people then did."""
+    known = [fit.simulated for fit in study.fits.values() if fit.simulated is not None]
+    pairs = [
+        (np.nanmean(one.met), np.nanmean(one.likeliest))
+        for one in known
+        if one.met is not None and one.likeliest is not None and np.isfinite(one.met).any()
+    ]
+    if not pairs:
+        return []
+    people, models = 100 * np.mean(pairs, axis=0)
+    return [
+        f"Forward simulation, one step ahead, as the table does not say what every option paid: "
+        f"{counted(len(pairs), 'subject')} choose the option that their model holds likeliest in "
+        f"{people:.1f} % of decisions, where it expects {models:.1f} %."
+    ]
+
+
+def simulation_words(study: Study) -> str:
+    """How agents were simulated, as the end of a sentence about them.
+
+    Captions, methods and the section on agents say the same.
+    """
+    if study.how_simulated == "payoffs":
+        assert study.data.payoffs is not None
+        return (
+            "agents that play every subject's own episodes anew with the subject's exact "
+            f"estimates: who chooses an option gets {study.data.payoffs.words}, at that decision "
+            "of that subject"
+        )
+    if study.how_simulated == "landscape":
+        return (
+            "agents that play anew with each subject's exact estimates, in the landscape of each "
+            f"episode, whose mean rewards are known; rewards are drawn: {_noise(study)}"
+        )
+    return (
+        "what the model expects with each subject's exact estimates at every decision, after what "
+        "the subject truly chose and received before it (one step ahead). Nobody plays anew, as "
+        "the table does not say what every option paid"
+    )
+
+
+def not_simulated(study: Study) -> str:
+    """How many subjects are left out: without an estimate to simulate with, or in no group."""
+    lost = left_out(study.groups, study.fits)
+    grouped = {subject for group in study.groups for subject in group.subjects}
+    alone = [subject for subject in study.subjects if subject not in grouped]
+    return "".join(
+        f" Left out, {why}: {counted(len(who), 'subject')} ({listing(map(str, who))})."
+        for why, who in (("without a finite estimate", lost), ("as they are in no group", alone))
+        if who
+    )
 
 
 def methods(study: Study) -> list[str]:
@@ -196,11 +253,7 @@ def methods(study: Study) -> list[str]:
             "nominal one whatever the data."
         )
     if plan.n_replicates:
-        paragraphs.append(
-            f"For every subject with an estimate, {plan.n_replicates} agents played the same "
-            "episodes with the same options shown and the same decisions missed, drawing their own "
-            f"choices and rewards ({_noise(study)}; seed {plan.seed})."
-        )
+        paragraphs.append(_simulation(study))
     return paragraphs
 
 
@@ -240,6 +293,24 @@ def _crossed(study: Study) -> str:
         "respect were compared by Welch's test of each parameter and a joint test with full "
         "covariances (Hotelling's with unequal covariances), two-sided, adjusted by Holm's method "
         "over all comparisons."
+    )
+
+
+def _simulation(study: Study) -> str:
+    if study.how_simulated == "one step ahead":
+        return (
+            "For every subject with an estimate, the choice probabilities of the fitted model were "
+            "taken at every decision after the subject's own choices and rewards up to it (one "
+            "step ahead). Rewards and regret were not simulated, as what options paid that were "
+            "not chosen is not known: columns of payoffs, or a landscape, let agents play."
+        )
+    paid = f"rewards drawn in known landscapes ({_noise(study)})"
+    if study.data.payoffs is not None:
+        paid = f"what they chose paying {study.data.payoffs.words}, at that decision"
+    return (
+        f"For every subject with an estimate, {study.plan.n_replicates} agents played the "
+        "subject's own episodes, with the same options shown and the same decisions missed, making "
+        f"their own choices, {paid} (seed {study.plan.seed})."
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
+from penchant.bandit.events import NOTHING
 from penchant.models.choosing import softmax
 from penchant.models.model import Model
 from penchant.models.simulate import Agents, agents_of
@@ -40,15 +41,47 @@ class RememberingAgent:
     psi: Vector
     chosen: list[int] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
+    is_choice: list[bool] = field(default_factory=list)
 
     def probabilities(self) -> Matrix:
         """Choice probabilities (1, n_options) after what happened."""
         # the variables of an event do not depend on what is chosen at it
-        episode = Episode([*self.chosen, 0], [*self.rewards, np.nan])
+        episode = Episode(
+            [*self.chosen, 0], [*self.rewards, np.nan], is_choice=[*self.is_choice, True]
+        )
         x = np.asarray(self.model.explanatory(episode, *self.psi))[-1]
         return softmax((x @ self.theta)[None, :])
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Remember what was chosen and received."""
-        self.chosen.append(int(chosen[0]))
-        self.rewards.append(float(rewards[0]))
+        self.remember(int(chosen[0]), float(rewards[0]))
+
+    def remember(self, option: int, reward: float, is_choice: bool = True) -> None:
+        """Remember an event."""
+        self.chosen.append(option)
+        self.rewards.append(reward)
+        self.is_choice.append(is_choice)
+
+
+def show(agents: Any, option: int, reward: float, n: int, model: Any) -> None:
+    """Show agents an option and what it pays: it is learnt from, and takes no time of choices."""
+    if isinstance(agents, RememberingAgent):
+        agents.remember(option, reward, is_choice=False)
+        return
+    agents.observe(np.full(n, option), np.full(n, reward))
+    if getattr(model, "clock", "events") == "choices":
+        _turn_clock(agents, -1)
+
+
+def miss(agents: Any) -> None:
+    """Let agents run out of time."""
+    if isinstance(agents, RememberingAgent):
+        agents.remember(NOTHING, np.nan)
+    else:
+        _turn_clock(agents, 1)
+
+
+def _turn_clock(agents: Any, steps: int) -> None:
+    """Move the time of agents that have one."""
+    if hasattr(agents, "time"):
+        agents.time += steps

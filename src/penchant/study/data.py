@@ -27,6 +27,7 @@ from penchant.choices.natural_order import in_natural_order
 from penchant.errors import DataError
 from penchant.models.trial_columns import TrialColumns
 from penchant.study.data_notes import data_notes, trial_notes
+from penchant.study.payoffs import Payoffs, payoffs_of
 from penchant.study.units import check_plays, full_labels, units_of
 
 ALL = "all subjects"
@@ -56,6 +57,10 @@ class StudyData:
     people
         {subject in condition: subject} where conditions vary within subjects: what a subject did in
         each is then taken for a subject of its own. None where they do not.
+    payoffs
+        What every option paid at every decision, where the table says it.
+    remarks
+        Of what was found in the table and not used.
     """
 
     episodes: tuple[Any, ...]
@@ -66,6 +71,8 @@ class StudyData:
     columns: PlayColumns | TrialColumns | None = None
     options: tuple[Any, ...] | None = None
     people: Mapping[Any, Any] | None = None
+    payoffs: Payoffs | None = None
+    remarks: tuple[str, ...] = ()
     landscapes_named: bool = False
 
     @property
@@ -136,6 +143,7 @@ class StudyData:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know of the data."""
         notes = data_notes(self.episodes) if self.is_play else trial_notes(self.episodes)
+        notes = (*notes, *(self.payoffs.notes if self.payoffs else ()), *self.remarks)
         if self.people is None:
             return notes
         units = Counter(self.people.values())
@@ -167,6 +175,8 @@ def study_data(
     gaps: Gaps = "error",
     shown: int = 0,
     missing_reward: MissingReward = "error",
+    payoffs: Sequence[str] | str | None = None,
+    payoff_noise: float | None = None,
 ) -> StudyData:
     """Read the table of a study: one row per event.
 
@@ -187,6 +197,14 @@ def study_data(
         Column of the mean reward of the option chosen, where it is known.
     base, options, locations, gaps, shown, missing_reward
         As for `episodes_from_frame`.
+    payoffs
+        Columns of what every option paid, or would have paid, at every decision, in the order of
+        the options; or a pattern, "payoff_*". Agents then play the task as it was. Rewards, mean
+        rewards or probabilities: the rewards received tell which. If not given, columns with usual
+        names are taken where the rewards received agree with them; "none" for no such columns.
+    payoff_noise
+        Variance of rewards around `payoffs`; 0 where these are the rewards themselves. Found from
+        the rewards received if not given.
 
     Examples
     --------
@@ -234,6 +252,10 @@ def study_data(
         frame, subject=units.subject, block=found.block, decision=found.decision, gaps=gaps
     )
     rows = [own[: episode.n_events] for own, episode in zip(rows, episodes, strict=True)]
+    taken = {*found.used(), *conditions, *by, *([expected] if expected else ())}
+    paid, remarks = payoffs_of(
+        table, payoffs, payoff_noise, episodes, rows, labels=options, taken=taken
+    )
     return StudyData(
         tuple(episodes),
         {name: _by_subject(table, name, episodes, rows) for name in conditions},
@@ -243,6 +265,8 @@ def study_data(
         found,
         None if options is None else tuple(options),
         units.people,
+        paid,
+        remarks,
         bool(landscape_by),
     )
 

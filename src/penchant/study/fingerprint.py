@@ -58,6 +58,10 @@ def _data(data: StudyData) -> str:
         digest.update(label.encode())
         for values in _arrays(episode):
             digest.update(np.ascontiguousarray(values).tobytes())
+    if data.payoffs is not None:
+        digest.update(repr((data.payoffs.kind, data.payoffs.noise_variance)).encode())
+        for values in data.payoffs.values:
+            digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]
 
 

@@ -17,7 +17,7 @@ from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit_each import ModelEstimates, fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.softmax.likelihood import available_threads
-from penchant.study.forward import played_again
+from penchant.study.forward import simulated
 from penchant.study.measures import Measurer, Measures
 from penchant.study.plan import Category, Plan
 from penchant.study.subject_fit import Fitted, Linearized, SubjectFit, of_exact, of_linearized
@@ -214,14 +214,18 @@ class _Fitter:
         if not self.plan.n_replicates or fit.status not in USABLE:
             return None
         parameters = dict(zip(fit.natural_names, fit.natural.tolist(), strict=True))
-        if not all(map(np.isfinite, parameters.values())):
-            return None
         # the subject's own stream, whatever the part and the order of the work
         rng = np.random.default_rng([self.plan.seed, i])
         n = self.plan.n_replicates
         try:
-            return played_again(
-                subject, parameters, self.plan.model, self.measurer, n_replicates=n, rng=rng
+            return simulated(
+                subject,
+                parameters,
+                fit.theta,
+                self.plan.model,
+                self.measurer,
+                n_replicates=n,
+                rng=rng,
             )
         except DataError:  # a temperature below 0, say: no agent can have it
             return None

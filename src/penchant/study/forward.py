@@ -1,9 +1,9 @@
-"""Play again: agents with a subject's estimates in the subject's own task."""
+"""Forward simulation: agents in the subject's own task, or one step ahead where it is not known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,8 +11,63 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.events import NOTHING
 from penchant.models.simulate import Agents, agents_of
+from penchant.study.agents import miss, show
+from penchant.study.data import StudyData
 from penchant.study.landscapes import Landscapes
 from penchant.study.measures import Measurer, Measures, averaged
+from penchant.study.parameter_draws import log_choice_probabilities
+from penchant.study.payoffs import Draw
+
+How = Literal["payoffs", "landscape", "one step ahead"]
+
+
+def how_simulated(data: StudyData, landscapes: Landscapes) -> How:
+    """What agents are paid by; one step ahead where nobody knows what every option paid.
+
+    An option's mean over everybody's decisions is no task: rewards may drift, reverse, or differ
+    between people.
+    """
+    if data.payoffs is not None:
+        return "payoffs"
+    return "landscape" if landscapes.complete else "one step ahead"
+
+
+def simulated(
+    subject: Any,
+    parameters: Mapping[str, float],
+    theta: Vector,
+    model: Any,
+    measurer: Measurer,
+    *,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> Measures | None:
+    """What agents with a subject's estimates do, or what these say one step ahead.
+
+    Parameters
+    ----------
+    subject, parameters, model, measurer, n_replicates, rng
+        As for `played_again`.
+    theta
+        Weights and shape parameters of the subject.
+    """
+    if how_simulated(measurer.data, measurer.landscapes) == "one step ahead":
+        return one_step_ahead(subject, theta, model, measurer)
+    if not all(map(np.isfinite, parameters.values())):
+        return None  # no agent can have an infinite temperature
+    return played_again(subject, parameters, model, measurer, n_replicates=n_replicates, rng=rng)
+
+
+def one_step_ahead(subject: Any, theta: Vector, model: Any, measurer: Measurer) -> Measures | None:
+    """What the model expects of every decision after what truly happened before it."""
+    if not np.isfinite(theta).all():
+        return None
+    d, found = len(model.weights), []
+    for i in measurer.data.of(subject):
+        episode = measurer.data.episodes[i]
+        log_p = log_choice_probabilities(model, episode, theta[:d], theta[d:])
+        found.append(measurer.ahead(i, np.exp(log_p[episode.is_choice])))
+    return averaged(found)
 
 
 def played_again(
@@ -26,8 +81,9 @@ def played_again(
 ) -> Measures:
     """What agents with these parameters do in the episodes of a subject, on average.
 
-    They are shown what the subject was shown, run out of time where the subject did, and draw their
-    own rewards.
+    They are shown what the subject was shown, run out of time where the subject did, and get the
+    rewards of what they choose: by the subject's own payoffs of every option at every decision, or
+    drawn around the mean rewards of the landscape.
 
     Parameters
     ----------
@@ -38,64 +94,59 @@ def played_again(
     model
         How the agents decide.
     measurer
-        Knows the episodes and their landscapes.
+        Knows the episodes and what their options paid.
     n_replicates
         Agents in every episode.
     rng
         Source of randomness.
     """
     found = []
+    payoffs = measurer.data.payoffs
     for i in measurer.data.of(subject):
         episode = measurer.data.episodes[i]
         agents = agents_of(model, dict(parameters), n_replicates)
-        draw = _draws(measurer.landscapes, i, model, rng)
+        if payoffs is None:
+            draw = _draws(measurer.landscapes, i, model, rng)
+        else:
+            draw = payoffs.draws(i, rng)
         chosen, rewards = _play(agents, episode, draw, n_replicates, model, rng)
         found.append(measurer.play(i, chosen, rewards))
     return averaged(found)
 
 
-def _draws(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator) -> Any:
-    """A function that draws the rewards of options chosen in an episode."""
+def _draws(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator) -> Draw:
+    """A function that draws the rewards of options chosen in an episode, at any decision."""
     means = landscapes.means[landscapes.of_episode[i]]
     if landscapes.binary:
-        return lambda options: (rng.random(len(options)) < means[options]).astype(float)
+        return lambda _, options: (rng.random(len(options)) < means[options]).astype(float)
     variance = getattr(model, "noise_variance", landscapes.noise_variance)
     sd = np.sqrt(variance) if np.isfinite(variance) else 0.0
-    return lambda options: means[options] + sd * rng.standard_normal(len(options))
+    return lambda _, options: means[options] + sd * rng.standard_normal(len(options))
 
 
 def _play(
-    agents: Agents, episode: Episode, draw: Any, n: int, model: Any, rng: np.random.Generator
+    agents: Agents, episode: Episode, draw: Draw, n: int, model: Any, rng: np.random.Generator
 ) -> tuple[IntVector, Matrix]:
     """Options and rewards of every decision: (n, n_decisions) each."""
     chosen, rewards = [], []
-    for option, reward, is_choice in zip(
-        episode.chosen, episode.rewards, episode.is_choice, strict=True
-    ):
+    events = zip(episode.chosen, episode.rewards, episode.is_choice, strict=True)
+    for k, (option, reward, is_choice) in enumerate(events):
         if not is_choice:
-            agents.observe(np.full(n, option), np.full(n, reward))
-            if getattr(model, "clock", "events") == "choices":
-                _turn_clock(agents, -1)
+            show(agents, option, reward, n, model)
             continue
         if option == NOTHING:
             chosen.append(np.full(n, NOTHING))
             rewards.append(np.full(n, np.nan))
-            _turn_clock(agents, 1)
+            miss(agents)
             continue
         picked = _picked(agents.probabilities(), rng)
-        paid: Vector = draw(picked)
+        paid: Vector = draw(k, picked)
         agents.observe(picked, paid)
         chosen.append(picked)
         rewards.append(paid)
     if not chosen:
         return np.empty((n, 0), dtype=np.int64), np.empty((n, 0))
     return np.stack(chosen, axis=1), np.stack(rewards, axis=1)
-
-
-def _turn_clock(agents: Any, steps: int) -> None:
-    """Move the time of agents that have one: what is shown takes none, running out of time does."""
-    if hasattr(agents, "time"):
-        agents.time += steps
 
 
 def _picked(p: Matrix, rng: np.random.Generator) -> IntVector:

@@ -12,7 +12,7 @@ from penchant.study.groups import Group
 from penchant.study.measures import Measures
 from penchant.study.subject_fit import SubjectFit
 
-MEASURES = ("reward", "regret", "distance")
+MEASURES = ("reward", "regret", "distance", "likeliest")
 
 
 def both(
@@ -20,16 +20,26 @@ def both(
 ) -> tuple[Matrix, Matrix]:
     """A measure of the subjects of a group and of their agents: (n_subjects, n_decisions) each.
 
-    Subjects without an estimate to play again with are left out of both. NaN where a subject has no
-    such decision.
+    Subjects without an estimate to simulate with are left out of both. NaN where a subject has no
+    such decision, and for rewards and regret of agents that do not play. That the likeliest option
+    is chosen is said one step ahead only.
     """
-    people, agents = [], []
+    people: list[Any] = []
+    agents: list[Any] = []
     for subject in group.subjects:
         played = fits[subject].simulated
-        if played is not None:
-            people.append(getattr(observed[subject], measure))
-            agents.append(getattr(played, measure))
+        if played is None or (measure == "likeliest" and played.met is None):
+            continue
+        people.append(played.met if measure == "likeliest" else getattr(observed[subject], measure))
+        made = getattr(played, measure)
+        unknown = measure == "regret" and np.isnan(played.loss).all()
+        agents.append(np.full(len(made), np.nan) if unknown else made)
     return stacked(people), stacked(agents)
+
+
+def left_out(groups: Sequence[Group], fits: Mapping[Any, SubjectFit]) -> list[Any]:
+    """Subjects of the groups who have no estimate to simulate with."""
+    return [s for group in groups for s in group.subjects if fits[s].simulated is None]
 
 
 def stacked(rows: Sequence[Vector]) -> Matrix:
@@ -42,14 +52,18 @@ def stacked(rows: Sequence[Vector]) -> Matrix:
 
 
 def forward_columns(
-    groups: Sequence[Group], observed: Mapping[Any, Measures], fits: Mapping[Any, SubjectFit]
+    groups: Sequence[Group],
+    observed: Mapping[Any, Measures],
+    fits: Mapping[Any, SubjectFit],
+    how: str,
 ) -> dict[str, list[Any]]:
-    """Means over the subjects of every group, with standard errors."""
+    """Means over the subjects of every group, with standard errors, and how agents were paid."""
     made: dict[str, list[Any]] = {
         name: []
         for name in (
             *("performance", "condition", "measure", "decision", "n_subjects"),
             *("people", "people_standard_error", "simulated", "simulated_standard_error"),
+            "how",
         )
     }
     for group in groups:
@@ -61,6 +75,7 @@ def forward_columns(
                     *(group.performance, group.condition, measure, t + 1, int(known.sum())),
                     *_mean_error(people[known, t]),
                     *_mean_error(agents[known, t]),
+                    how,
                 )
                 for name, cell in zip(made, cells, strict=True):
                     made[name].append(cell)

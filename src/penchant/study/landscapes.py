@@ -17,7 +17,7 @@ from penchant.errors import DataError, listing
 from penchant.study.data import StudyData
 
 SEEN_OFTEN = 5  # rewards that make the mean of an option fit to be called the best
-Source = Literal["known", "expected", "estimated"]
+Source = Literal["known", "expected", "payoffs", "estimated"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,11 +35,14 @@ class Landscapes:
     of_episode
         Landscape of each episode, by index.
     source
-        "known"; "expected": known for options that were chosen; "estimated" from rewards.
+        "known"; "expected": known for options that were chosen; "payoffs": known at every decision,
+        from the table, so that `means` and `best` are NaN; "estimated" from rewards.
     noise_variance
         Variance of the rewards around their means, pooled.
     binary
         Whether all rewards are 0 or 1.
+    complete
+        Whether the mean of every option is known, so that agents can play; others are filled in.
     """
 
     labels: tuple[tuple[Any, ...], ...]
@@ -49,6 +52,7 @@ class Landscapes:
     source: Source
     noise_variance: float
     binary: bool
+    complete: bool = False
 
     @property
     def words(self) -> str:
@@ -64,6 +68,11 @@ class Landscapes:
                 "Regret is measured in mean rewards that the table gives for the options chosen "
                 f"({many}); the best one is the highest of them, so that an option nobody chose "
                 "does not count."
+            )
+        if self.source == "payoffs":
+            return (
+                "Regret is measured in mean rewards that the table gives for every option at every "
+                "decision: that of the best option at the decision minus that of the option chosen."
             )
         return (
             "The mean rewards are not known. The best one is estimated from the data: the highest "
@@ -100,7 +109,7 @@ def landscapes_of(
     known
         `Landscape` or mean rewards, the same for all; {label: mean rewards} by the label of the
         landscape, a tuple where several columns tell landscapes apart. None: the table's column of
-        expected rewards, or an estimate.
+        expected rewards, its payoffs of all options if these are means, or an estimate.
     """
     labels, of_episode = _distinct(data)
     rewards = _Rewards.of(data, of_episode, len(labels), n_options)
@@ -108,18 +117,24 @@ def landscapes_of(
         means, of_episode, labels = _known(known, labels, of_episode, n_options)
         source: Source = "known"
         best = means.max(axis=1)
+        complete = True
     elif data.expected is not None:
         source = "expected"
         means = _expected(data, of_episode, labels, n_options)
         best = np.nanmax(means, axis=1)
+        complete = bool(np.isfinite(means).all())
         means = _filled(means, locations)
+    elif data.payoffs is not None and data.payoffs.kind != "rewards":
+        source, complete = "payoffs", False
+        means = np.full((len(labels), n_options), np.nan)
+        best = np.full(len(labels), np.nan)
     else:
-        source = "estimated"
+        source, complete = "estimated", False
         means = rewards.means
         best = rewards.best()
         means = _filled(means, locations)
     return Landscapes(
-        labels, means, best, of_episode, source, rewards.noise_variance(), rewards.binary
+        labels, means, best, of_episode, source, rewards.noise_variance(), rewards.binary, complete
     )
 
 

@@ -14,6 +14,8 @@ from penchant.bandit.locations import distances
 from penchant.study.data import StudyData
 from penchant.study.landscapes import Landscapes
 
+NAMES = ("reward", "loss", "distance", "likeliest", "met")
+
 
 @dataclass(frozen=True)
 class Measures:
@@ -28,11 +30,16 @@ class Measures:
     distance
         Distance from the last choice; 1 for another option and 0 for the same where options lie
         nowhere.
+    likeliest, met
+        One step ahead: probability of the option that the model held likeliest, and whether it was
+        chosen; None for play.
     """
 
     reward: Vector
     loss: Vector
     distance: Vector
+    likeliest: Vector | None = None
+    met: Vector | None = None
 
     @property
     def regret(self) -> Vector:
@@ -72,16 +79,53 @@ class Measurer:
         """Means over plays (n_plays, n_decisions) in the landscape of an episode."""
         place = self.landscapes.of_episode[i]
         nothing = chosen == NOTHING
+        best: Any = self.landscapes.best[place]
         if self.landscapes.source == "estimated":
             paid = rewards
+        elif self.landscapes.source == "payoffs":
+            means = self._payoffs(i)
+            paid, best = means[np.arange(len(means)), chosen], means.max(axis=1)
         else:
             paid = self.landscapes.means[place][chosen]
         paid = np.where(nothing, np.nan, paid)
         return Measures(
             paid.mean(axis=0),
-            (self.landscapes.best[place] - paid).mean(axis=0),
+            (best - paid).mean(axis=0),
             self._distance(chosen, nothing).mean(axis=0),
         )
+
+    def _payoffs(self, i: int) -> Matrix:
+        """Mean rewards of all options at every decision of an episode."""
+        assert self.data.payoffs is not None
+        means: Matrix = self.data.payoffs.means(i)[self.data.episodes[i].is_choice]
+        return means
+
+    def ahead(self, i: int, p: Matrix) -> Measures:
+        """What is expected of a subject at every decision, given what truly happened before it.
+
+        Rewards are not known, as nobody knows what options paid that were not chosen.
+
+        Parameters
+        ----------
+        i
+            The episode.
+        p
+            Choice probabilities (n_decisions, n_options) after the subject's own history.
+        """
+        episode = self.data.episodes[i]
+        chosen = episode.chosen[episode.is_choice]
+        unknown = np.full(len(chosen), np.nan)
+        made = chosen != NOTHING
+        top = p.argmax(axis=1)
+        step = unknown.copy()
+        after = np.flatnonzero(made[1:] & made[:-1]) + 1
+        if self.apart is None:
+            step[after] = 1 - p[after, chosen[after - 1]]
+        else:
+            step[after] = (p[after] * self.apart[chosen[after - 1]]).sum(axis=1)
+        likeliest = np.where(made, p.max(axis=1), np.nan)
+        met = np.where(made, chosen == top, np.nan)
+        return Measures(unknown, unknown, step, likeliest, met)
 
     def _distance(self, chosen: IntVector, nothing: BoolVector) -> Matrix:
         before, after = chosen[:, :-1], chosen[:, 1:]
@@ -93,9 +137,8 @@ class Measurer:
 
 def averaged(measures: Sequence[Measures]) -> Measures:
     """Mean at every decision over those that have it; plays may differ in length."""
-    return Measures(
-        *(mean_of([getattr(m, name) for m in measures]) for name in ("reward", "loss", "distance"))
-    )
+    names = [name for name in NAMES if getattr(measures[0], name) is not None]
+    return Measures(**{name: mean_of([getattr(m, name) for m in measures]) for name in names})
 
 
 def mean_of(rows: Sequence[Vector]) -> Vector:

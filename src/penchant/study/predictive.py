@@ -44,8 +44,9 @@ def predictive_check(
         Of `fit` or `fit_each`, with their episodes at hand.
     world
         What options pay, as `Task` takes it: a landscape, a schedule, a function of rng; or a
-        mapping from blocks to these. Agents then play anew, as many decisions as people made. If
-        not given, each choice is drawn after what truly happened before it.
+        mapping to these from blocks, from subjects, or from pairs (subject, block). Agents then
+        play anew, as many decisions as people made, shown what these were shown. If not given,
+        each choice is drawn after what truly happened before it.
     best
         Option that pays best at each decision of an episode, for the learning curve. If not given,
         the world says, or the option whose rewards were highest on average in the episode, which is

@@ -13,7 +13,6 @@ from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
 from penchant.study.choice_statistics import best_options
-from penchant.study.folds import rescored
 from penchant.study.parameter_draws import log_choice_probabilities, natural_draws
 from penchant.study.task import Task
 
@@ -32,15 +31,12 @@ def after_history(
 def anew(
     estimate: ModelEstimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
 ) -> list[Any]:
-    """Play of agents in the same world, one for each draw, scored where the person was."""
-    own = world_of(world, episode)
-    scored = episode.scored[episode.is_choice]
-    task = Task(own, n_decisions=len(scored))
-    found = []
-    for parameters in natural_draws(estimate, draws):
-        (played,) = task.play(estimate.model, parameters, rng=rng)
-        found.append(rescored(played, scored, episode.subject))
-    return found
+    """Play of agents in the same world, one for each draw, in the place of the person."""
+    task = Task(world_of(world, episode), n_decisions=int(episode.is_choice.sum()))
+    return [
+        task.play_like(episode, estimate.model, parameters, rng=rng)
+        for parameters in natural_draws(estimate, draws)
+    ]
 
 
 def world_of(world: Any, episode: Any) -> Any:
@@ -51,12 +47,13 @@ def world_of(world: Any, episode: Any) -> Any:
         )
     if not isinstance(world, Mapping):
         return world
-    if episode.block not in world:
-        raise DataError(
-            f"world must hold what options pay in every block; got none for {episode.block!r}. "
-            "Add it, or give one world for all."
-        )
-    return world[episode.block]
+    for key in ((episode.subject, episode.block), episode.block, episode.subject):
+        if key in world:
+            return world[key]
+    raise DataError(
+        "world must hold what options pay in every block, or to every subject; got none for "
+        f"{episode.block!r} of subject {episode.subject!r}. Add it, or give one world for all."
+    )
 
 
 @dataclass(frozen=True)

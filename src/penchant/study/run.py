@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant.errors import DataError
+from penchant.errors import DataError, listing
 from penchant.inference.nominal import Nominal
 from penchant.models.model import Model
 from penchant.models.ucl import UCL
@@ -30,6 +30,7 @@ from penchant.study.landscapes import Landscapes, landscapes_of
 from penchant.study.left_out import left_out_groups
 from penchant.study.measures import Measurer, Measures
 from penchant.study.paired import paired_comparison
+from penchant.study.payoffs import check_count
 from penchant.study.plan import PAPER_NOMINALS, Category, Plan
 from penchant.study.populations import exact_groups, linearized_group
 from penchant.study.study import Study
@@ -81,7 +82,9 @@ def run_study(
     level, intervals
         Confidence level, and the kind of intervals of exact estimates.
     n_replicates
-        Agents that play again with the estimates of each subject.
+        Agents that play again with the estimates of each subject, where the data have `payoffs` or
+        the landscape is known; else each choice is foretold from the subject's own history. 0: none
+        of both.
     n_bootstrap
         Replicates that tell how sure a growth order is.
     joint
@@ -158,6 +161,7 @@ def carry_out(
     n_options = int(getattr(plan.model, "n_options", None) or data.n_options)
     landscapes = Landscapes.none()
     if data.is_play:
+        data = _with_payoffs(data, n_options)
         landscapes = landscapes_of(data, n_options, locations, landscape)
     plan = _decided(plan, data, landscapes)
     if begin is not None:
@@ -212,9 +216,24 @@ def _decided(plan: Plan, data: StudyData, landscapes: Landscapes) -> Plan:
             )
         return replace(plan, performance=False, nominals={}, n_replicates=0, n_bootstrap=0)
     known = landscapes.source != "estimated" or data.landscapes_named
+    known |= data.payoffs is not None and data.payoffs.kind != "rewards"
     if known if plan.performance is None else plan.performance:
         return replace(plan, performance=True)
     return replace(plan, performance=False, nominals={}, n_bootstrap=0)
+
+
+def _with_payoffs(data: StudyData, n_options: int) -> StudyData:
+    """The data with payoffs of all options of the model, or without any."""
+    paid = data.payoffs
+    if paid is None or paid.n_options == n_options:
+        return data
+    if not paid.recognised:
+        check_count(paid.n_options, n_options)
+    remark = (
+        f"Columns {listing(paid.columns)} are not taken for payoffs of the options, of which the "
+        f"model has {n_options}."
+    )
+    return replace(data, payoffs=None, remarks=(*data.remarks, remark))
 
 
 def _check_threads(threads: int | None) -> None:

@@ -13,6 +13,7 @@ from penchant.population.growth_order import GrowthOrders
 from penchant.study.data import StudyData
 from penchant.study.fingerprint import fingerprint
 from penchant.study.fitting import Timings
+from penchant.study.forward import How, how_simulated
 from penchant.study.group_tests import GroupTests
 from penchant.study.groups import Group
 from penchant.study.landscapes import Landscapes
@@ -86,6 +87,11 @@ class Study:
         """How many exact fits have each status."""
         found = [self.fits[subject].exact.status for subject in self.subjects]
         return {status: found.count(status) for status in sorted(set(found))}
+
+    @property
+    def how_simulated(self) -> How:
+        """What agents that play again are paid by, or that nobody plays: one step ahead."""
+        return how_simulated(self.data, self.landscapes)
 
     def fingerprint(self) -> dict[str, Any]:
         """What makes another study the same."""

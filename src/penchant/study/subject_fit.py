@@ -14,7 +14,7 @@ from penchant.inference.linearized_estimate import LinearizedEstimate
 from penchant.population.subjects import subject_estimates
 from penchant.softmax.document import numbers, plain
 from penchant.softmax.transformations import Parameter
-from penchant.study.measures import Measures
+from penchant.study.measures import NAMES, Measures
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,8 @@ class SubjectFit:
     linearized
         The paper's estimator; None without a nominal point or a category.
     simulated
-        What agents with the exact estimates do in the same task; None without an estimate.
+        What agents with the exact estimates do in the same task, or what is expected of the
+        subject one step ahead; None without an estimate.
     """
 
     exact: Fitted
@@ -147,7 +148,11 @@ class SubjectFit:
             "linearized": None if self.linearized is None else self.linearized.to_dict(),
             "simulated": None
             if played is None
-            else {name: plain(getattr(played, name)) for name in ("reward", "loss", "distance")},
+            else {
+                name: plain(getattr(played, name))
+                for name in NAMES
+                if getattr(played, name) is not None
+            },
         }
 
     @classmethod

@@ -241,7 +241,9 @@ def _failures(study: Study) -> Columns:
 
 def _forward(study: Study) -> Columns:
     """What people did and what agents with their estimates do, decision by decision."""
-    made = forward_columns(study.groups, study.observed, study.fits) if study.observed else {}
+    if not study.observed:
+        return {}
+    made = forward_columns(study.groups, study.observed, study.fits, study.how_simulated)
     if study.plan.performance or not made:
         return made
     kept = [i for i, measure in enumerate(made["measure"]) if measure != "regret"]

@@ -10,13 +10,15 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
+from penchant.bandit.events import NOTHING, Events
 from penchant.bandit.landscape import Landscape
 from penchant.bandit.locations import whole_number
 from penchant.errors import DataError
 from penchant.models.model import Model
+from penchant.models.simulate import Agents
 from penchant.models.simulate_trials import simulate_trials
 from penchant.models.trials import Trials
-from penchant.study.agents import one_agent
+from penchant.study.agents import miss, one_agent, show
 from penchant.study.drawn_offers import DrawnOffers, offers_of
 
 
@@ -87,6 +89,42 @@ class Task:
             for b in range(self.n_blocks)
         )
 
+    def play_like(
+        self,
+        episode: Episode,
+        model: Model,
+        parameters: Mapping[str, float],
+        *,
+        rng: np.random.Generator,
+    ) -> Episode:
+        """What a person of this model does in the place of another.
+
+        The same options are shown and the same decisions missed; of the others those are scored
+        that were. The world pays by the number of the decision.
+
+        Parameters
+        ----------
+        episode
+            What the other did.
+        model, parameters, rng
+            As for `play`.
+        """
+        world = _checked(self.world(rng)) if callable(self.world) else self.world
+        agent, pays = one_agent(model, parameters), _payment(world, rng)
+        chosen, rewards = episode.chosen.copy(), episode.rewards.copy()
+        decision = np.cumsum(episode.is_choice) - 1
+        for k in range(episode.n_events):
+            if not episode.is_choice[k]:
+                show(agent, int(chosen[k]), float(rewards[k]), 1, model)
+            elif chosen[k] == NOTHING:
+                miss(agent)
+            else:
+                chosen[k] = _picked(agent, world, rng)
+                rewards[k] = pays(int(decision[k]), int(chosen[k]))
+                agent.observe(chosen[k : k + 1], rewards[k : k + 1])
+        events = Events(chosen, rewards, episode.is_choice.copy(), episode.scored.copy())
+        return Episode.of_events(events, episode.subject, episode.block)
+
     def _block(
         self, model: Model, parameters: Mapping[str, float], rng: np.random.Generator, *labels: Any
     ) -> Any:
@@ -110,20 +148,25 @@ def _episode(
 ) -> Episode:
     agent = one_agent(model, parameters)
     pays = _payment(world, rng)
-    n_options = world.n_options if isinstance(world, Landscape) else world.shape[1]
     chosen, rewards = np.empty(n, dtype=np.int64), np.empty(n)
     for t in range(n):
-        p = agent.probabilities()[0]
-        if len(p) != n_options:
-            raise DataError(
-                f"task must have the {len(p)} options of the model; got {n_options}. Match them."
-            )
-        cumulative = p.cumsum()
-        picked = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
-        chosen[t] = min(int(picked), n_options - 1)
+        chosen[t] = _picked(agent, world, rng)
         rewards[t] = pays(t, int(chosen[t]))
         agent.observe(chosen[t : t + 1], rewards[t : t + 1])
     return Episode(chosen, rewards, subject=subject, block=block)
+
+
+def _picked(agent: Agents, world: Landscape | Matrix, rng: np.random.Generator) -> int:
+    """The option that an agent chooses."""
+    n_options = world.n_options if isinstance(world, Landscape) else world.shape[1]
+    p = agent.probabilities()[0]
+    if len(p) != n_options:
+        raise DataError(
+            f"task must have the {len(p)} options of the model; got {n_options}. Match them."
+        )
+    cumulative = p.cumsum()
+    picked = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
+    return min(int(picked), n_options - 1)
 
 
 def _payment(world: Landscape | Matrix, rng: np.random.Generator) -> Callable[[int, int], float]:

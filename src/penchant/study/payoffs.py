@@ -1,0 +1,444 @@
+"""What every option paid at every decision, where the table says it: the task as it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from string import ascii_lowercase
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.decision_numbers import ABSENT
+from penchant.bandit.episode import Episode
+from penchant.bandit.events import NOTHING
+from penchant.choices.frames import Table, check_columns, column_floats, row_place
+from penchant.choices.notes import counted
+from penchant.errors import DataError, listing
+
+# What columns of payoffs are often called, beside the option: payoff_1, mean_A, p_left ...
+USUAL = (
+    *("payoff", "payoffs", "payout", "payouts", "reward", "rewards", "outcome", "outcomes"),
+    *("points", "pay", "mean", "means", "meanreward", "meanpayoff", "truemean", "mu"),
+    *("expected", "expectedreward", "expectedvalue", "ev", "value"),
+    *("probability", "prob", "probs", "rewardprobability", "rewardprob", "probreward"),
+    *("preward", "rewardp", "winprobability", "winprob", "pwin", "p"),
+)
+OPTION_WORDS = ("option", "arm", "bandit", "deck", "machine", "slot", "stimulus", "stim")
+NO_COLUMNS = "none"
+AGREE = 0.9  # share of rewards equal to the payoff chosen that makes payoffs the rewards themselves
+FAR = 6.0  # standard deviations of noise beyond which a reward does not come from its mean
+OFF, SURE = 0.5, 5.0  # mean deviation, in standard deviations and in standard errors
+Kind = Literal["rewards", "means", "probabilities"]
+Draw = Callable[[int, IntVector], Vector]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Payoffs:
+    """What every option paid at every event of the episodes of a study.
+
+    Attributes
+    ----------
+    columns
+        Of the table, one per option.
+    values
+        (n_events, n_options) of each episode; NaN where the table has no row.
+    kind
+        "rewards": what choosing the option paid; "means": rewards lie around them;
+        "probabilities": of the larger of two rewards.
+    noise_variance
+        Of rewards around means; 0 for rewards, NaN for probabilities.
+    two
+        The two rewards that there are, with probabilities.
+    recognised
+        Whether the columns were found by their names, rather than given.
+    notes
+        What a reader should know of them.
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[Matrix, ...]
+    kind: Kind
+    noise_variance: float
+    two: tuple[float, float] = (0.0, 1.0)
+    recognised: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_options(self) -> int:
+        """How many options there are columns for."""
+        return len(self.columns)
+
+    def means(self, i: int) -> Matrix:
+        """Mean reward of every option at every event of an episode: (n_events, n_options)."""
+        return self.mean_of(self.values[i])
+
+    def mean_of(self, values: Matrix) -> Matrix:
+        """Mean reward of an option with these payoffs."""
+        low, high = self.two
+        return low + (high - low) * values if self.kind == "probabilities" else values
+
+    def draws(self, i: int, rng: np.random.Generator) -> Draw:
+        """A function of the event and the options chosen at it that draws their rewards."""
+        values = self.values[i]
+        if self.kind == "rewards":
+            return lambda k, options: values[k, options]
+        if self.kind == "probabilities":
+            low, high = self.two
+            return lambda k, options: np.where(
+                rng.random(len(options)) < values[k, options], high, low
+            )
+        sd = float(np.sqrt(self.noise_variance))
+        return lambda k, options: values[k, options] + sd * rng.standard_normal(len(options))
+
+    @property
+    def words(self) -> str:
+        """What agents that choose an option are paid.
+
+        >>> Payoffs(("left", "right"), (), "means", 2.5).words
+        'the mean in the columns left, right, with normal noise of variance 2.5'
+        """
+        named = f"in the columns {listing(self.columns)}"
+        if self.kind == "rewards":
+            return f"the reward {named}"
+        if self.kind == "means":
+            return f"the mean {named}, with normal noise of variance {self.noise_variance:.4g}"
+        low, high = self.two
+        return f"{high:g} with the probability {named}, else {low:g}"
+
+
+def payoffs_of(
+    table: Table,
+    given: Sequence[str] | str | None,
+    noise_variance: float | None,
+    episodes: Sequence[Episode],
+    rows: Sequence[IntVector],
+    *,
+    labels: Sequence[Any] | None = None,
+    taken: Iterable[str] = (),
+) -> tuple[Payoffs | None, tuple[str, ...]]:
+    """Payoffs of every option, and why there are none where columns look like them.
+
+    Parameters
+    ----------
+    table
+        One row per event.
+    given
+        A column per option in the order of the options, or a pattern such as "payoff_*"; "none" for
+        no payoffs; None to look for columns with usual names.
+    noise_variance
+        Of rewards around the payoffs; found from the rewards received if None.
+    episodes, rows
+        The play, and the row of every event of it.
+    labels
+        Of the options by index, where they have any.
+    taken
+        Columns that are something else.
+    """
+    _check_noise(noise_variance)
+    if given is not None and not isinstance(given, str) and not len(given):
+        given = None
+    if given in (NO_COLUMNS, [NO_COLUMNS], (NO_COLUMNS,)) and NO_COLUMNS not in table.columns:
+        return None, ()
+    if given is None:
+        if noise_variance is not None:
+            raise DataError(
+                "payoffs must be given with payoff_noise; got none. Name a column per option."
+            )
+        return _recognised(table, episodes, rows, labels, set(taken))
+    columns = _expanded(table, [given] if isinstance(given, str) else list(given))
+    check_columns(table, {"payoffs": columns})
+    most = max((int(e.chosen.max(initial=NOTHING)) for e in episodes), default=NOTHING) + 1
+    check_count(len(columns), len(labels) if labels is not None else most, labels is None)
+    values = _values(table, columns, episodes, rows)
+    return _read(columns, values, noise_variance, episodes, rows), ()
+
+
+def check_count(n_columns: int, n_options: int, at_least: bool = False) -> None:
+    """Refuse another number of columns than there are options."""
+    if n_columns == n_options or (at_least and n_columns > n_options):
+        return
+    raise DataError(
+        f"payoffs must be a column for each of {n_options} options; got "
+        f"{counted(n_columns, 'column')}. Name them in the order of the options."
+    )
+
+
+def _check_noise(variance: float | None) -> None:
+    if variance is not None and not (np.isfinite(variance) and variance >= 0):
+        raise DataError(
+            f"payoff_noise must be a variance, 0 or more; got {variance}. 0 says that payoffs are "
+            "the rewards themselves."
+        )
+
+
+def _expanded(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns; those that a pattern stands for are sorted by their numbers."""
+    found: list[str] = []
+    for name in names:
+        if "*" not in name or name in table.columns:
+            found.append(name)
+            continue
+        matched = [column for column in table.columns if fnmatchcase(str(column), name)]
+        if not matched:
+            raise DataError(
+                f"payoffs must name columns of the table; got {name!r}, which none of "
+                f"{', '.join(map(str, table.columns))} is like. Correct it."
+            )
+        found += sorted(matched, key=_by_number)
+    return tuple(found)
+
+
+def _by_number(name: str) -> list[Any]:
+    """payoff_2 before payoff_10."""
+    parts = re.split(r"(\d+)", str(name))
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
+
+
+def _recognised(
+    table: Table,
+    episodes: Sequence[Episode],
+    rows: Sequence[IntVector],
+    labels: Sequence[Any] | None,
+    taken: set[str],
+) -> tuple[Payoffs | None, tuple[str, ...]]:
+    """Payoffs in columns with usual names, if the rewards received agree with them."""
+    free = [str(name) for name in table.columns if name not in taken]
+    most = max((int(e.chosen.max(initial=NOTHING)) for e in episodes), default=NOTHING) + 1
+    why: list[str] = []
+    for columns in usual_columns(free, labels):
+        try:
+            if len(columns) < most:
+                raise DataError(f"there are {most} options or more")
+            values = _values(table, columns, episodes, rows)
+            return _read(columns, values, None, episodes, rows, recognised=True), ()
+        except DataError as error:
+            why.append(
+                f"Columns {listing(columns)} are not taken for payoffs of the options: "
+                f"{str(error).rstrip('.')}."
+            )
+    return None, tuple(why[:1])
+
+
+def usual_columns(
+    names: Sequence[str], labels: Sequence[Any] | None = None
+) -> list[tuple[str, ...]]:
+    """Columns that are called like payoffs, one for each option, the likeliest first.
+
+    Examples
+    --------
+    >>> usual_columns(["subject", "mean_B", "mean_A", "reward"])
+    [('mean_A', 'mean_B')]
+    >>> usual_columns(["p_left", "p_right", "p_value"], ["right", "left"])
+    [('p_right', 'p_left')]
+    """
+    found = []
+    for stem in USUAL:
+        by_option = {}
+        for name in reversed(names):
+            plain = _plain(name)
+            if plain.startswith(stem) or plain.endswith(stem):
+                rest = plain.removeprefix(stem) if plain.startswith(stem) else plain[: -len(stem)]
+                by_option[rest] = by_option[_without_word(rest)] = name
+        columns = _in_order(by_option, labels)
+        if columns and columns not in found:
+            found.append(columns)
+    return found
+
+
+def _in_order(by_option: dict[str, str], labels: Sequence[Any] | None) -> tuple[str, ...] | None:
+    if labels is not None:
+        keys = [_plain(str(label)) for label in labels]
+        known = len(set(keys)) == len(keys) and all(key in by_option for key in keys)
+        return tuple(by_option[key] for key in keys) if known else None
+    numbers = sorted((int(key), name) for key, name in by_option.items() if key.isdecimal())
+    for first in (0, 1):
+        if len(numbers) > 1 and [n for n, _ in numbers] == [*range(first, first + len(numbers))]:
+            return tuple(name for _, name in numbers)
+    letters = sorted(key for key in by_option if len(key) == 1 and key in ascii_lowercase)
+    if len(letters) > 1 and "".join(letters) == ascii_lowercase[: len(letters)]:
+        return tuple(by_option[key] for key in letters)
+    return None
+
+
+def _without_word(rest: str) -> str:
+    """What is left of a name when it says that an option is one: option1, 1arm."""
+    for word in OPTION_WORDS:
+        for left in (rest.removeprefix(word), rest.removesuffix(word)):
+            if left not in ("", rest):
+                return left
+    return rest
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _values(
+    table: Table, columns: Sequence[str], episodes: Sequence[Episode], rows: Sequence[IntVector]
+) -> tuple[Matrix, ...]:
+    """Payoffs at every event, all of them known wherever an option was chosen."""
+    every = np.column_stack([column_floats(table, name, "payoffs") for name in columns])
+    found = []
+    for episode, mine in zip(episodes, rows, strict=True):
+        values = np.where((mine == ABSENT)[:, None], np.nan, every[mine])
+        needed = episode.is_choice & (episode.chosen != NOTHING)
+        wrong = np.argwhere(needed[:, None] & ~np.isfinite(values))
+        if wrong.size:
+            event, option = wrong[0]
+            raise DataError(
+                f"payoffs {columns[option]!r} must be a number wherever an option was chosen; got "
+                f"{values[event, option]:g} at {_place(episode, int(mine[event]))}. Fill it, or "
+                "leave the columns out."
+            )
+        values.flags.writeable = False
+        found.append(values)
+    return tuple(found)
+
+
+def _place(episode: Episode, row: int) -> str:
+    return f"{row_place(row)} (subject {episode.subject})"
+
+
+@dataclass(frozen=True)
+class _Received:
+    """Rewards that were received, and what the payoffs say of the option chosen."""
+
+    paid: Vector
+    said: Vector
+    place: Callable[[int], str]
+    column: Callable[[int], str]
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[str],
+        values: Sequence[Matrix],
+        episodes: Sequence[Episode],
+        rows: Sequence[IntVector],
+    ) -> _Received:
+        paid, said, where = [], [], []
+        for i, (episode, mine) in enumerate(zip(episodes, rows, strict=True)):
+            events = np.flatnonzero(episode.observed & (episode.chosen != NOTHING))
+            paid.append(episode.rewards[events])
+            said.append(values[i][events, episode.chosen[events]])
+            where.append(np.column_stack([np.full(len(events), i), mine[events], events]))
+        found = np.concatenate(said)
+        known = np.isfinite(found)
+        at = np.concatenate(where)[known]
+        return cls(
+            np.concatenate(paid)[known],
+            found[known],
+            lambda k: _place(episodes[at[k, 0]], int(at[k, 1])),
+            lambda k: columns[int(episodes[at[k, 0]].chosen[at[k, 2]])],
+        )
+
+    def instance(self, k: int) -> str:
+        """One reward beside what the payoffs say."""
+        return (
+            f"{self.paid[k]:g} at {self.place(k)}, where column {self.column(k)} says "
+            f"{self.said[k]:g}"
+        )
+
+
+def _read(
+    columns: tuple[str, ...],
+    values: tuple[Matrix, ...],
+    noise: float | None,
+    episodes: Sequence[Episode],
+    rows: Sequence[IntVector],
+    recognised: bool = False,
+) -> Payoffs:
+    """Payoffs of the kind that the rewards received say they are."""
+    received = _Received.of(columns, values, episodes, rows)
+    every = np.concatenate([v[np.isfinite(v)] for v in values])
+    kind, two = _kind(received, every, noise)
+    variance = float("nan")
+    if kind != "probabilities":
+        left = received.paid - received.said
+        variance = float((left**2).mean()) if noise is None and left.size else float(noise or 0.0)
+        variance = 0.0 if kind == "rewards" else variance
+    made = Payoffs(columns, values, kind, variance, two, recognised)
+    _check_means(received, made, noise is not None)
+    notes = [_found_words(made, noise is None, received), *_disagreement(received, made)]
+    return Payoffs(columns, values, kind, variance, two, recognised, tuple(notes))
+
+
+def _kind(
+    received: _Received, every: Vector, noise: float | None
+) -> tuple[Kind, tuple[float, float]]:
+    if noise is not None:
+        return ("means" if noise > 0 else "rewards"), (0.0, 1.0)
+    same = _same(received)
+    if not same.size or same.mean() >= AGREE:
+        return "rewards", (0.0, 1.0)
+    rewards = np.unique(received.paid)
+    if len(rewards) == 2:
+        if np.isin(every, rewards).all():
+            _refuse(received, int(np.flatnonzero(~same)[0]))
+        if every.min() >= 0 and every.max() <= 1:
+            return "probabilities", (float(rewards[0]), float(rewards[1]))
+    return "means", (0.0, 1.0)
+
+
+def _same(received: _Received) -> BoolVector:
+    scale = float(np.abs(received.paid).max(initial=0.0))
+    return np.isclose(received.paid, received.said, rtol=1e-6, atol=1e-9 * scale)
+
+
+def _check_means(received: _Received, payoffs: Payoffs, given: bool) -> None:
+    """Refuse means that rewards do not lie around."""
+    if payoffs.kind == "rewards" or not received.paid.size:
+        return
+    left = received.paid - payoffs.mean_of(received.said)
+    sd, bias = float(left.std()), abs(float(left.mean()))
+    beyond = max(OFF * sd, SURE * sd / np.sqrt(len(left)))
+    # of columns that nobody named, more is asked: that they tell something of the rewards
+    useless = payoffs.recognised and sd >= float(received.paid.std())
+    if bias > beyond or (useless and not given):
+        _refuse(received, int(np.abs(left).argmax()))
+
+
+def _refuse(received: _Received, k: int) -> None:
+    raise DataError(
+        "payoffs must be what the options pay, so that rewards received agree with the column of "
+        f"the option chosen; got {received.instance(k)}. Name the columns in the order of the "
+        "options, in the units of the rewards."
+    )
+
+
+def _found_words(payoffs: Payoffs, free: bool, received: _Received) -> str:
+    how = "recognised by their names" if payoffs.recognised else "as named"
+    said = f"Payoffs of every option at every decision ({how}): agents get {payoffs.words}"
+    if payoffs.kind == "means" and free:
+        k = int(np.flatnonzero(~_same(received))[0])
+        said += (
+            f", found from the rewards, which differ from these columns (the first: "
+            f"{received.instance(k)})"
+        )
+    return f"{said}."
+
+
+def _disagreement(received: _Received, payoffs: Payoffs) -> list[str]:
+    """That rewards received are not those of the option chosen, with the first row."""
+    if payoffs.kind == "rewards":
+        wrong = ~_same(received)
+    elif payoffs.kind == "means":
+        sd = np.sqrt(payoffs.noise_variance)
+        wrong = np.abs(received.paid - received.said) > FAR * sd
+    else:
+        low, high = payoffs.two
+        wrong = ((received.said <= 0) & (received.paid == high)) | (
+            (received.said >= 1) & (received.paid == low)
+        )
+    places = np.flatnonzero(wrong)
+    if not places.size:
+        return []
+    many = counted(len(places), "reward")
+    return [
+        f"{many} of {len(wrong)} cannot come from the payoff of the option chosen; the first is "
+        f"{received.instance(int(places[0]))}."
+    ]
