@@ -22,6 +22,7 @@ from penchant.inference.profiles import Profiles
 from penchant.inference.verdicts import nothing_known
 from penchant.models.model import Model
 from penchant.models.natural_prior import Prior
+from penchant.models.task_values import for_task
 from penchant.softmax import fit_each as fit_each_choices
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.intervals import check_level
@@ -137,6 +138,7 @@ def fit_each_model(
     threads: int | None = None,
 ) -> ModelEstimates:
     """Fit the episodes of every subject."""
+    model = for_task(model, episodes)
     check_prior(model, parameter_prior)
     by_subject: dict[Any, list[Episode]] = {}
     for episode in episodes:

@@ -12,6 +12,7 @@ from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.predicting import as_episodes
 from penchant.models.model import Model
+from penchant.models.task_values import for_task
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.study.folds import Folds, splits
 from penchant.study.held_out import held_out
@@ -78,6 +79,7 @@ def compare(
     """
     named = _checked_models(models)
     data = as_episodes(episodes)
+    named = {name: for_task(model, data) for name, model in named.items()}
     told, silent = _subjects(data)
     if criterion is None:
         criterion = "bic" if folds is None else "held_out"
