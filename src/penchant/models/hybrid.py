@@ -59,7 +59,8 @@ class GershmanHybrid(CompiledModel):
         Variance of a reward around its mean, as the player takes it: 10 in Gershman's task. A pair,
         if the options differ; 0 for one that always gives the same, as safe options do.
     prior_variance
-        s_0, the player's uncertainty before play: 100 in Gershman's task. None: estimated.
+        s_0, the player's uncertainty before play: 100 in Gershman's task. None:
+        estimated, from 1e-06 to 1e+12 of the noise, for 0 to infinity.
     initial_mean
         What the player expects before play; known, as w1 and w3 would both multiply it. "task":
         0 where 0 is among the rewards, else their median.

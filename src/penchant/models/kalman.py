@@ -76,14 +76,18 @@ class KalmanFilter(CompiledModel):
         Variance sigma^2 of a reward around its mean, as the player takes it. Only the unit of the
         other variances: choices tell ratios, and with 1 these are reported.
     prior_variance
-        s_0, the player's uncertainty before play.
+        s_0, the player's uncertainty before play; relative to the noise it is looked for from 1e-09
+        (1e-06 where initial_mean is estimated beside a bonus) to 1e+12, for 0 to infinity. One long
+        episode hardly tells it: give a number there, such as what uncertainty settles at.
     initial_mean
         m0, what it expects of every option before play, in units of rewards. "task": chosen when
         the rewards are known, 0 where 0 is among them, else estimated.
     decay
-        lambda, from 0 to 1; 1: means stay where they are.
+        lambda, from 0 to 1; 1: means stay where they are. Looked for from 1e-08 to 1, or 1 - 1e-08
+        where centre is estimated, which nothing decays to at 1.
     drift_variance
-        sigma_d^2, by which uncertainty grows with every event; 0: not at all.
+        sigma_d^2, by which uncertainty grows with every event; 0: not at all. Relative to the noise
+        it is looked for from 1e-12 to 1e+12.
     centre
         c, where means decay to: "initial_mean", a number, or None.
     bonus

@@ -70,7 +70,8 @@ class QLearning(CompiledModel):
         Value Q0 of every option before play, in units of rewards. "task": chosen when the rewards
         are known, 0 where 0 is among them, else estimated (with dual rates their median).
     learning_rate
-        alpha, from 0 to 1; with dual rates a pair: for rewards above the value, and below.
+        alpha, from 0 to 1; with dual rates a pair: for rewards above the value, and below. Looked
+        for from 1e-08, where values move in proportion to it, to 1.
     dual_rates
         Two learning rates.
     forgetting
