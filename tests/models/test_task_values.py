@@ -60,12 +60,14 @@ def test_a_model_that_must_know_it_takes_the_median():
     assert said in pn.fit(two, pn.GershmanHybrid()).summary().replace("\n", " ")
 
 
-def test_a_zero_that_hardly_ever_comes_is_not_among_the_rewards():
+def test_a_zero_that_hardly_ever_comes_is_said_to_be_at_the_edge():
     rewards = np.arange(1.0, 101.0)
     rewards[:2] = 0.0
-    assert for_task(pn.QLearning(4), [played(rewards)]).initial_value is None
+    model = for_task(pn.QLearning(4), [played(rewards)])
+    assert model.initial_value == 0.0
+    assert "0 is among the rewards, at the edge of them: None estimates it" in str(model)
     rewards[:3] = 0.0
-    assert for_task(pn.QLearning(4), [played(rewards)]).initial_value == 0.0
+    assert "edge" not in str(for_task(pn.QLearning(4), [played(rewards)]))
 
 
 @pytest.mark.parametrize("name", OPEN)
@@ -89,8 +91,8 @@ def test_an_estimated_start_is_more_likely_than_0(restless):
 def test_people_who_are_fitted_one_by_one_share_what_is_chosen(restless):
     lucky = pn.Episode([0, 1, 2, 3, 0, 1], [0.0, 0.0, 5.0, 7.0, 0.0, 9.0], subject="lucky")
     found = pn.fit_each([*restless, lucky], pn.QLearning(4), threads=2)
-    assert {e.model.initial_value for e in found} == {None}
-    assert pn.fit(lucky, pn.QLearning(4)).model.initial_value == 0.0
+    assert {e.model.initial_value for e in found} == {0.0}
+    assert pn.fit(restless[0], pn.QLearning(4)).model.initial_value is None
 
 
 def test_fit_live_predict_and_compare_agree(restless):
@@ -156,5 +158,5 @@ def test_a_threshold_outside_the_rewards_is_said(restless):
 def test_other_words_are_refused(make):
     name = {pn.KalmanFilter: "initial_mean", pn.WinStayLoseShift: "win_above"}
     name = name.get(make, "initial_value")
-    with pytest.raises(DataError, match=f"{name} must be a number, None or 'task'; got 'mean'"):
+    with pytest.raises(DataError, match=f"{name} must be a number; got 'mean'"):
         make(4, **{name: "mean"})

@@ -35,7 +35,6 @@ from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
-    check_word,
     expected_before_play,
     is_open,
     said_with,
@@ -97,7 +96,6 @@ class GershmanHybrid(CompiledModel):
         _check_noise(self.noise_variance)
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")
-        check_word(self.initial_mean, "initial_mean")
         known_number(self._start, "initial_mean", "Give what is expected before play.")
 
     @property

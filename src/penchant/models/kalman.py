@@ -40,7 +40,6 @@ from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
-    check_word,
     expected_before_play,
     is_open,
     said_with,
@@ -130,7 +129,6 @@ class KalmanFilter(CompiledModel):
         check_variance(self.noise_variance, "noise_variance")
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")
-        check_word(self.initial_mean, "initial_mean")
         if self.initial_mean is not None:
             known_number(self._start, "initial_mean", "Give None to estimate it.")
         decay, drift = self.decay, self.drift_variance

@@ -43,7 +43,6 @@ from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
-    check_word,
     expected_before_play,
     is_open,
     said_with,
@@ -119,7 +118,6 @@ class QLearning(CompiledModel):
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 1)
-        check_word(self.initial_value, "initial_value")
         if self.initial_value is not None:
             known_number(self._start, "initial_value", "Give None to estimate it.")
         elif self.dual_rates:

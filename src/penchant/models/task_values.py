@@ -14,11 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.errors import DataError
 
 Task = Literal["task"]
 TASK: Task = "task"
-RARE = 0.025  # share of rewards on one side of 0 that is too small for 0 to be among them
+RARE = 0.025  # share of rewards on one side of 0 below which 0 is at their edge
 
 
 def for_task(model: Any, episodes: Sequence[Any]) -> Any:
@@ -53,15 +52,6 @@ def is_open(value: Any) -> bool:
     return isinstance(value, str) and value == TASK
 
 
-def check_word(value: Any, name: str) -> None:
-    """A word in place of a number must be "task"."""
-    if isinstance(value, str) and value != TASK:
-        raise DataError(
-            f"{name} must be a number, None or 'task'; got {value!r}. Leave it out to choose it "
-            "from the rewards."
-        )
-
-
 def before_rewards(value: Any) -> Any:
     """The number itself; what is open is 0 as long as nothing is known."""
     return 0.0 if is_open(value) else value
@@ -69,25 +59,27 @@ def before_rewards(value: Any) -> Any:
 
 def expected_before_play(rewards: Vector, *, estimable: bool) -> tuple[float | None, str]:
     """What to expect of an option before play, None to estimate it; and why, in words."""
-    if zero_is_among(rewards):
-        return 0.0, "0 is among the rewards" if len(rewards) else ""
+    if not len(rewards):
+        return 0.0, ""
+    if rewards.min() <= 0 <= rewards.max():
+        other = "None estimates it" if estimable else "give another"
+        rare = "" if zero_is_common(rewards) else f", at the edge of them: {other}"
+        return 0.0, f"0 is among the rewards{rare}"
     why = f"0 is not among the rewards, {ends_of(rewards)}"
     if estimable:
         return None, why
     return float(np.median(rewards)), f"the median reward: {why}"
 
 
-def zero_is_among(rewards: Vector) -> bool:
+def zero_is_common(rewards: Vector) -> bool:
     """Whether 0 is a reward like others: at least 1 in 40 is not above it, and 1 in 40 not below.
 
     Examples
     --------
     >>> import numpy as np
-    >>> zero_is_among(np.array([0.0, 1.0, 1.0])), zero_is_among(np.array([31.0, 64.0]))
+    >>> zero_is_common(np.array([0.0, 1.0, 1.0])), zero_is_common(np.array([31.0, 64.0]))
     (True, False)
     """
-    if not len(rewards):
-        return True
     return bool(min((rewards <= 0).mean(), (rewards >= 0).mean()) >= RARE)
 
 

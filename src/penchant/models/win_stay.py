@@ -33,7 +33,6 @@ from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
-    check_word,
     expected_before_play,
     is_open,
     said_with,
@@ -77,7 +76,6 @@ class WinStayLoseShift(CompiledModel):
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
-        check_word(self.win_above, "win_above")
         known_number(self._threshold, "win_above", "Give the largest reward that is no win.")
 
     @property
