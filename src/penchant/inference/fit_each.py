@@ -89,7 +89,8 @@ def fit_each(
     """Fit every subject by itself: the numbers of `fit`, for many in one call, with progress.
 
     A subject whose choices do not allow an estimate has a status that says so; it never stops the
-    others. Episodes of the same subject share their parameters.
+    others. Episodes of the same subject share their parameters, and all subjects what a model
+    chooses by the rewards, such as an initial value that is left out.
 
     Parameters
     ----------
