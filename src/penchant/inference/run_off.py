@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.profiles import Profiles
 from penchant.models.model import Natural
@@ -64,7 +64,7 @@ def _is_near(values: Vector, low: Vector, high: Vector) -> BoolVector:
     return np.asarray(near | ~(reach > 0) | ~np.isfinite(values))
 
 
-def _ends(profiles: Profiles, subject: Vector) -> tuple[Vector, Vector]:
+def _ends(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vector]:
     """Smallest and largest reward of each subject; NaN without any."""
     first = profiles.first_event
     rewards = [profiles.record.rewards[first[s] : first[s + 1]] for s in subject.tolist()]
