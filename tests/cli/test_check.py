@@ -67,3 +67,24 @@ def test_gambles_without_losses_are_told_another_model(penchant, folder):
     assert "--interact" not in words
     given = ["--model", "prospect", "--settings", "losses=false"]
     assert penchant("check", "gambles.csv", *given).code == 0
+
+
+def restless(folder, name="restless.csv"):
+    """Payoffs from 20 to 96 of three options; 0 is not among them."""
+    lines = ["subject,decision,chosen,reward"]
+    for t in range(40):
+        option = (t * t + t // 5) % 3
+        lines.append(f"a,{t},{option},{20 + (37 * t + 11 * option) % 77}")
+    (folder / name).write_text("\n".join(lines) + "\n")
+
+
+def test_an_initial_value_outside_the_rewards_is_said(penchant, folder):
+    restless(folder)
+    ended = penchant("check", "restless.csv", "--model", "q-learning", "--initial-value", "0")
+    assert ended.code == 0
+    assert "Note: initial_value = 0 lies outside the rewards (2" in ended.out
+    chosen = penchant("check", "restless.csv", "--model", "q-learning").out
+    assert "Note: Q-learning, 3 options, initial value estimated (0 is not among the rew" in chosen
+    found = penchant("fit", "restless.csv", "--model", "q-learning").out
+    assert "initial value estimated (0 is not among the rewards" in " ".join(found.split())
+    assert "initial_value" in found

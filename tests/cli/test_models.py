@@ -197,7 +197,7 @@ def test_json_holds_all_models(penchant):
     assert [model["name"] for model in found] == list(CATALOGUE)
     (learner,) = [model for model in found if model["name"] == "q-learning"]
     assert learner["shape"] == [
-        {"name": "learning_rate", "low": 0.001, "high": 1.0, "scale": "linear"}
+        {"name": "learning_rate", "low": 1e-08, "high": 1.0, "scale": "linear"}
     ]
 
 

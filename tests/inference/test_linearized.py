@@ -283,7 +283,7 @@ def test_an_estimate_is_written_pickled_and_printed_with_its_range():
     [
         ({}, "got none for learning_rate"),
         ({"learning_rate": np.nan}, "learning_rate must be finite; got nan"),
-        ({"learning_rate": 2.0}, r"learning_rate must lie in 0.001..1; got 2"),
+        ({"learning_rate": 2.0}, r"learning_rate must lie in 1e-08..1; got 2"),
         ({"learning_rate": 0.3, "rate": 1.0}, "got 'rate'"),
         (pn.RewardPrior(3, 1), "must be a mapping for this model"),
     ],

@@ -183,3 +183,67 @@ def test_agents_need_possible_parameters():
     for name, wrong in (("decay", 1.2), ("drift_variance", -1.0), ("prior_variance", 0.0)):
         with pytest.raises(pn.DataError, match=name):
             model.agents({**good, "drift_variance": 0.1, name: wrong}, 1)
+
+
+# -- options that always give the same -------------------------------------------------------------
+
+
+def risky_and_safe(noise, n_blocks=150):
+    """Play of a hybrid whose option 1 pays the same all along a block."""
+    rng = np.random.default_rng(1)
+    model = pn.GershmanHybrid(noise_variance=noise, initial_mean=0.0)
+    truth = {"value": 0.1, "relative_uncertainty": 0.4, "value/total_uncertainty": 0.6}
+    plays = []
+    for block in range(n_blocks):
+        means, agents = rng.normal(0, 10, 2), model.agents(truth, 1)
+        chosen, rewards = [], []
+        for _ in range(10):
+            c = int(rng.random() > agents.probabilities()[0, 0])
+            r = means[c] + (rng.normal(0, 4) if c == 0 else 0.0)
+            agents.observe(np.array([c]), np.array([r]))
+            chosen.append(c)
+            rewards.append(r)
+        plays.append(pn.Episode(chosen, rewards, block=block))
+    return plays, truth
+
+
+def test_a_hybrid_that_knows_the_safe_option_finds_its_weights_and_one_that_does_not_is_told():
+    plays, truth = risky_and_safe((16.0, 0.0))
+    right = pn.fit(plays, pn.GershmanHybrid(noise_variance=(16.0, 0.0)))
+    assert right.notes == ()
+    for p, known in zip(right.parameters, truth.values(), strict=True):
+        assert p.low < known < p.high
+    wrong = pn.fit(plays, pn.GershmanHybrid(noise_variance=16.0))
+    assert wrong.log_likelihood < right.log_likelihood - 50
+    (note,) = wrong.notes
+    assert note.startswith("The reward of option 1 is always the same within an episode")
+    assert "noise_variance=(16, 0)" in note
+
+
+def test_a_safe_option_is_believed_at_once():
+    episode = pn.Episode([1, 0, 1, 0], [7.0, 3.0, 7.0, 5.0])
+    model = pn.GershmanHybrid(noise_variance=(4.0, 0.0), prior_variance=12.0, initial_mean=2.0)
+    mean, sd, per_total = model.explanatory(episode).transpose(2, 0, 1)
+    # precisions add up: 1/12 + n/4
+    s = [12.0, 12.0, 3.0, 3.0]
+    m = [2.0, 2.0, 2.0 + 0.75 * (3.0 - 2.0), 2.0 + 0.75 * (3.0 - 2.0)]
+    assert mean[:, 0] == pytest.approx(m, rel=1e-12)
+    assert mean[:, 1].tolist() == [2.0, 7.0, 7.0, 7.0]
+    assert sd[:, 0] == pytest.approx(np.sqrt(s), rel=1e-12)
+    assert sd[:, 1] == pytest.approx([np.sqrt(12.0), 0.0, 0.0, 0.0], rel=1e-12)
+    total = np.sqrt(np.array(s) + np.array([12.0, 0.0, 0.0, 0.0]))
+    assert per_total[:, 1] == pytest.approx(mean[:, 1] / total, rel=1e-12)
+
+
+def test_slopes_of_a_hybrid_with_a_safe_option_equal_differences():
+    plays, _ = risky_and_safe((16.0, 0.0), n_blocks=3)
+    model = pn.GershmanHybrid(noise_variance=(16.0, 0.0), prior_variance=None)
+    h = 1e-6
+    _, slopes = model.explanatory_and_slopes(plays[0], 4.0)
+    above, below = model.explanatory(plays[0], 4.0 + h), model.explanatory(plays[0], 4.0 - h)
+    assert slopes[0] == pytest.approx((above - below) / (2 * h), abs=1e-7)
+
+
+def test_two_options_without_noise_are_refused():
+    with pytest.raises(pn.DataError, match=r"two of which one may be 0; got \(0.0, 0.0\)"):
+        pn.GershmanHybrid(noise_variance=(0.0, 0.0))

@@ -15,7 +15,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices.notes import counted
 from penchant.cli.agent import locations
 from penchant.cli.episodes import Play, in_lines, load_episodes, say_places
-from penchant.cli.model_settings import PLACES
+from penchant.cli.model_settings import PLACES, model_named
 from penchant.cli.options import Agent, Data, History, Terms
 from penchant.cli.places import grid_words, places_in
 from penchant.cli.playing import ready_model
@@ -26,6 +26,9 @@ from penchant.errors import listing
 from penchant.io.document import json_text
 from penchant.io.source import source
 from penchant.io.table import read_table
+from penchant.models.model import model_words
+from penchant.models.task_doubts import doubts_of
+from penchant.models.task_values import for_task
 from penchant.models.trial_columns import is_offers
 from penchant.study.data_notes import data_notes
 
@@ -60,7 +63,8 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
         refuse(agent, "without --model", "Say which: --model ucl or --model q-learning", no_model)
         places = _places(str(file), agent, data, history)
     else:
-        places = getattr(ready_model(agent, data, history), "locations", None)
+        ready = ready_model(agent, data, history)
+        places = getattr(ready, "locations", None)
     play = load_episodes(file, data, history, places)
     mapped = agent.grid is not None or agent.locations is not None
     if places is not None and mapped:
@@ -68,6 +72,8 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
         play.check_options(len(places), said)
         say_places(agent, play, places)
     document = checked_play(play, places)
+    if agent.model is not None:
+        document["notes"] += model_notes(ready, play, agent)
     document["where"] = None if mapped or places is None else grid_words(places + play.base)
     if json:
         if hasattr(sys.stdout, "reconfigure"):
@@ -76,6 +82,14 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     else:
         print("\n".join(_words(document)))
     return 0 if document["n_decisions"] else 1
+
+
+def model_notes(ready: Any, play: Play, agent: Agent) -> list[str]:
+    """What the rewards say of settings of the model that are in their units."""
+    model = model_named(agent, play.n_options) if ready is None else ready
+    chosen = for_task(model, play.episodes)
+    said = [f"{model_words(chosen)}."] if getattr(chosen, "because", "") else []
+    return [*said, *doubts_of(chosen, play.episodes)]
 
 
 def _places(file: str, agent: Agent, data: Data, history: History) -> Matrix | None:

@@ -207,7 +207,7 @@ class Agent:
     bonus
         free: uncertainty has a weight of its own, a test of ucl.
     initial_value
-        q-learning and ucb1: value of every option before play.
+        q-learning and ucb1: value of every option before play; chosen by the rewards if not given.
     """
 
     model: ModelName | None = None
@@ -219,7 +219,7 @@ class Agent:
     kernel: Literal["exponential", "gaussian", "matern-3/2", "matern-5/2"] = "exponential"
     cooling: Literal["logarithmic", "constant"] = "logarithmic"
     bonus: Literal["known", "free"] = "known"
-    initial_value: Annotated[float, Parameter(metavar="VALUE")] = 0.0
+    initial_value: Annotated[float | None, Parameter(metavar="VALUE")] = None
 
 
 @Parameter(name="*", group=Group("History of play", sort_key=5))

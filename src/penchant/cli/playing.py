@@ -23,6 +23,7 @@ from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized, fit_linearized_each
 from penchant.models.catalogue import entry_of
+from penchant.models.task_values import for_task
 from penchant.models.ucl import UCL
 
 OF_CHOICES = {"method", "constraint", "covariance", "max_steps"}
@@ -131,6 +132,11 @@ def ready_model(agent: Agent, data: Data, history: History) -> Any:
 
 def model_for_play(ready: Any, play: Play, agent: Agent) -> Any:
     """The model for these data, and what is assumed of it."""
+    return for_task(_with_options(ready, play, agent), play.episodes)
+
+
+def _with_options(ready: Any, play: Play, agent: Agent) -> Any:
+    """The model with the options of the data."""
     if ready is None:
         n_options = play.n_options
         play.check_first()

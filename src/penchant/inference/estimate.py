@@ -18,6 +18,7 @@ from penchant.inference import predicting
 from penchant.inference.advice import advised
 from penchant.inference.grid_profile import whole_grids
 from penchant.inference.grids import Grid
+from penchant.inference.limits import lost_there
 from penchant.inference.natural_intervals import profile_intervals
 from penchant.inference.peaks import Peak
 from penchant.inference.problem import Problem
@@ -154,6 +155,7 @@ class ModelEstimate:
     def parameters_within(self, low_high: Matrix) -> tuple[Parameter, ...]:
         """Natural parameters with intervals that are known already: (n_natural, 2)."""
         found = []
+        lost = lost_there(self.model.shape, self.peak)
         for natural, (low, high) in zip(self.natural, low_high, strict=True):
             slope = natural.gradient(self.weights, self.psi)
             used = slope != 0
@@ -162,7 +164,7 @@ class ModelEstimate:
                 Parameter(
                     natural.name,
                     natural.value(self.weights, self.psi),
-                    float(np.sqrt(variance)),
+                    float("nan") if natural.name in lost else float(np.sqrt(variance)),
                     float(low),
                     float(high),
                 )
@@ -186,6 +188,8 @@ class ModelEstimate:
 
     def _wald(self, natural: Natural, level: float) -> tuple[float, float]:
         value = natural.value(self.weights, self.psi)
+        if natural.name in lost_there(self.model.shape, self.peak):
+            return np.nan, np.nan
         if natural.kind == "share":
             low, high = self._wald(Natural(natural.name, "weight", natural.index), level)
             return natural.share_of(high), natural.share_of(low)

@@ -17,6 +17,7 @@ from penchant.inference.search import best_peaks, grid_search
 from penchant.inference.verdicts import are_lost, estimates_at
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.task_values import for_task
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.fit import fit as fit_choices
 from penchant.softmax.fit import raise_if_wrong
@@ -139,6 +140,7 @@ def fit_model(
     strict
         Raise unless the status is "converged" or "at a bound".
     """
+    model = for_task(model, episodes)
     check_prior(model, parameter_prior)
     problem = Problem(model, tuple(episodes), parameter_prior)
     if not len(problem.chosen):

@@ -22,6 +22,7 @@ from penchant.inference.profiles import Profiles
 from penchant.inference.verdicts import nothing_known
 from penchant.models.model import Model
 from penchant.models.natural_prior import Prior
+from penchant.models.task_values import for_task
 from penchant.softmax import fit_each as fit_each_choices
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.intervals import check_level
@@ -88,7 +89,8 @@ def fit_each(
     """Fit every subject by itself: the numbers of `fit`, for many in one call, with progress.
 
     A subject whose choices do not allow an estimate has a status that says so; it never stops the
-    others. Episodes of the same subject share their parameters.
+    others. Episodes of the same subject share their parameters, and all subjects what a model
+    chooses by the rewards, such as an initial value that is left out.
 
     Parameters
     ----------
@@ -137,6 +139,7 @@ def fit_each_model(
     threads: int | None = None,
 ) -> ModelEstimates:
     """Fit the episodes of every subject."""
+    model = for_task(model, episodes)
     check_prior(model, parameter_prior)
     by_subject: dict[Any, list[Episode]] = {}
     for episode in episodes:

@@ -46,6 +46,7 @@ from penchant.inference.nominal import (
 from penchant.inference.predicting import as_episodes
 from penchant.inference.problem import Problem
 from penchant.models.model import Model, natural_parameters
+from penchant.models.task_values import for_task
 from penchant.models.ucl import UCL
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
@@ -91,7 +92,8 @@ def fit_linearized(
     >>> [(p.name, float(f"{p.estimate:.3g}")) for p in found.parameters]
     [('decision_noise', 3.84), ('prior_mean', 199.0), ('prior_variance', 1.36)]
     """
-    found = _fit(as_episodes(episodes), model, nominal, coordinate, constrained)
+    data = as_episodes(episodes)
+    found = _fit(data, for_task(model, data), nominal, coordinate, constrained)
     if not found.valid and np.isfinite(found.ratio):
         _warn(
             f"The linearised estimate lies {found.ratio:.4g} nominal values from its nominal point "
@@ -136,7 +138,9 @@ def fit_linearized_each(
     <LinearizedEstimates of 3 subjects: 3 converged; 3 inside the range of validity>
     """
     by_subject: dict[Any, list[Episode]] = {}
-    for episode in as_episodes(episodes):
+    data = as_episodes(episodes)
+    model = for_task(model, data)
+    for episode in data:
         by_subject.setdefault(episode.subject, []).append(episode)
     told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
     if not told:

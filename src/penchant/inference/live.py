@@ -10,12 +10,14 @@ from penchant.bandit.episode import Episode
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grid_profile import whole_grids
 from penchant.inference.grids import Grid, grid_steps
+from penchant.inference.limits import settled_at_limits
 from penchant.inference.peaks import Peak
 from penchant.inference.problem import Problem
 from penchant.inference.search import best_peaks, climb, grid_search
 from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
 from penchant.models.model import Model, is_smooth
 from penchant.models.natural_prior import Prior
+from penchant.models.task_values import for_task
 
 TIED = 1e-3  # log-units within which a cell far from a peak may be as high
 CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to be left alone
@@ -60,6 +62,7 @@ class Live:
         self._grid: Grid | None = None
         self._grid_size = 0
         self._peak: Peak | None = None
+        self._weights = model.weights
 
     @property
     def n_decisions(self) -> int:
@@ -76,13 +79,19 @@ class Live:
 
     def estimate(self) -> ModelEstimate:
         """The current estimate: what `fit` gives on the same history."""
-        problem = Problem(self.model, (self.episode,), self.parameter_prior)
+        model = for_task(self.model, [self.episode])
+        problem = Problem(model, (self.episode,), self.parameter_prior)
+        if model.weights != self._weights:  # rewards have told what to expect before play
+            self._grid = self._peak = None
+        self._weights = model.weights
         if not self.episode.n_decisions:
             return nothing_known(problem)
         last = self._peak
         if last is not None and self._grid is not None:
             followed = climb(problem, last.point.psi, near=last)
             if followed.converged and self._clear(problem, self._grid, followed):
+                nobody = np.zeros(1, dtype=bool)
+                (followed,) = settled_at_limits(problem.profiles, followed.alone(), nobody)
                 self._peak = followed
                 return estimate_at(problem, lambda: whole_grids(problem.profiles).of(0), followed)
             return self._search(problem, followed)

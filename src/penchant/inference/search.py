@@ -12,6 +12,7 @@ from penchant.inference.climbing import Climbs, Near, climb_together
 from penchant.inference.grid_profile import searched_grids
 from penchant.inference.grids import Grid, Grids, best_cells, grid_steps, vertices
 from penchant.inference.kinks import settled_at_kinks
+from penchant.inference.limits import settled_at_limits
 from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.planes import Planes
 from penchant.inference.points import Points
@@ -75,7 +76,7 @@ def best_peaks(
             _look_around(profiles, climbing, best, share)
     climbs = Climbs.at(profiles, best)
     climbs.finish()
-    return settled_at_kinks(profiles, climbs.peaks(), lost)
+    return settled_at_limits(profiles, settled_at_kinks(profiles, climbs.peaks(), lost), lost)
 
 
 def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:

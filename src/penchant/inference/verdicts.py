@@ -13,11 +13,14 @@ from penchant.choices import Choices
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grids import Grid
 from penchant.inference.joint_covariance import joint_covariances
+from penchant.inference.limits import at_bounds, ends_reached
 from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.points import Points
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.inference.proofs import Proofs
+from penchant.inference.run_off import are_run_off, run_off_words
+from penchant.models.task_doubts import doubts_of
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.fit import diagnostics_of, status_of
 from penchant.softmax.solve import Solution, has_maximum, maximum_likelihood, scaled_inverse
@@ -93,7 +96,7 @@ def estimates_at(
                 peak=peaks[k],
                 prior=profiles.prior,
                 subject=_whose(episodes, subjects[k]),
-                notes=tuple(dict.fromkeys(note for e in episodes for note in e.notes)),
+                notes=_notes(profiles, episodes),
                 episodes=episodes,
             )
         )
@@ -150,6 +153,7 @@ class _Cases:
         flat = np.array([isinstance(grid, Grid) and _flat(grid) for grid in grids], dtype=bool)
         loose = _loose(profiles, peaks)
         doubtful = touched.any(axis=1) | peaks.at_bound.any(axis=1) | flat | loose.any(axis=1)
+        doubtful |= are_run_off(profiles, peaks)
         plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
         return cls(profiles, peaks, proofs, touched, flat, loose, plain)
 
@@ -193,10 +197,7 @@ class _Cases:
                 "maximum. Look at `profile`."
             )
         if held:
-            return "at a bound", (
-                f"The estimate lies at a bound ({', '.join(held)}): the choices do not say how far "
-                "beyond. Read the profile intervals, widen the range, or hold it fixed."
-            )
+            return "at a bound", at_bounds(self.profiles, peak, held)
         if self.flat[k]:
             return "weakly identified", (
                 f"The profile over {names} is flat: it varies by less than {FLAT} log-units over "
@@ -210,7 +211,16 @@ class _Cases:
                 f"The profile has a ridge: {which} can move across its whole range while the other "
                 "parameters make up for it. Read the profile intervals, or hold it fixed."
             )
+        run_off = run_off_words(self.profiles, peak)
+        if status == "converged" and run_off:
+            return "weakly identified", run_off
         return status, sentence
+
+
+def _notes(profiles: Profiles, episodes: Sequence[Any]) -> tuple[str, ...]:
+    """What is to be said of the data, and of what the model takes for known."""
+    of_data = dict.fromkeys(note for e in episodes for note in e.notes)
+    return (*of_data, *doubts_of(profiles.model, episodes))
 
 
 def _whose(episodes: Sequence[Any], subject: Any) -> Any:
@@ -255,11 +265,8 @@ def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
 def _bounds(profiles: Profiles, peak: Peak, touched: BoolVector) -> tuple[str, ...]:
     """What holds the estimate: ends of psi's range, weights that must be positive."""
     found = [
-        f"{shape.name} = {shape.low if u <= low else shape.high:g}"
-        for shape, u, (low, _), held in zip(
-            profiles.shape, peak.u, profiles.bounds, peak.at_bound, strict=True
-        )
-        if held
+        f"{shape.name} = {(shape.high if upper else shape.low) if limit is None else limit.value:g}"
+        for shape, upper, limit in ends_reached(profiles.shape, peak)
     ]
     if touched.any():
         assert profiles.limits is not None

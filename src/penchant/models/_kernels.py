@@ -178,20 +178,21 @@ def before_play(state, slopes, start, variance, index):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def observe(state, slopes, j, reward):
-    """Learn from the reward of option j."""
+def observe(state, slopes, j, reward, noise):
+    """Learn from the reward of option j, whose noise variance is in the same units."""
     s = state[3, j]
-    gain, kept = s / (1.0 + s), 1.0 / (1.0 + s)
+    gain, kept = (s / (noise + s), noise / (noise + s)) if s > 0 else (0.0, 1.0)
+    unit = 1.0 / (noise + s) if s > 0 else 0.0
     for q in range(len(slopes)):
-        d_gain = slopes[q, 3, j] * kept * kept
+        d_gain = slopes[q, 3, j] * kept * unit
         slopes[q, 0, j] = kept * slopes[q, 0, j] + d_gain * (reward - state[0, j])
         for a in range(1, 3):
             slopes[q, a, j] = kept * slopes[q, a, j] - d_gain * state[a, j]
-        slopes[q, 3, j] = d_gain
+        slopes[q, 3, j] = d_gain * noise
     state[0, j] += gain * (reward - state[0, j])
     state[1, j] *= kept
     state[2, j] *= kept
-    state[3, j] = gain
+    state[3, j] = gain * noise
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -241,16 +242,17 @@ def kalman(chosen, rewards, starts, which, filters, index, start, centre, noise_
                             dx[q, row, i, columns[2]] = noise_sd * slopes[q, 3, i] / (2.0 * sd)
             row += 1
             if chosen[t] >= 0 and rewards[t] == rewards[t]:
-                observe(state, slopes, chosen[t], rewards[t])
+                observe(state, slopes, chosen[t], rewards[t], 1.0)
             if restless:
                 diffuse(state, slopes, centre, decay, drift, index)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def hybrid(chosen, rewards, starts, which, priors, index, initial_mean, noise_sd, x, dx):
+def hybrid(chosen, rewards, starts, which, priors, index, initial_mean, noise_sd, noises, x, dx):
     """Mean, standard deviation, and mean over total uncertainty of two options.
 
     priors : (pairs,), prior variance in units of the noise variance
+    noises : (2,), noise variance of each option in these units
     """
     n_slopes = dx.shape[0]
     state, slopes = np.empty((4, 2)), np.empty((n_slopes, 4, 2))
@@ -268,8 +270,8 @@ def hybrid(chosen, rewards, starts, which, priors, index, initial_mean, noise_sd
                 for q in range(n_slopes):
                     growth = (slopes[q, 3, 0] + slopes[q, 3, 1]) / (state[3, 0] + state[3, 1])
                     dx[q, row, i, 0] = slopes[q, 0, i]
-                    dx[q, row, i, 1] = noise_sd * slopes[q, 3, i] / (2.0 * sd)
+                    dx[q, row, i, 1] = noise_sd * slopes[q, 3, i] / (2.0 * sd) if sd > 0 else 0.0
                     dx[q, row, i, 2] = (slopes[q, 0, i] - state[0, i] * growth / 2.0) / total
             row += 1
             if chosen[t] >= 0 and rewards[t] == rewards[t]:
-                observe(state, slopes, chosen[t], rewards[t])
+                observe(state, slopes, chosen[t], rewards[t], noises[chosen[t]])

@@ -31,7 +31,8 @@ from penchant.models.ucl import UCL
 from penchant.models.win_stay import WinStayLoseShift
 
 REQUIRED = "must be given"
-NO_SETTINGS = ("n_options", "locations", "shape")  # said by the data, the task, or the model
+# said by the data, the task, or the model
+NO_SETTINGS = ("n_options", "locations", "shape", "because")
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ learnt from as chosen ones are; stickiness passes over them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,8 +34,17 @@ from penchant.errors import DataError
 from penchant.models._kernels import kalman
 from penchant.models._value_kernels import kalman_values
 from penchant.models.kalman_agent import KalmanAgents
-from penchant.models.model import Natural, Shape
+from penchant.models.model import Limit, Natural, Shape
 from penchant.models.record import CompiledModel, Record
+from penchant.models.task_values import (
+    TASK,
+    Task,
+    before_rewards,
+    expected_before_play,
+    is_open,
+    said_with,
+    start_words,
+)
 from penchant.models.variables import (
     blank_variables,
     control_names,
@@ -44,8 +53,14 @@ from penchant.models.variables import (
     known_number,
 )
 
-N_GRID = {1: 33, 2: 17, 3: 9}
-VARIANCES = (1e-3, 1e3)  # relative to the noise, prior and drift
+N_GRID = {1: 33, 2: 17, 3: 11}
+# Ranges that stand for all from 0 to infinity, relative to the noise: at their ends means and
+# standard deviations are those of the limits, but for the scale, which weights make up for.
+PRIOR_VARIANCES = (1e-9, 1e12)
+LEAST_BESIDE_MEAN = 1e-6  # with initial_mean and bonus, which tell the same of counts at 0
+DRIFT_VARIANCES = (1e-12, 1e12)
+DECAYS = (1e-8, 1.0)
+NEARLY_NONE = 1.0 - 1e-8  # a decay that leaves a centre to be estimated
 
 
 @dataclass(frozen=True)
@@ -60,13 +75,18 @@ class KalmanFilter(CompiledModel):
         Variance sigma^2 of a reward around its mean, as the player takes it. Only the unit of the
         other variances: choices tell ratios, and with 1 these are reported.
     prior_variance
-        s_0, the player's uncertainty before play.
+        s_0, the player's uncertainty before play; relative to the noise it is looked for from 1e-09
+        (1e-06 where initial_mean is estimated beside a bonus) to 1e+12, for 0 to infinity. One long
+        episode hardly tells it: give a number there, such as what uncertainty settles at.
     initial_mean
-        m0, what it expects of every option before play, in units of rewards.
+        m0, what it expects of every option before play, in units of rewards. "task": chosen when
+        the rewards are known, 0 where 0 is among them, else estimated.
     decay
-        lambda, from 0 to 1; 1: means stay where they are.
+        lambda, from 0 to 1; 1: means stay where they are. Looked for from 1e-08 to 1, or 1 - 1e-08
+        where centre is estimated, which nothing decays to at 1.
     drift_variance
-        sigma_d^2, by which uncertainty grows with every event; 0: not at all.
+        sigma_d^2, by which uncertainty grows with every event; 0: not at all. Relative to the noise
+        it is looked for from 1e-12 to 1e+12.
     centre
         c, where means decay to: "initial_mean", a number, or None.
     bonus
@@ -95,13 +115,14 @@ class KalmanFilter(CompiledModel):
     n_options: int
     noise_variance: float = 1.0
     prior_variance: float | None = None
-    initial_mean: float | None = 0.0
+    initial_mean: float | Task | None = TASK
     decay: float | None = 1.0
     drift_variance: float | None = 0.0
     centre: float | Literal["initial_mean"] | None = "initial_mean"
     bonus: bool = True
     stickiness: bool = False
     bias: bool = False
+    because: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
@@ -109,7 +130,7 @@ class KalmanFilter(CompiledModel):
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")
         if self.initial_mean is not None:
-            known_number(self.initial_mean, "initial_mean", "Give None to estimate it.")
+            known_number(self._start, "initial_mean", "Give None to estimate it.")
         decay, drift = self.decay, self.drift_variance
         if decay is not None:
             known_number(decay, "decay", "Give None to estimate it.")
@@ -128,6 +149,40 @@ class KalmanFilter(CompiledModel):
             )
         if self.centre is not None:
             known_number(self.centre, "centre", "Give 'initial_mean', or None to estimate it.")
+
+    @property
+    def _start(self) -> float | None:
+        """The initial mean; 0 as long as it is open; None where it is estimated."""
+        start: float | None = before_rewards(self.initial_mean)
+        return start
+
+    def for_rewards(self, rewards: Vector) -> KalmanFilter:
+        """The same with an initial mean for these rewards, if it is open."""
+        if not is_open(self.initial_mean):
+            return self
+        start, why = expected_before_play(rewards, estimable=True)
+        return replace(self, initial_mean=start, because=why)
+
+    def for_parameters(self, parameters: Mapping[str, Any]) -> KalmanFilter:
+        """The same for agents with these parameters, if the initial mean is open."""
+        if not is_open(self.initial_mean):
+            return self
+        return replace(self, initial_mean=None if "initial_mean" in parameters else 0.0)
+
+    def noise_of(self, option: int) -> float:
+        """Variance of an option's rewards, as the player takes it: the same for all."""
+        return float(self.noise_variance)
+
+    @property
+    def noise_words(self) -> str:
+        """The noise in words."""
+        return f"{self.noise_variance:g}"
+
+    @property
+    def uncertainty_words(self) -> str:
+        """What to do where an option has no noise."""
+        said = "Learning from it is slower in the model than it can be"
+        return f"{said}, and the bonus larger." if self.bonus else f"{said}."
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -158,13 +213,42 @@ class KalmanFilter(CompiledModel):
     def shape(self) -> tuple[Shape, ...]:
         """Prior variance, decay and drift variance, as far as they are estimated."""
         names = [name for name, known in self._filter.items() if known is None]
-        # where nothing decays there is no centre
-        most = 0.999 if self.centre is None else 1.0
-        return tuple(
-            Shape(name, 0.0, most, n_grid=N_GRID[len(names)])
-            if name == "decay"
-            else Shape(name, *VARIANCES, scale="log", n_grid=N_GRID[len(names)])
-            for name in names
+        made = {
+            "relative_prior_variance": self._prior_variances,
+            "decay": self._decays,
+            "relative_drift_variance": self._drift_variances,
+        }
+        return tuple(made[name](N_GRID[len(names)]) for name in names)
+
+    def _prior_variances(self, n_grid: int) -> Shape:
+        static = self.decay == 1 and self.drift_variance == 0
+        bonus = ("uncertainty_bonus", self._bonus) if self.bonus else None
+        shape = prior_variances(n_grid, static=static, bonus=bonus)
+        both = self.initial_mean is None and self.bonus
+        return replace(shape, low=LEAST_BESIDE_MEAN) if both else shape
+
+    def _decays(self, n_grid: int) -> Shape:
+        free = self.centre is None
+        low = Limit(
+            0.0,
+            "all is forgotten at once but the last reward, in proportion to decay",
+            ("decay", "temperature"),
+            ("decay/temperature", 0, 1.0),
+        )
+        drifting = "means do not decay to centre but drift towards it evenly"
+        high = Limit(1.0, drifting, ("decay", "centre")) if free else Limit(1.0, "nothing decays")
+        most = NEARLY_NONE if free else DECAYS[1]
+        return Shape("decay", DECAYS[0], most, n_grid=n_grid, at_low=low, at_high=high)
+
+    def _drift_variances(self, n_grid: int) -> Shape:
+        return Shape(
+            "relative_drift_variance",
+            *DRIFT_VARIANCES,
+            scale="log",
+            n_grid=n_grid,
+            squeezed=True,
+            at_low=Limit(0.0, "uncertainty does not grow with time"),
+            at_high=Limit(np.inf, "the last reward of an option is believed wholly"),
         )
 
     @property
@@ -217,7 +301,7 @@ class KalmanFilter(CompiledModel):
     def _start_and_centre(self) -> tuple[Vector, Vector]:
         """Parts (b, f, g) of the mean before play, and of what it decays to."""
         free = self.initial_mean is None
-        start = np.array([0.0 if free else self.initial_mean, 1.0 if free else 0.0, 0.0])
+        start = np.array([self._start or 0.0, 1.0 if free else 0.0, 0.0])
         if self.centre == "initial_mean":
             return start, start
         if self.centre is None:
@@ -227,7 +311,7 @@ class KalmanFilter(CompiledModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> KalmanAgents:
         """Agents who play so."""
         known = {
-            "initial_mean": self.initial_mean,
+            "initial_mean": self._start,
             "prior_variance": self.prior_variance,
             "decay": self.decay,
             "drift_variance": self.drift_variance,
@@ -244,7 +328,7 @@ class KalmanFilter(CompiledModel):
         words = [f"Kalman filter, {self.n_options} options"]
         words.append(f"noise variance {self.noise_variance:g}")
         words.append(f"prior variance {_said(self.prior_variance)}")
-        words.append(f"initial mean {_said(self.initial_mean)}")
+        words.append(f"initial mean {said_with(start_words(self.initial_mean), self.because)}")
         if self.decay != 1 or self.drift_variance != 0:
             words.append(f"decay {_said(self.decay)}")
             words.append(f"drift variance {_said(self.drift_variance)}")
@@ -254,6 +338,41 @@ class KalmanFilter(CompiledModel):
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []
         return ", ".join(words)
+
+
+def prior_variances(n_grid: int, *, static: bool, bonus: tuple[str, int] | None) -> Shape:
+    """Prior variance relative to the noise.
+
+    Parameters
+    ----------
+    static
+        Nothing else makes a player uncertain.
+    bonus
+        What the weight of uncertainty is called, and which it is.
+    """
+    slowly = "means move in proportion to prior_variance, which temperature makes up for"
+    low = Limit(0.0, "the first reward of an option teaches nothing")
+    if static:
+        both = ("prior_variance", "temperature", "uncertainty_bonus")
+        low = Limit(0.0, slowly, both, ("relative prior_variance/temperature", 0, 1.0))
+    high = Limit(np.inf, "the first reward of an option is believed wholly")
+    if bonus is not None:
+        name, weight = bonus
+        high = Limit(
+            np.inf,
+            f"{high.meaning}, and uncertainty is that of options not seen yet",
+            ("prior_variance", name),
+            (f"the weight of {name} * sqrt(relative_prior_variance)", weight, 0.5),
+        )
+    return Shape(
+        "relative_prior_variance",
+        *PRIOR_VARIANCES,
+        scale="log",
+        n_grid=n_grid,
+        squeezed=True,
+        at_low=low,
+        at_high=high,
+    )
 
 
 def check_variance(value: object, name: str) -> None:

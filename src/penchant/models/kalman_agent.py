@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,22 +18,33 @@ class Tracker:
 
     means: Matrix
     variances: Matrix
-    noise_variance: float
+    noise_variance: Vector
 
     @classmethod
     def of(
-        cls, n_options: int, n_agents: int, mean: float, variance: float, noise_variance: float
+        cls,
+        n_options: int,
+        n_agents: int,
+        mean: float,
+        variance: float,
+        noise_variance: float | Sequence[float],
     ) -> Tracker:
-        """The prior."""
+        """The prior; the noise is that of all options, or of each."""
         shape = (n_agents, n_options)
-        return cls(np.full(shape, mean), np.full(shape, variance), noise_variance)
+        noise = np.broadcast_to(np.asarray(noise_variance, dtype=np.float64), n_options)
+        return cls(np.full(shape, mean), np.full(shape, variance), noise)
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Precisions add up, and means are weighted with them."""
         agents = np.arange(len(chosen))
+        sure = self.noise_variance[chosen] == 0
+        self.means[agents[sure], chosen[sure]] = rewards[sure]
+        self.variances[agents[sure], chosen[sure]] = 0.0
+        agents, chosen, rewards = agents[~sure], chosen[~sure], rewards[~sure]
+        noise = self.noise_variance[chosen]
         before = 1.0 / self.variances[agents, chosen]
-        after = before + 1.0 / self.noise_variance
-        weighted = before * self.means[agents, chosen] + rewards / self.noise_variance
+        after = before + 1.0 / noise
+        weighted = before * self.means[agents, chosen] + rewards / noise
         self.means[agents, chosen] = weighted / after
         self.variances[agents, chosen] = 1.0 / after
 

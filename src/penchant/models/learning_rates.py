@@ -10,15 +10,19 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
-from penchant.models.model import Shape
+from penchant.models.model import Limit, Shape
 
 Rate = float | None
 Tied = Literal["learning_rate"]
 DUAL = ("learning_rate_positive", "learning_rate_negative")
 MOST = 3
 N_GRID = {1: 33, 2: 17, 3: 17}
-# Others begin at 0.001: nothing is learnt, and no trace is left, at 0.
 FROM_ZERO = ("forgetting", "fictitious_rate")
+# At 0 nothing is learnt, and no trace is left. As near to it values move in proportion to the rate,
+# which the temperature makes up for: the likelihood is that of the limit.
+LEAST = 1e-8
+# At 1 the trace is the last choice; beside stickiness it tells of the choice before, too.
+MOST_BESIDE_STICKINESS = 0.999
 
 
 @dataclass(frozen=True)
@@ -67,18 +71,36 @@ class LearningRates:
         """Names of the rates that are estimated, each once."""
         return tuple(dict.fromkeys(rate for rate in self.all_four if isinstance(rate, str)))
 
-    def shape(self, stickiness: bool) -> tuple[Shape, ...]:
-        """Their ranges; a trace at rate 1 would be the last choice, which stickiness is, too."""
+    def shape(self, stickiness: bool, trace_weight: int) -> tuple[Shape, ...]:
+        """Their ranges, and what they are at the ends.
+
+        Parameters
+        ----------
+        stickiness
+            Whether the last choice has a weight of its own: a trace at rate 1 would be the same.
+        trace_weight
+            Which weight that of the trace is.
+        """
         names = self.estimated
+        sticky = {"choice_rate": MOST_BESIDE_STICKINESS} if stickiness else {}
+        ends = _limits(trace_weight, stickiness, self._scale_with_the_rate)
         return tuple(
             Shape(
                 name,
-                0.0 if name in FROM_ZERO else 0.001,
-                0.95 if name == "choice_rate" and stickiness else 1.0,
+                0.0 if name in FROM_ZERO else LEAST,
+                sticky.get(name, 1.0),
                 n_grid=N_GRID[len(names)],
+                at_low=ends[name][0],
+                at_high=ends[name][1],
             )
             for name in names
         )
+
+    @property
+    def _scale_with_the_rate(self) -> bool:
+        """Whether all values move in proportion to a single rate, if it is small."""
+        own = {self.gains, self.losses}
+        return own == {"learning_rate"} and self.others in ("learning_rate", "forgetting", 0.0)
 
     def index(self) -> IntVector:
         """Which shape parameter each of the four rates is, or -1."""
@@ -90,6 +112,49 @@ class LearningRates:
         columns = zip(self.all_four, self.index(), strict=True)
         found = [psi[:, q] if q >= 0 else np.full(len(psi), rate) for rate, q in columns]
         return np.column_stack(found)
+
+
+def _limits(
+    trace_weight: int, stickiness: bool, in_proportion: bool
+) -> dict[str, tuple[Limit | None, Limit | None]]:
+    """What rates are at both ends of their ranges."""
+    together = ("learning_rate", "temperature")
+    slowly = "values move in proportion to learning_rate, which temperature makes up for"
+    product = ("learning_rate/temperature", 0, 1.0)
+    slow = Limit(0.0, slowly, together, product) if in_proportion else None
+    habits = Limit(
+        0.0,
+        "the trace counts all choices alike, in proportion to choice_rate",
+        ("choice_rate", "choice_kernel"),
+        ("choice_rate * choice_kernel", trace_weight, 1.0),
+    )
+    last = Limit(1.0, "the last reward of an option is all that counts")
+    beside = "the trace tells of the last choice and the one before, as stickiness does of the last"
+    return {
+        "learning_rate": (slow or Limit(0.0, "rewards of options taken teach nothing"), last),
+        DUAL[0]: (
+            Limit(0.0, "rewards above the value teach nothing"),
+            Limit(1.0, "rewards above the value become the value"),
+        ),
+        DUAL[1]: (
+            Limit(0.0, "rewards below the value teach nothing"),
+            Limit(1.0, "rewards below the value become the value"),
+        ),
+        "forgetting": (
+            Limit(0.0, "options not taken keep their values"),
+            Limit(1.0, "options not taken are forgotten at once"),
+        ),
+        "fictitious_rate": (
+            Limit(0.0, "options not taken keep their values"),
+            Limit(1.0, "options not taken are worth the opposite of the last reward"),
+        ),
+        "choice_rate": (
+            habits,
+            Limit(1.0, beside, ("choice_rate", "choice_kernel", "stickiness"))
+            if stickiness
+            else Limit(1.0, "the trace is the last choice"),
+        ),
+    }
 
 
 def _own(known: Any, dual: bool) -> tuple[str | float, str | float]:

@@ -24,13 +24,13 @@ values as chosen ones do, but are no choices: stickiness and the choice kernel p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.locations import whole_number
 from penchant.errors import DataError
 from penchant.models._kernels import FICTITIOUS, FORGETTING, learner
@@ -39,6 +39,15 @@ from penchant.models.learning_rates import LearningRates, Rate, Tied
 from penchant.models.model import Natural, Shape
 from penchant.models.q_learning_agent import QLearningAgents
 from penchant.models.record import CompiledModel, Record
+from penchant.models.task_values import (
+    TASK,
+    Task,
+    before_rewards,
+    expected_before_play,
+    is_open,
+    said_with,
+    start_words,
+)
 from penchant.models.variables import (
     blank_variables,
     control_names,
@@ -57,9 +66,11 @@ class QLearning(CompiledModel):
     n_options
         Number of options.
     initial_value
-        Value Q0 of every option before play, in units of rewards.
+        Value Q0 of every option before play, in units of rewards. "task": chosen when the rewards
+        are known, 0 where 0 is among them, else estimated (with dual rates their median).
     learning_rate
-        alpha, from 0 to 1; with dual rates a pair: for rewards above the value, and below.
+        alpha, from 0 to 1; with dual rates a pair: for rewards above the value, and below. Looked
+        for from 1e-08, where values move in proportion to it, to 1.
     dual_rates
         Two learning rates.
     forgetting
@@ -73,7 +84,7 @@ class QLearning(CompiledModel):
     choice_kernel
         A weight kappa for a trace of past choices, in log-odds.
     choice_rate
-        Rate a of that trace. Where stickiness is there too, at most 0.95: at 1 they are the same.
+        Rate a of that trace. Where stickiness is there too, at most 0.999: at 1 they are the same.
     bias
         A weight b_i for every option but the last, in log-odds.
 
@@ -94,7 +105,7 @@ class QLearning(CompiledModel):
     """
 
     n_options: int
-    initial_value: float | None = 0.0
+    initial_value: float | Task | None = TASK
     learning_rate: Rate | Sequence[float] = None
     dual_rates: bool = False
     forgetting: Rate | Tied = 0.0
@@ -103,11 +114,12 @@ class QLearning(CompiledModel):
     choice_kernel: bool = False
     choice_rate: Rate = None
     bias: bool = False
+    because: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
-            known_number(self.initial_value, "initial_value", "Give None to estimate it.")
+            known_number(self._start, "initial_value", "Give None to estimate it.")
         elif self.dual_rates:
             raise DataError(
                 "initial_value must be known with dual_rates; got None. It decides which of the "
@@ -116,6 +128,25 @@ class QLearning(CompiledModel):
         if isinstance(self.learning_rate, list):
             object.__setattr__(self, "learning_rate", tuple(self.learning_rate))
         _ = self._rates  # says what is wrong with them
+
+    @property
+    def _start(self) -> float | None:
+        """The initial value; 0 as long as it is open; None where it is estimated."""
+        start: float | None = before_rewards(self.initial_value)
+        return start
+
+    def for_rewards(self, rewards: Vector) -> QLearning:
+        """The same with an initial value for these rewards, if it is open."""
+        if not is_open(self.initial_value):
+            return self
+        start, why = expected_before_play(rewards, estimable=not self.dual_rates)
+        return replace(self, initial_value=start, because=why)
+
+    def for_parameters(self, parameters: Mapping[str, Any]) -> QLearning:
+        """The same for agents with these parameters, if the initial value is open."""
+        if not is_open(self.initial_value):
+            return self
+        return replace(self, initial_value=None if "initial_value" in parameters else 0.0)
 
     @cached_property
     def _rates(self) -> LearningRates:
@@ -142,7 +173,7 @@ class QLearning(CompiledModel):
     @property
     def shape(self) -> tuple[Shape, ...]:
         """The rates that are estimated."""
-        return self._rates.shape(self.stickiness)
+        return self._rates.shape(self.stickiness, self._column("choice_kernel"))
 
     @property
     def natural(self) -> tuple[Natural, ...]:
@@ -161,7 +192,7 @@ class QLearning(CompiledModel):
         x, dx = blank_variables(record, which, self.n_options, len(self.weights), n_slopes)
         history = record.chosen, record.rewards, record.is_choice, record.starts, which
         learning = (
-            float(self.initial_value or 0.0),
+            float(self._start or 0.0),
             self._others,
             np.array([self._column("initial_value/temperature"), self._column("choice_kernel")]),
         )
@@ -190,12 +221,12 @@ class QLearning(CompiledModel):
             n_agents,
             parameters,
             rates=self._rates,
-            initial_value=self.initial_value,
+            initial_value=self._start,
             fictitious=self.fictitious != 0.0,
         )
 
     def __str__(self) -> str:
-        value = "estimated" if self.initial_value is None else f"{self.initial_value:g}"
+        value = said_with(start_words(self.initial_value), self.because)
         words = [f"Q-learning, {self.n_options} options, initial value {value}"]
         if self.dual_rates:
             words.append("dual learning rates")

@@ -13,6 +13,7 @@ from penchant.bandit.landscape import Landscape
 from penchant.bandit.locations import whole_number
 from penchant.errors import DataError, nearest
 from penchant.models.model import Model
+from penchant.models.task_values import for_agents
 from penchant.models.ucl import UCL
 from penchant.models.ucl_agent import UCLAgents
 
@@ -121,6 +122,7 @@ def simulate_many(
 
 def agents_of(model: Any, parameters: dict[str, float], n_agents: int) -> Agents:
     """Agents of a model, before play."""
+    model = for_agents(model, parameters)
     wanted = [n.name for n in getattr(model, "natural", ())]
     missing = [name for name in wanted if name not in parameters and name != "implied_noise_sd"]
     if missing:

@@ -17,7 +17,8 @@ A decision without a choice changes nothing; options shown count as observed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,15 @@ from penchant.models._kernels import counts_and_means
 from penchant.models.choosing import Habits, finite, positive, softmax
 from penchant.models.model import Natural, Shape
 from penchant.models.record import CompiledModel, Record
+from penchant.models.task_values import (
+    TASK,
+    Task,
+    before_rewards,
+    expected_before_play,
+    is_open,
+    said_with,
+    start_words,
+)
 from penchant.models.variables import (
     blank_variables,
     control_names,
@@ -45,7 +55,8 @@ class UCB1(CompiledModel):
     n_options
         Number of options.
     initial_value
-        Value v0 of options never observed, in units of rewards; None: estimated.
+        Value v0 of options never observed, in units of rewards; None: estimated. "task": chosen
+        when the rewards are known, 0 where 0 is among them, else estimated.
     stickiness
         A weight for repeating the last choice, in log-odds.
     bias
@@ -65,16 +76,36 @@ class UCB1(CompiledModel):
     """
 
     n_options: int
-    initial_value: float | None = 0.0
+    initial_value: float | Task | None = TASK
     stickiness: bool = False
     bias: bool = False
+    because: str = field(default="", repr=False, compare=False)
 
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
         if self.initial_value is not None:
-            known_number(self.initial_value, "initial_value", "Give None to estimate it.")
+            known_number(self._start, "initial_value", "Give None to estimate it.")
+
+    @property
+    def _start(self) -> float | None:
+        """The initial value; 0 as long as it is open; None where it is estimated."""
+        start: float | None = before_rewards(self.initial_value)
+        return start
+
+    def for_rewards(self, rewards: Vector) -> UCB1:
+        """The same with an initial value for these rewards, if it is open."""
+        if not is_open(self.initial_value):
+            return self
+        start, why = expected_before_play(rewards, estimable=True)
+        return replace(self, initial_value=start, because=why)
+
+    def for_parameters(self, parameters: Mapping[str, Any]) -> UCB1:
+        """The same for agents with these parameters, if the initial value is open."""
+        if not is_open(self.initial_value):
+            return self
+        return replace(self, initial_value=None if "initial_value" in parameters else 0.0)
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -104,7 +135,7 @@ class UCB1(CompiledModel):
             record.rewards,
             record.starts,
             which,
-            float(self.initial_value or 0.0),
+            float(self._start or 0.0),
             np.array([1 if free else -1, 2 if free else 1]),
             x,
         )
@@ -114,7 +145,7 @@ class UCB1(CompiledModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCB1Agents:
         """Agents who play so."""
         free = self.initial_value is None
-        start = finite(parameters, "initial_value") if free else self.initial_value
+        start = finite(parameters, "initial_value") if free else self._start
         nothing = np.zeros((n_agents, self.n_options))
         return UCB1Agents(
             positive(parameters, "temperature"),
@@ -126,7 +157,7 @@ class UCB1(CompiledModel):
         )
 
     def __str__(self) -> str:
-        value = "estimated" if self.initial_value is None else f"{self.initial_value:g}"
+        value = said_with(start_words(self.initial_value), self.because)
         words = [f"UCB1, {self.n_options} options, value of options never observed {value}"]
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []

@@ -17,7 +17,8 @@ A decision without a choice is passed over, and so are options shown.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,15 @@ from penchant.models._kernels import stay_or_shift
 from penchant.models.choosing import finite
 from penchant.models.model import Natural, Shape
 from penchant.models.record import CompiledModel, Record
+from penchant.models.task_values import (
+    TASK,
+    Task,
+    before_rewards,
+    expected_before_play,
+    is_open,
+    said_with,
+    start_words,
+)
 from penchant.models.variables import blank_variables, known_number
 
 
@@ -41,6 +51,7 @@ class WinStayLoseShift(CompiledModel):
         Number of options.
     win_above
         A reward above this is a win. It must be known: the likelihood jumps as it passes a reward.
+        "task": 0 where 0 is among the rewards, else their median.
     equal
         One weight for both, w = l. With two options it is reported as epsilon.
 
@@ -57,14 +68,32 @@ class WinStayLoseShift(CompiledModel):
     """
 
     n_options: int
-    win_above: float = 0.0
+    win_above: float | Task = TASK
     equal: bool = False
+    because: str = field(default="", repr=False, compare=False)
 
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
-        known_number(self.win_above, "win_above", "Give the largest reward that is no win.")
+        known_number(self._threshold, "win_above", "Give the largest reward that is no win.")
+
+    @property
+    def _threshold(self) -> float:
+        """What a win is above; 0 as long as it is open."""
+        above: float = before_rewards(self.win_above)
+        return above
+
+    def for_rewards(self, rewards: Vector) -> WinStayLoseShift:
+        """The same with a threshold for these rewards, if it is open."""
+        if not is_open(self.win_above):
+            return self
+        above, why = expected_before_play(rewards, estimable=False)
+        return replace(self, win_above=float(above or 0.0), because=why)
+
+    def for_parameters(self, parameters: Mapping[str, Any]) -> WinStayLoseShift:
+        """The same for agents, to whom a win is above 0 if the threshold is open."""
+        return replace(self, win_above=0.0) if is_open(self.win_above) else self
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -89,20 +118,20 @@ class WinStayLoseShift(CompiledModel):
             record.is_choice,
             record.starts,
             which,
-            float(self.win_above),
+            float(self._threshold),
             x,
         )
         return x, dx if with_slopes else None
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> WinStayAgents:
         """Agents who play so."""
-        return WinStayAgents.of(self.n_options, n_agents, parameters, self.win_above)
+        return WinStayAgents.of(self.n_options, n_agents, parameters, self._threshold)
 
     def __str__(self) -> str:
         weights = ", equal weights" if self.equal else ""
         return (
             f"noisy win-stay-lose-shift, {self.n_options} options, a win is above "
-            f"{self.win_above:g}{weights}"
+            f"{said_with(start_words(self.win_above), self.because)}{weights}"
         )
 
 

@@ -12,6 +12,7 @@ from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.predicting import as_episodes
 from penchant.models.model import Model
+from penchant.models.task_values import for_task
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.study.folds import Folds, splits
 from penchant.study.held_out import held_out
@@ -67,17 +68,19 @@ def compare(
     >>> rng = np.random.default_rng(3)
     >>> turning = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)  # the better option changes
     >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
+    >>> learner = pn.QLearning(2, initial_value=0.0)  # as they play; it would be estimated
     >>> plays = []
     >>> for subject in range(8):
-    ...     plays += pn.Task(turning).play(pn.QLearning(2), rule, rng=rng, subject=subject)
+    ...     plays += pn.Task(turning).play(learner, rule, rng=rng, subject=subject)
     >>> found = pn.compare(
-    ...     {"learner": pn.QLearning(2), "habit": pn.RandomChoice(2)}, plays, folds=4
+    ...     {"learner": learner, "habit": pn.RandomChoice(2)}, plays, folds=4
     ... )
     >>> found.best, found.n_best.tolist()
     ('learner', [8, 0])
     """
     named = _checked_models(models)
     data = as_episodes(episodes)
+    named = {name: for_task(model, data) for name, model in named.items()}
     told, silent = _subjects(data)
     if criterion is None:
         criterion = "bic" if folds is None else "held_out"

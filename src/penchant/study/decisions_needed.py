@@ -12,6 +12,7 @@ from penchant.errors import DataError
 from penchant.inference.estimate import IntervalKind
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model
+from penchant.models.task_values import for_agents
 from penchant.softmax.intervals import check_level
 from penchant.softmax.prior import ParameterPrior
 from penchant.study.design import Design, Tried, binomial_error, check_goal, check_share, searched
@@ -87,6 +88,7 @@ def decisions_needed(
     whole_number(first, "first", 1)
     if most < first:
         raise DataError(f"most must be at least first, {first}; got {most}. Correct it.")
+    model = for_agents(model, parameters)
     people = drawn_people(model, parameters, n_subjects, rng)
     seed = rng.integers(2**63)  # the same play at every number, only longer
 

@@ -16,6 +16,7 @@ from penchant._frames import Backend, frame
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
+from penchant.models.task_values import for_agents
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.tables import WIDEST, Table
 from penchant.study.compare import WEAK, compare
@@ -184,6 +185,7 @@ def model_recovery(
     array([ True,  True])
     """
     _check(models, parameters, folds)
+    models = {name: for_agents(model, parameters[name]) for name, model in models.items()}
     counts, undecided = [], []
     used: Criterion = "bic"
     for name, own in zip(models, rng.spawn(len(models)), strict=True):

@@ -10,6 +10,7 @@ import numpy as np
 from penchant.inference.estimate import IntervalKind
 from penchant.inference.fit_each import ModelEstimates, fit_each_model
 from penchant.models.model import Model, natural_parameters
+from penchant.models.task_values import for_agents
 from penchant.softmax.intervals import check_level
 from penchant.softmax.prior import ParameterPrior
 from penchant.study.people import People, drawn_people, is_positive, played_by
@@ -68,6 +69,7 @@ def recover(
     True
     """
     check_level(level)
+    model = for_agents(model, parameters)
     people = drawn_people(model, parameters, n_subjects, rng)
     plays = played_by(people, model, task, rng)
     episodes = [episode for mine in plays for episode in mine]

@@ -12,6 +12,7 @@ import numpy as np
 from penchant.errors import DataError, listing
 from penchant.inference.nominal import Nominal
 from penchant.models.model import Model
+from penchant.models.task_values import for_task
 from penchant.models.ucl import UCL
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.growth import growth_orders
@@ -158,6 +159,7 @@ def carry_out(
     timings: Timings = {}
     clock = _Clock(timings)
     locations = getattr(plan.model, "locations", None)
+    plan = replace(plan, model=for_task(plan.model, data.episodes))
     n_options = int(getattr(plan.model, "n_options", None) or data.n_options)
     landscapes = Landscapes.none()
     if data.is_play:

@@ -12,6 +12,7 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
+from penchant.models.task_values import for_agents
 from penchant.softmax.prior import ParameterPrior
 from penchant.study.design import Design, Tried, binomial_error, check_goal, check_share, searched
 from penchant.study.people import drawn_people, is_positive, played_by
@@ -103,6 +104,7 @@ def _estimates(
     threads: int | None,
 ) -> Vector:
     """What is tested, of n people of a group; NaN where there is no finite estimate."""
+    model = for_agents(model, given)
     people = drawn_people(model, given, n, rng)
     plays = [episode for mine in played_by(people, model, task, rng) for episode in mine]
     fits = fit_each_model(plays, model, parameter_prior=parameter_prior, threads=threads)

@@ -1,0 +1,49 @@
+"""The ranges that documents print are those that are searched."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import penchant as pn
+from penchant.models.catalogue import CATALOGUE
+
+PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+ROW = re.compile(r"\| `(\w+)\((.*?)\)` \| (\w+) \| (\S+) \| (\S+) \| (.+) \|")
+ROWS = [match.groups() for match in map(ROW.fullmatch, PAGE.read_text().splitlines()) if match]
+
+
+def made(name, arguments):
+    return eval(f"{name}({arguments})", {name: getattr(pn, name), "grid": pn.grid})
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}({row[1]}) {row[2]}")
+def test_a_range_of_the_table_is_the_one_searched(row):
+    name, arguments, parameter, low, high, ends = row
+    (shape,) = [s for s in made(name, arguments).shape if s.name == parameter]
+    assert (f"{shape.low:g}", shape.high) == (low, float(high))
+    is_of_search = ends.startswith("of the search") or (ends == "the same" and name == "GPUCB")
+    assert is_of_search == (shape.at_low is None and shape.at_high is None)
+
+
+def test_the_table_has_every_shape_parameter_of_every_model():
+    told = {(name, parameter) for name, _, parameter, *_ in ROWS}
+    searched = {
+        (type(model).__name__, shape.name)
+        for model in (entry.example() for entry in CATALOGUE.values())
+        for shape in model.shape
+    }
+    assert searched <= told
+
+
+def test_the_docstring_of_the_kalman_filter_has_the_same_ranges():
+    words = " ".join(pn.KalmanFilter.__doc__.split())
+    full = pn.KalmanFilter(3, initial_mean=4.0, decay=None, drift_variance=None)
+    prior, decay, drift = full.shape
+    both = pn.KalmanFilter(3, initial_mean=None).shape[0]
+    assert f"from {prior.low:g} (" in words
+    assert (
+        f"({both.low:g} where initial_mean is estimated beside a bonus) to {prior.high:g}" in words
+    )
+    assert f"Looked for from {decay.low:g} to {decay.high:g}, or 1 - 1e-08" in words
+    assert f"from {drift.low:g} to {drift.high:g}" in words
