@@ -304,6 +304,8 @@ def status_of(
 def _weakest(solution: Solution, names: tuple[str, ...]) -> list[str]:
     """Variables in the least certain direction, in standard units."""
     scale = solution.known.scale
+    if not np.isfinite(solution.certainty).all():
+        return list(names)
     _, vectors = np.linalg.eigh(solution.certainty * np.outer(scale, scale))
     size = np.abs(vectors[:, -1])
     return [name for name, s in zip(names, size, strict=True) if s > 0.1 * size.max()]

@@ -204,9 +204,9 @@ def settled(
     undecided = np.einsum("sa,sac,sc->s", batch.theta, batch.information, batch.theta)
     certain = (reach >= FAR) & (undecided < UNDECIDED * batch.theta.shape[1])
     good &= (conditions <= WEAK) & ~certain
-    good[good] = separation.certificates(
-        batch.largest[good, 1], covariances[good], batch.decrement[good], totals[good]
-    )
+    known = batch.largest[good, 1], covariances[good], batch.decrement[good]
+    exact = separation.moved(*known) <= separation.EXACT
+    good[good] = exact & separation.certificates(*known, totals[good])
     return np.asarray(good)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import separation as separating
+from penchant.softmax.careful import careful_maximum
 from penchant.softmax.constrained import constrained
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.coordinates import in_coordinates
@@ -51,12 +52,14 @@ def maximum_likelihood(
     inverse = scaled_inverse(maximum.information)
     if certified(maximum, inner, inverse[0], choices):
         return _finite(choices, known, inner, maximum, inverse, "newton")
-    scale = known.scale if basis is None else np.ones(basis.shape[1])
-    found = separating.recession(work, scale)
-    if found is not None:
+    found = separating.recession(choices, known.scale, basis=basis)
+    if found is not None and found.proven:
         return _separated(choices, known, found, threads)
-    if maximum.ending == "slow":
-        maximum = maximise(inner, start=maximum.theta, max_steps=max_steps, patient=True)
+    careful = careful_maximum(work, inner.largest[1], maximum.theta, max_steps, maximum.n_steps)
+    if found is not None and not careful.proof:
+        return _separated(choices, known, found, threads)
+    if careful.settled or maximum.ending != "converged":
+        maximum = careful.maximum()
         inverse = scaled_inverse(maximum.information)
     return _finite(choices, known, inner, maximum, inverse, "linear program")
 
