@@ -199,7 +199,7 @@ def decision_weights(
         raise DataError(
             f"weights must be finite and not negative; got {places}. Correct or drop them."
         )
-    if not array.sum() > 0:
+    if not array.max(initial=0.0) > 0:
         raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
     wrong = np.flatnonzero(array != np.floor(array))
     if kind == "frequency" and wrong.size:
