@@ -145,11 +145,12 @@ def combined(choices: Choices, scale: Vector, first: Vector, second: Vector) -> 
     The second lowers no difference that the first leaves undecided, so a small part of it is safe.
     """
     found = differences_of(choices, scale)
-    one, two = first * found.unit, second * found.unit
+    one, two = (v * found.unit / np.abs(v * found.unit).max() for v in (first, second))
     part = 1.0
     while part > 1e-12 and (found.values @ (one + part * two) < -found.rounding - SAME).any():
         part /= 2
-    return np.asarray((one + part * two) / found.unit)
+    both = one + part * two
+    return np.where(np.abs(both) > ROUNDED * np.abs(both).max(), both, 0.0) / found.unit
 
 
 @dataclass(frozen=True)
