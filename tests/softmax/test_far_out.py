@@ -165,3 +165,46 @@ def test_careful_steps_end_where_newtons_method_does():
     assert found.maximum().information == pytest.approx(
         np.linalg.inv(expected.covariance), rel=1e-9
     )
+
+
+@pytest.mark.parametrize("size", [-400.0, 50.0, 400.0])
+def test_constraints_that_a_far_maximum_satisfies_change_nothing(size):
+    x, chosen, offset = _with_offset_on_chosen(2, 2, size)
+    choices = pn.Choices.from_arrays(x, chosen, offset=offset)
+    limits = pn.Constraints(np.eye(2), [-1e6, -1e6])
+    free, held = pn.fit(choices), pn.fit(choices, constraints=limits)
+    assert held.status == "converged"
+    np.testing.assert_array_equal(held.theta, free.theta)
+    np.testing.assert_array_equal(held.covariance, free.covariance)
+
+
+def test_a_constraint_that_a_far_maximum_breaks_holds():
+    x, chosen, offset = _with_offset_on_chosen(3, 2, -400.0)
+    choices = pn.Choices.from_arrays(x, chosen, offset=offset)
+    free = pn.fit(choices)
+    bound = float(free.theta[0]) - 20.0
+    held = pn.fit(choices, constraints=pn.Constraints.at_most(choices.names, x1=bound))
+    assert held.status == "at a bound"
+    assert held.theta[0] == bound
+    fixed = np.array(offset) + bound * x[:, :, 0]
+    rest = pn.fit(pn.Choices.from_arrays(x[:, :, 1:], chosen, offset=fixed))
+    assert held.theta[1] == pytest.approx(rest.theta[0], rel=1e-8)
+
+
+def _penalised(theta, x, chosen, offset):
+    """Log-likelihood and half the log-determinant of the information, of two options each."""
+    rows = np.arange(len(x))
+    z = x[rows, 1 - chosen] - x[rows, chosen]
+    q = z @ theta + offset[rows, 1 - chosen] - offset[rows, chosen]
+    p = np.exp(-np.logaddexp(0.0, -q) - np.logaddexp(0.0, q))
+    return -np.logaddexp(0.0, q).sum() + 0.5 * np.linalg.slogdet((z.T * p) @ z)[1]
+
+
+@pytest.mark.parametrize("size", [-400.0, -30.0, 50.0])
+def test_firth_has_an_estimate_behind_large_offsets(size):
+    x, chosen, offset = _with_offset_on_chosen(2, 1, size)
+    estimate = pn.fit(pn.Choices.from_arrays(x, chosen, offset=offset), method="firth")
+    assert estimate.status == "converged"
+    top = _penalised(estimate.theta, x, chosen, offset)
+    for step in (-1e-3, 1e-3):
+        assert _penalised(estimate.theta * (1 + step), x, chosen, offset) < top

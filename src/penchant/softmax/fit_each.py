@@ -181,7 +181,7 @@ def fit_each(
             good = settled(batch, covariances, conditions, totals, parameter_prior is not None)
             with np.errstate(over="ignore"):  # infinite, where no number is as large
                 batch.memo[:, 0] *= units
-            covariances = covariances / units[:, None, None]
+                covariances = covariances / units[:, None, None]
         others = {}
         for i in np.flatnonzero(~good):
             others[int(i)] = _one(choices, int(i), options)

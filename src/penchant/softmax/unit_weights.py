@@ -52,10 +52,12 @@ def as_given(solution: Solution, unit: float) -> Solution:
     if unit == 1.0:
         return solution
     posterior = solution.log_posterior
+    with np.errstate(over="ignore"):  # infinite, where no number is as large
+        covariance, certainty = solution.covariance / unit, solution.certainty / unit
     return replace(
         solution,
-        covariance=solution.covariance / unit,
-        certainty=solution.certainty / unit,
+        covariance=covariance,
+        certainty=certainty,
         log_likelihood=solution.log_likelihood * unit,
         log_posterior=None if posterior is None else posterior * unit,
     )
