@@ -42,7 +42,7 @@ def constrained(
         inside = applied.within(np.zeros(len(basis)), basis)
     assert inside is not None  # it concerns identified parameters
     none = Quadratic.none(basis.shape[1])
-    begin = None if near is None else np.linalg.solve(basis, near)
+    begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
     maximum, active = maximise_within(work, inside, none, max_steps, begin)
     if known.complete:
         found = separating.recession(choices, known.scale, cone=constraints.matrix)
