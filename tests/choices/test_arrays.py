@@ -329,3 +329,52 @@ def test_numbers_whose_squares_overflow_are_finite():
     explanatory[1, 0, 0] = -np.inf
     with pytest.raises(DataError, match="-inf in x1 at decision 1, option 0"):
         Choices.from_arrays(explanatory, [0, 1])
+
+
+SETS = [np.arange(6.0).reshape(3, 2), np.arange(4.0).reshape(2, 2) + 0.5]
+
+
+def test_sets_of_several_sizes_take_a_list_per_decision():
+    listed = Choices.from_arrays(
+        SETS, [0, 1], available=[[True, False, True], [1, 1]], offset=[[0.1, 0.2, 0.3], (0.4, 0.5)]
+    )
+    assert listed.available.tolist() == [True, False, True, True, True]
+    assert listed.offset.tolist() == [0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"available": [[True, True], [True, True, True]]},
+            "available must give every decision one value per option; got 2 at decision 0, which "
+            "has 3 options",
+        ),
+        (
+            {"offset": [[0.1, 0.2, 0.3], [0.4]]},
+            "offset must give every decision one value per option; got 1 at decision 1, which has "
+            "2 options",
+        ),
+        ({"offset": [[1.0, 2.0, 3.0], [1.0, 2.0], [1.0]]}, "offset must have one list per dec"),
+        ({"offset": [1.0, [2.0], 3.0, 4.0, 5.0]}, "offset must have rows of one length"),
+        ({"weights": [[1.0], [1.0, 2.0]]}, "weights must have rows of one length; got 2 numbers"),
+        ({"chosen": [[0], [0, 1]]}, "chosen must have rows of one length"),
+        ({"subject": [["a"], ["a", "b"]]}, "subject must have rows of one length"),
+        (
+            {"explanatory": [[[1.0, 2.0], [3.0]], SETS[1]]},
+            r"explanatory\[0\] must have rows of one",
+        ),
+    ],
+)
+def test_lists_of_unequal_lengths_are_refused_in_a_sentence(given, words):
+    arguments = {"explanatory": SETS, "chosen": [0, 1], **given}
+    with pytest.raises(DataError, match=words):
+        Choices.from_arrays(**arguments)
+
+
+def test_lists_of_unequal_lengths_are_refused_for_sets_of_one_size_too():
+    x = np.arange(12.0).reshape(2, 3, 2)
+    with pytest.raises(DataError, match="available must give every decision one value per opt"):
+        Choices.from_arrays(x, [0, 1], available=[[True, True, True], [True]])
+    with pytest.raises(DataError, match="explanatory"):
+        Choices.from_arrays([[[1.0], [2.0, 3.0]], [[1.0], [2.0]]], [0, 1])

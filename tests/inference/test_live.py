@@ -152,3 +152,43 @@ def test_what_cannot_be_is_refused_and_forgotten():
     with pytest.raises(pn.DataError, match="rewards"):
         live.observe(1, np.inf)
     assert live.n_decisions == 1
+
+
+@pytest.mark.parametrize(
+    ("chosen", "reward", "words"),
+    [
+        (1, np.nan, "reward must be a number; got nan at decision 1"),
+        (1, np.inf, "rewards must be finite"),
+        (1, -np.inf, "rewards must be finite"),
+        (3, 1.0, r"chosen must lie in 0..2; got 3"),
+        (-2, 1.0, "chosen must be an option's index"),
+        (0.5, 1.0, "chosen must be an option's index"),
+        (1, "much", "rewards must hold numbers"),
+        (None, 1.0, "rewards must be missing where nothing was chosen"),
+    ],
+)
+def test_an_observation_that_is_refused_leaves_the_play_as_it_was(chosen, reward, words):
+    live, other = pn.live(pn.QLearning(3)), pn.live(pn.QLearning(3))
+    for one in (live, other):
+        one.observe(1, 0.5)
+    before = live.episode
+    with pytest.raises(pn.DataError, match=words):
+        live.observe(chosen, reward)
+    assert live.episode is before
+    for one in (live, other):
+        for option in (0, 2, 1):
+            one.observe(option, 1.0)
+    np.testing.assert_array_equal(live.estimate().theta, other.estimate().theta)
+
+
+def test_no_choice_has_no_reward_however_that_is_written():
+    live = pn.live(pn.QLearning(3))
+    live.observe(None, np.nan)
+    live.observe(-1, None)
+    live.observe(2, 1.0)
+    assert live.n_decisions == 1
+
+
+def test_models_of_trials_are_refused_before_the_play():
+    with pytest.raises(pn.DataError, match="model must learn from rewards; got Hyperbolic"):
+        pn.live(pn.HyperbolicDiscounting())

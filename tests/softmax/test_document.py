@@ -68,3 +68,61 @@ def test_foreign_newer_and_damaged_documents_are_refused():
     broken = {key: value for key, value in content.items() if key != "theta"}
     with pytest.raises(pn.DataError, match="an estimate must have the field 'theta'"):
         pn.Estimate.from_dict(broken)
+
+
+def _damaged(field, value, kind="converged"):
+    content = json.loads(json.dumps(_estimates()[kind].to_dict()))
+    place = content
+    *way, last = field.split(".")
+    for step in way:
+        place = place[step]
+    place[last] = value
+    return content
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("status", "great", "status must be one of converged, .*; got 'great'"),
+        ("status", None, "status must be one of"),
+        ("theta", [1.0], r"theta must hold numbers of shape \(3,\); got shape \(1,\)"),
+        ("theta", ["a", 1.0, 2.0], "theta must hold numbers"),
+        ("theta", 1.0, "theta must hold numbers"),
+        ("names", ["a", "b"], r"theta must hold numbers of shape \(2,\)"),
+        ("names", ["a", "a", "b"], "names must differ; got a"),
+        ("names", "abc", "names must be a list of names"),
+        ("covariance", [[1.0]], r"covariance must hold numbers of shape \(3, 3\)"),
+        ("covariance", [[1, 2, 3], [1, 2], [1, 2, 3]], "covariance must hold numbers"),
+        ("covariance", [[-1, 0, 0], [0, 1, 0], [0, 0, 1]], "covariance must have no negative"),
+        ("inverse_information", None, "inverse_information must hold numbers"),
+        ("scale", [], "scale must hold numbers"),
+        ("log_likelihood", "low", "log_likelihood must be a number; got 'low'"),
+        ("n_decisions", -3, "n_decisions must be a whole number from 1 on; got -3"),
+        ("n_decisions", 2.5, "n_decisions must be a whole number"),
+        ("total_weight", 0, "total_weight must be positive"),
+        ("n_options", [3, 2], "n_options must be two sizes in order"),
+        ("method", "magic", "method must be one of"),
+        ("covariance_kind", "kind", "covariance_kind must be one of"),
+        ("message", 3, "message must be text"),
+        ("notes", "note", "notes must be a list of text"),
+        ("prior", 3, "prior must be text or None"),
+        ("diagnostics", [], "diagnostics must be a dict"),
+        ("diagnostics.rank", 7, "diagnostics.rank must lie in 0..3; got 7"),
+        ("diagnostics.iterations", "5", "diagnostics.iterations must be a whole number"),
+        ("diagnostics.certificate", "luck", "diagnostics.certificate must be one of"),
+        ("diagnostics.near_separation", {"q": 1.0}, "near_separation must name parameters"),
+        ("diagnostics.separation", {"kind": "odd"}, "separation.kind must be one of"),
+        ("diagnostics.null_directions", [{"x1": "a"}], "null_directions must hold numbers"),
+        ("diagnostics.bounds", [1], "diagnostics.bounds must be a list of text"),
+        ("quadratic", {"precision": 1, "linear": 1, "constant": 1}, "quadratic.precision must"),
+        ("constraints", {"matrix": [[1]], "bound": [1], "labels": ["a"]}, "constraints.matrix"),
+    ],
+)
+def test_a_field_that_is_wrong_is_named(field, value, words):
+    with pytest.raises(pn.DataError, match=words):
+        pn.Estimate.from_dict(_damaged(field, value))
+
+
+def test_what_is_no_document_is_refused():
+    with pytest.raises(pn.DataError, match="content must be a dict written by to_dict; got list"):
+        pn.Estimate.from_dict([1, 2])

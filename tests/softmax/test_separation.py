@@ -82,6 +82,22 @@ def test_the_direction_of_nested_separation_lowers_no_difference(problem):
     assert (rows @ v >= -1e-7 * (np.abs(rows) @ np.abs(v))).all()
 
 
+@pytest.mark.parametrize("units", [[1e-9, 3e-12], [1e12, 1e9]])
+def test_the_direction_of_nested_separation_is_right_in_any_units(units):
+    rng = np.random.default_rng(29)
+    found = 0
+    for _ in range(30):
+        x = rng.integers(-2, 3, size=(6, 3, 2)) * np.array(units)
+        chosen = (x @ (rng.normal(size=2) / units)).argmax(axis=1)
+        estimate = pn.fit(pn.Choices.from_arrays(x, chosen))
+        if estimate.status == "separated":
+            found += 1
+            v = _direction(estimate)
+            rows = reference.differences(list(x), chosen)
+            assert (rows @ v >= -1e-7 * (np.abs(rows) @ np.abs(v))).all()
+    assert found > 20
+
+
 @pytest.mark.parametrize("make", [separated_case, half_separated_case])
 def test_along_the_direction_no_difference_falls_and_the_likelihood_rises(make):
     data = make()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.choices.exact import Place, exact_floats, reject_containers
+from penchant.choices.exact import Place, as_array, exact_floats, reject_containers
 from penchant.choices.labels import array_codes, python_values
 from penchant.errors import DataError, listing
 
@@ -57,7 +57,9 @@ def _not_three_axes(explanatory: Any, shape: tuple[int, ...]) -> DataError:
 
 
 def _is_ragged(sets: Sequence[Any]) -> bool:
-    return bool(sets) and len({np.shape(s) for s in sets}) > 1
+    return (
+        bool(sets) and len({as_array(s, f"explanatory[{k}]").shape for k, s in enumerate(sets)}) > 1
+    )
 
 
 def _ragged_rows(sets: Sequence[Any]) -> tuple[Matrix, IntVector]:
@@ -85,8 +87,7 @@ def chosen_positions(
     n = len(sizes)
     if chosen is None:
         return _first_on_offer(sizes, available)
-    reject_containers(chosen, "chosen")
-    array = np.asarray(chosen)
+    array = as_array(chosen, "chosen")
     if array.ndim == 2 and array.shape == (n, sizes[0]):
         array = _from_one_hot(array)
     if array.shape != (n,):
@@ -199,7 +200,7 @@ def decision_weights(
         raise DataError(
             f"weights must be finite and not negative; got {places}. Correct or drop them."
         )
-    if not array.sum() > 0:
+    if not array.max(initial=0.0) > 0:
         raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
     wrong = np.flatnonzero(array != np.floor(array))
     if kind == "frequency" and wrong.size:
@@ -230,8 +231,7 @@ def subject_codes(
     """Index of each decision's subject, and the subjects' labels in sorted order."""
     if subject is None:
         return None
-    reject_containers(subject, name)
-    shape = np.shape(subject)
+    shape = as_array(subject, name).shape
     if shape != (n,):
         raise DataError(
             f"{name} must have shape ({n},), one per decision; got shape {shape}. "

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector
-from penchant.choices.exact import exact_floats, reject_containers
+from penchant.choices.exact import as_array, exact_floats
 from penchant.errors import DataError, listing
 
 
@@ -15,7 +15,7 @@ def available_mask(
     """Mask of the rows on offer, or None where all are; every decision has one."""
     if available is None:
         return None
-    mask = _truth(available)
+    mask = _truth(one_by_one(available, "available", first_row))
     n_rows = int(first_row[-1])
     if mask.shape not in {(n_rows,), shape}:
         raise DataError(
@@ -33,9 +33,29 @@ def available_mask(
     return None if mask.all() else mask
 
 
+def one_by_one(values: Any, name: str, first_row: IntVector) -> Any:
+    """One value per option given as a list per decision, one after another; others unchanged."""
+    if not isinstance(values, (list, tuple)) or not all(hasattr(v, "__len__") for v in values):
+        return values
+    sizes, lengths = np.diff(first_row), [len(row) for row in values]
+    if len(set(lengths)) < 2:
+        return values
+    for k, (length, size) in enumerate(zip(lengths, sizes, strict=False)):
+        if length != size:
+            raise DataError(
+                f"{name} must give every decision one value per option; got {length} at decision "
+                f"{k}, which has {size} options. Give one list per decision."
+            )
+    if len(lengths) != len(sizes):
+        raise DataError(
+            f"{name} must have one list per decision ({len(sizes)}); got {len(lengths)}. "
+            "Give one value per option of each decision."
+        )
+    return [value for row in values for value in row]
+
+
 def _truth(available: Any) -> BoolVector:
-    reject_containers(available, "available")
-    mask: BoolVector = np.asarray(available)
+    mask: BoolVector = as_array(available, "available")
     if mask.dtype == bool:
         return mask
     numbers = exact_floats(available, "available")

@@ -118,7 +118,10 @@ class Choices:
     @property
     def total_weight(self) -> float:
         """Number of decisions, each counted as often as its weight says."""
-        return float(self.n_decisions if self.weights is None else self.weights.sum())
+        if self.weights is None:
+            return float(self.n_decisions)
+        with np.errstate(over="ignore"):  # infinite, where no number is as large
+            return float(self.weights.sum())
 
     @property
     def chosen_row(self) -> IntVector:

@@ -25,8 +25,7 @@ def exact_floats(values: Any, name: str, place: Place = position) -> Vector:
     Integers beyond 2**53 that float64 cannot hold, text, dates and complex numbers are errors;
     float32 and smaller types are widened, which changes no value.
     """
-    reject_containers(values, name)
-    array = np.asarray(values)
+    array = as_array(values, name)
     kind = array.dtype.kind
     if array.dtype == np.float64:
         return array
@@ -39,6 +38,20 @@ def exact_floats(values: Any, name: str, place: Place = position) -> Vector:
     raise DataError(
         f"{name} must hold numbers; got dtype {array.dtype}. Convert it to float, or leave it out."
     )
+
+
+def as_array(values: Any, name: str) -> np.ndarray[Any, Any]:
+    """Values as an array of one shape, of whatever type."""
+    reject_containers(values, name)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        lengths = [len(row) if hasattr(row, "__len__") else 1 for row in values]
+        other = next((k for k, n in enumerate(lengths) if n != lengths[0]), 0)
+        raise DataError(
+            f"{name} must have rows of one length; got {lengths[other]} numbers at row {other}, "
+            f"but {lengths[0]} at row 0. Give every row the same."
+        ) from None
 
 
 def reject_containers(values: Any, name: str) -> None:

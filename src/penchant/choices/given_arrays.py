@@ -9,7 +9,12 @@ import numpy as np
 
 from penchant.choices import arrays, notes
 from penchant.choices.align import aligned
-from penchant.choices.available import available_counts, available_mask, check_available
+from penchant.choices.available import (
+    available_counts,
+    available_mask,
+    check_available,
+    one_by_one,
+)
 from penchant.choices.weighting import WeightKind
 
 if TYPE_CHECKING:
@@ -70,7 +75,8 @@ def from_arrays(
     on_offer = available_mask(given["available"], shape, first_row)
     picked = arrays.chosen_positions(given["chosen"], sizes, on_offer)
     check_available(picked, on_offer, first_row)
-    known = arrays.row_offset(given["offset"], shape, len(rows))
+    listed = one_by_one(given["offset"], "offset", first_row)
+    known = arrays.row_offset(listed, shape, len(rows))
     arrays.check_finite(rows, on_offer, first_row, labels)
     if known is not None:
         arrays.check_finite(known[:, None], on_offer, first_row, ("offset",), "offset")

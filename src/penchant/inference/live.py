@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from penchant.bandit.episode import Episode
+from penchant.bandit.events import NOTHING
+from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grid_profile import whole_grids
 from penchant.inference.grids import Grid, grid_steps
@@ -17,6 +19,7 @@ from penchant.inference.search import best_peaks, climb, grid_search
 from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
 from penchant.models.model import Model, is_smooth
 from penchant.models.natural_prior import Prior
+from penchant.models.static import StaticModel
 from penchant.models.task_values import for_task
 
 TIED = 1e-3  # log-units within which a cell far from a peak may be as high
@@ -56,6 +59,11 @@ class Live:
     """
 
     def __init__(self, model: Model, parameter_prior: Prior | None = None) -> None:
+        if isinstance(model, StaticModel):
+            raise DataError(
+                f"model must learn from rewards; got {type(model).__name__}, a model of Trials. "
+                "Collect Trials and use fit."
+            )
         self.model = model
         self.parameter_prior = parameter_prior
         self.episode = Episode([], [])
@@ -72,8 +80,17 @@ class Live:
     def observe(
         self, chosen: Any, reward: Any = None, *, is_choice: bool = True, scored: bool = True
     ) -> None:
-        """Add what was chosen and received; reward None where it is not known (yet)."""
+        """Add what was chosen and received.
+
+        `reward` is None where it is not known, which ends the play: beliefs after it are not known.
+        What cannot be is refused, and nothing is added.
+        """
         longer = self.episode.extended(chosen, reward, is_choice=is_choice, scored=scored)
+        if reward is not None and longer.chosen[-1] != NOTHING and np.isnan(longer.rewards[-1]):
+            raise DataError(
+                f"reward must be a number; got {reward!r} at decision {self.episode.n_events}. "
+                "Pass None for the last reward of a play where it is not known."
+            )
         longer.check_options(getattr(self.model, "n_options", np.iinfo(np.int64).max))
         self.episode = longer
 

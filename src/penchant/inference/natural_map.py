@@ -24,6 +24,7 @@ from penchant.softmax.prior import ScaledPrior
 MOST_STEPS = 100
 MOST_VAIN = 3  # steps in a row that gain nothing
 ENOUGH = 1e-9  # Newton decrement, in standard errors
+LONGEST = 100.0  # by which a step may change an objective
 
 
 class Ends(NamedTuple):
@@ -107,6 +108,7 @@ def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
     value, likelihood, gradient, information = objective.at(theta, everyone)
     decrement, settled = np.full(n, np.inf), np.zeros(n, dtype=bool)
     active, vain = everyone, np.zeros(n, dtype=np.int64)
+    size = np.abs(objective.x).max(axis=(0, 1), initial=0.0)
     for _ in range(MOST_STEPS):
         step, squared = _step(gradient[active], information[active], planes, active)
         decrement[active] = np.sqrt(np.maximum(squared, 0.0))
@@ -115,12 +117,20 @@ def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
         active, step = active[moving], step[moving]
         if not len(active):
             break
+        step = _bounded(step, theta[active], size)
         before = value.copy()
         active = _advance(objective, theta, value, likelihood, gradient, information, active, step)
         gained = value[active] > before[active] + _rounding(before[active])
         vain[active] = np.where(gained, 0, vain[active] + 1)
         active = active[vain[active] < MOST_VAIN]
     return Ends(theta, value, likelihood, information, settled, decrement)
+
+
+def _bounded(step: Matrix, theta: Matrix, size: Vector) -> Matrix:
+    """Steps that do not carry an objective far beyond what it is: to where nothing has a slope."""
+    most = LONGEST + 2 * (np.abs(theta) @ size)
+    length = np.abs(step) @ size
+    return np.asarray(step * np.minimum(1.0, most / np.maximum(length, 1e-300))[:, None])
 
 
 def _rounding(value: Vector) -> Vector:

@@ -12,6 +12,7 @@ from penchant._typing import BoolVector, Vector
 from penchant.choices import Choices
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grids import Grid
+from penchant.inference.held_weights import holds_weights, let_go, separated_advice
 from penchant.inference.joint_covariance import joint_covariances
 from penchant.inference.limits import at_bounds, ends_reached
 from penchant.inference.peaks import Peak, Peaks
@@ -20,6 +21,7 @@ from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.inference.proofs import Proofs
 from penchant.inference.run_off import are_run_off, run_off_words
+from penchant.models.natural_prior import NaturalPrior
 from penchant.models.task_doubts import doubts_of
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.fit import diagnostics_of, status_of
@@ -185,7 +187,8 @@ class _Cases:
         peak = self.peaks[k]
         names = " and ".join(shape.name for shape in self.profiles.shape)
         if status in ("not identified", "separated"):
-            advice = sentence.replace("method='firth' or ", "")
+            problem = Problem(self.profiles.model, self.profiles.groups[k], self.profiles.prior)
+            advice = separated_advice(sentence, problem)
             at = ", ".join(
                 f"{s.name} = {v:.4g}"
                 for s, v in zip(self.profiles.shape, peak.point.psi, strict=True)
@@ -230,7 +233,7 @@ def _whose(episodes: Sequence[Any], subject: Any) -> Any:
 
 def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
     """What can be said of weights that Newton's method alone proves nothing about."""
-    has_prior = problem.prior is not None
+    has_prior = holds_weights(problem)
     choices = problem.choices(peak.point.psi)
     solution = _inner_solution(problem, choices, peak)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
@@ -242,10 +245,15 @@ def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
 def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
     """What can be said of the weights at the best psi."""
     found = _existing(problem, choices)
-    if problem.prior is None and np.isfinite(found.theta).all():
+    held = holds_weights(problem)
+    if not held and np.isfinite(found.theta).all():
         return replace(found, theta=peak.point.theta, point=peak.point.theta)
-    if problem.prior is None:
+    if not held:
         return found
+    if isinstance(problem.prior, NaturalPrior) and found.recession is not None:
+        gone = let_go(problem, choices, found, peak.point.theta)
+        if gone is not None:
+            return replace(gone, log_likelihood=peak.point.log_likelihood)
     inverse, condition = scaled_inverse(peak.point.information)
     return replace(
         found,

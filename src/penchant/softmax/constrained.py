@@ -25,10 +25,12 @@ def constrained(
     constraints: Constraints,
     applied: Constraints,
     max_steps: int,
+    near: Vector | None = None,
 ) -> Solution:
     """Maximum likelihood under linear inequalities, in coordinates of unit scale.
 
-    `applied` are those of the constraints that concern identified parameters.
+    `applied` are those of the constraints that concern identified parameters; `near` is the
+    maximum without them, where it is known.
     """
     basis = np.diag(1.0 / known.scale) if known.basis is None else known.basis
     work = likelihood
@@ -40,7 +42,8 @@ def constrained(
         inside = applied.within(np.zeros(len(basis)), basis)
     assert inside is not None  # it concerns identified parameters
     none = Quadratic.none(basis.shape[1])
-    maximum, active = maximise_within(work, inside, none, max_steps)
+    begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
+    maximum, active = maximise_within(work, inside, none, max_steps, begin)
     if known.complete:
         found = separating.recession(choices, known.scale, cone=constraints.matrix)
         if found is not None:

@@ -106,6 +106,10 @@ class Constraints:
         """The point nearest to 0 that satisfies every constraint with some room, if any has."""
         return _nearest_to_zero(self.matrix, self.bound)
 
+    def nearest(self, theta: Vector) -> Vector:
+        """The point nearest to theta that satisfies every constraint."""
+        return theta + _nearest_to_zero(self.matrix, self.bound - self.matrix @ theta)
+
     def satisfied(self, theta: Vector) -> bool:
         """Whether theta lies inside, but for rounding."""
         size = np.abs(self.matrix) @ np.abs(theta) + np.abs(self.bound)
@@ -170,13 +174,15 @@ def maximise_within(
     constraints: Constraints,
     quadratic: Quadratic,
     max_steps: int = 100,
+    near: Vector | None = None,
 ) -> tuple[Maximum, BoolVector]:
     """Maximise under the constraints; also which of them are active.
 
-    Newton steps, each the solution of a small quadratic program, until the set of touched
-    constraints settles; then Newton's method on that face.
+    It begins at the point allowed that is nearest to 0, or to `near`. Newton steps, each the
+    solution of a small quadratic program, until the set of touched constraints settles; then
+    Newton's method on that face.
     """
-    theta = constraints.feasible_point()
+    theta = constraints.feasible_point() if near is None else constraints.nearest(near)
     value, gradient, information = _objective(likelihood, quadratic, theta)
     n_steps, decrement = 0, np.inf
     while n_steps < max_steps:

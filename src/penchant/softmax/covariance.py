@@ -8,6 +8,7 @@ from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.softmax.probabilities import scores
+from penchant.softmax.unit_weights import unit_weights
 
 
 def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
@@ -23,21 +24,24 @@ def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
     A frequency weight w stands for w decisions and multiplies the outer product of the score once;
     a probability weight multiplies the score itself, and so enters twice.
     """
+    choices, unit = unit_weights(choices)
     s = scores(theta, choices)
     weights = np.ones(len(s)) if choices.weights is None else choices.weights
-    power = 1 if choices.weight_kind == "frequency" else 2
-    return _sandwich(bread, (s.T * weights**power) @ s)
+    if choices.weight_kind == "frequency":
+        return _sandwich(bread * unit, (s.T * weights) @ s) / unit
+    return _sandwich(bread * unit, (s.T * weights**2) @ s)
 
 
 def clustered_covariance(theta: Vector, bread: Matrix, choices: Choices, cluster: Any) -> Matrix:
     """Sandwich covariance with scores summed within clusters, such as subjects."""
     codes, n_clusters = _cluster_codes(cluster, choices.n_decisions)
+    choices, unit = unit_weights(choices)
     s = scores(theta, choices)
     if choices.weights is not None:
         s = s * choices.weights[:, None]
     sums = np.zeros((n_clusters, s.shape[1]))
     np.add.at(sums, codes, s)
-    return _sandwich(bread, sums.T @ sums)
+    return _sandwich(bread * unit, sums.T @ sums)
 
 
 def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:

@@ -12,6 +12,7 @@ from penchant._version import __version__
 from penchant.errors import DataError
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation
+from penchant.softmax.document_checks import check
 from penchant.softmax.newton import Quadratic
 
 if TYPE_CHECKING:
@@ -139,8 +140,13 @@ def numbers(value: Any) -> Any:
     return math.nan if value is None else float(value)
 
 
-def fields(content: Mapping[str, Any]) -> dict[str, Any]:
+def fields(content: Any) -> dict[str, Any]:
     """Arguments of `Estimate` from what `to_dict` wrote; says which field is wrong."""
+    if not isinstance(content, Mapping):
+        raise DataError(
+            f"content must be a dict written by to_dict; got {type(content).__name__}. "
+            "Read the file with json.load first."
+        )
     if content.get("format") != FORMAT:
         raise DataError(
             f"format must be {FORMAT!r}; got {content.get('format')!r}. "
@@ -151,6 +157,7 @@ def fields(content: Mapping[str, Any]) -> dict[str, Any]:
             f"version must be at most {VERSION}; got {content.get('version')!r}. Upgrade Penchant."
         )
     try:
+        check(content)
         return _fields(content)
     except KeyError as missing:
         raise DataError(

@@ -16,6 +16,7 @@ from penchant.softmax.probabilities import expected_rows, log_probabilities
 ENOUGH = 1e-12
 NEARLY = 1e-7  # a decrement at which only rounding keeps the steps from going on
 SCORING_STEPS = 15  # after these, Newton's steps
+LONGEST = 100.0  # by which a step may change an objective
 
 
 def information_slope(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
@@ -50,6 +51,9 @@ def maximise_firth(
     plane = np.eye(d) if basis is None else basis
     value, gradient, information = _penalised(theta, choices, likelihood)
     n_steps, decrement, ending = 0, np.inf, "out of steps"
+    if not np.isfinite(value):
+        return Maximum(theta, value, gradient, information, decrement, 0, "singular")
+    largest = likelihood.largest[1]
     while n_steps <= max_steps:
         slope = plane.T @ gradient
         step = plane @ np.linalg.solve(plane.T @ information @ plane, slope)
@@ -59,6 +63,7 @@ def maximise_firth(
             break
         if n_steps >= SCORING_STEPS:
             step = _newton(theta, step, slope, plane, choices, likelihood)
+        step = step * min(1.0, LONGEST / max(float(largest @ np.abs(step)), 1e-300))
         trial = _no_lower(theta, step, value, choices, likelihood)
         if trial is None:
             ending = "converged" if decrement < NEARLY else "stalled"
@@ -107,9 +112,11 @@ def _penalised(
 ) -> tuple[float, Vector, Matrix]:
     """Penalised log-likelihood, its gradient, and the information; -inf where that is singular."""
     moments = likelihood.moments(theta)
-    scale = np.sqrt(np.diag(moments.information))
+    scale = np.sqrt(np.maximum(np.diag(moments.information), 0.0))
+    if not (scale > 1e-150).all():  # whose square is a number
+        return -np.inf, moments.gradient, moments.information
     sign, log_determinant = np.linalg.slogdet(moments.information / np.outer(scale, scale))
-    if not (sign > 0 and (scale > 0).all()):
+    if not sign > 0:
         return -np.inf, moments.gradient, moments.information
     half = 0.5 * float(log_determinant) + float(np.log(scale).sum())
     covariance = np.linalg.inv(moments.information / np.outer(scale, scale))

@@ -22,6 +22,7 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
 from penchant.softmax.solution import Solution
 from penchant.softmax.solve import maximum_likelihood
+from penchant.softmax.unit_weights import as_given, unit_weights
 
 NEWTON_STEPS = 100
 FIRTH_STEPS = 2000
@@ -82,14 +83,17 @@ def fit(
         )
     begin = _checked_start(start, choices.n_parameters)
     steps = max_steps or (FIRTH_STEPS if method == "firth" else NEWTON_STEPS)
+    work, unit = unit_weights(choices)
     if parameter_prior is not None:
         solution = maximum_a_posteriori(
-            choices, parameter_prior, constraints, begin, steps, threads
+            work, parameter_prior, constraints, begin, steps, threads, unit
         )
     elif method == "firth":
         solution = bias_reduced(choices, steps, threads)
+        unit = 1.0  # the penalty is that of the weights as they are
     else:
-        solution = maximum_likelihood(choices, constraints, begin, steps, threads)
+        solution = maximum_likelihood(work, constraints, begin, steps, threads)
+    solution = as_given(solution, unit)
     estimate = estimate_from(solution, choices, parameter_prior, method, constraints)
     if strict:
         raise_if_wrong(estimate)
@@ -199,12 +203,13 @@ def estimate_from(
 
 def null_log_likelihood(choices: Choices) -> float:
     """Log-likelihood at theta = 0."""
+    choices, unit = unit_weights(choices)
     if choices.offset is None:
         counts = np.bincount(choices.n_options, choices.weights)
-        return -float(counts[1:] @ np.log(np.arange(1, len(counts))))
+        return -float(counts[1:] @ np.log(np.arange(1, len(counts)))) * unit
     weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
     log_p = log_probabilities(np.zeros(choices.n_parameters), choices)
-    return float(weights @ log_p[choices.chosen_row])
+    return float(weights @ log_p[choices.chosen_row]) * unit
 
 
 def diagnostics_of(
@@ -304,6 +309,8 @@ def status_of(
 def _weakest(solution: Solution, names: tuple[str, ...]) -> list[str]:
     """Variables in the least certain direction, in standard units."""
     scale = solution.known.scale
+    if not np.isfinite(solution.certainty).all():
+        return list(names)
     _, vectors = np.linalg.eigh(solution.certainty * np.outer(scale, scale))
     size = np.abs(vectors[:, -1])
     return [name for name, s in zip(names, size, strict=True) if s > 0.1 * size.max()]

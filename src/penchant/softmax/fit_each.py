@@ -27,6 +27,7 @@ from penchant.softmax.near_separation import FAR, UNDECIDED
 from penchant.softmax.prepared import check_units
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.solution import Solution
+from penchant.softmax.unit_weights import weight_unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,8 +159,10 @@ def fit_each(
         "threads": 1,
     }
     n = len(choices.subject_labels)
+    work, units = _unit_weights(choices, n)
     compiled = (
         method == "ml"
+        and (parameter_prior is None or (units == 1.0).all())
         and constraints is None
         and covariance == "model"
         and choices.n_parameters <= MANY_VARIABLES
@@ -170,12 +173,15 @@ def fit_each(
         good = np.zeros(n, dtype=bool)
         if compiled:
             batch = fit_batch(
-                choices, groups, parameter_prior, max_steps or NEWTON_STEPS, workers, advance
+                work, groups, parameter_prior, max_steps or NEWTON_STEPS, workers, advance
             )
             check_units(batch.largest.max(axis=0), choices.names)
             covariances, conditions = batch.covariances()
-            totals = _totals(choices, groups)
+            totals = _totals(work, groups)
             good = settled(batch, covariances, conditions, totals, parameter_prior is not None)
+            with np.errstate(over="ignore"):  # infinite, where no number is as large
+                batch.memo[:, 0] *= units
+                covariances = covariances / units[:, None, None]
         others = {}
         for i in np.flatnonzero(~good):
             others[int(i)] = _one(choices, int(i), options)
@@ -204,9 +210,9 @@ def settled(
     undecided = np.einsum("sa,sac,sc->s", batch.theta, batch.information, batch.theta)
     certain = (reach >= FAR) & (undecided < UNDECIDED * batch.theta.shape[1])
     good &= (conditions <= WEAK) & ~certain
-    good[good] = separation.certificates(
-        batch.largest[good, 1], covariances[good], batch.decrement[good], totals[good]
-    )
+    known = batch.largest[good, 1], covariances[good], batch.decrement[good]
+    exact = separation.moved(*known) <= separation.EXACT
+    good[good] = exact & separation.certificates(*known, totals[good])
     return np.asarray(good)
 
 
@@ -215,6 +221,20 @@ def _totals(choices: Choices, groups: Grouping) -> Vector:
         return np.diff(groups.bounds).astype(np.float64)
     cumulated = np.concatenate([[0.0], np.cumsum(choices.weights[groups.order])])
     return np.asarray(cumulated[groups.bounds[1:]] - cumulated[groups.bounds[:-1]])
+
+
+def _unit_weights(choices: Choices, n_subjects: int) -> tuple[Choices, Vector]:
+    """The same choices with weights of mean about 1 for each subject, and the units of these."""
+    units = np.ones(n_subjects)
+    if choices.weights is None or choices.subject is None:
+        return choices, units
+    order = np.argsort(choices.subject, kind="stable")
+    bounds = np.searchsorted(choices.subject[order], np.arange(n_subjects + 1))
+    for i in range(n_subjects):
+        units[i] = weight_unit(choices.weights[order[bounds[i] : bounds[i + 1]]])
+    if (units == 1.0).all():
+        return choices, units
+    return replace(choices, weights=choices.weights / units[choices.subject]), units
 
 
 def _one(choices: Choices, i: int, options: dict[str, Any]) -> Estimate:

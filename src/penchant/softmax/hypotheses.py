@@ -15,6 +15,7 @@ from penchant.errors import DataError, nearest
 from penchant.softmax.constraints import null_basis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Restricted, maximise
+from penchant.softmax.unit_weights import unit_weights
 
 
 @dataclass(frozen=True)
@@ -152,18 +153,20 @@ def likelihood_ratio_test(
     scale: Vector,
 ) -> TestResult:
     """Twice the log-likelihood that the hypothesis costs."""
-    _, inner, df = restricted_maximum(likelihood_of(choices), hypothesis, unidentified, scale)
-    return _result("likelihood ratio", 2 * (log_likelihood - inner.value), df)
+    work, unit = unit_weights(choices)
+    _, inner, df = restricted_maximum(likelihood_of(work), hypothesis, unidentified, scale)
+    return _result("likelihood ratio", 2 * (log_likelihood / unit - inner.value) * unit, df)
 
 
 def score_test(
     choices: Choices, hypothesis: Hypothesis, unidentified: Matrix, scale: Vector
 ) -> TestResult:
     """Length of the gradient at the restricted estimate: needs no unrestricted one."""
-    likelihood = likelihood_of(choices)
+    work, unit = unit_weights(choices)
+    likelihood = likelihood_of(work)
     theta, _, df = restricted_maximum(likelihood, hypothesis, unidentified, scale)
     moments = likelihood.moments(theta)
     plane = identified_plane(np.empty((0, len(theta))), unidentified, scale)
     slope = plane.T @ moments.gradient
     statistic = float(slope @ np.linalg.solve(plane.T @ moments.information @ plane, slope))
-    return _result("score", statistic, df)
+    return _result("score", statistic * unit, df)

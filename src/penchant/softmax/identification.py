@@ -66,13 +66,34 @@ def from_spread(choices: Choices, spread: Matrix, largest: Matrix) -> Identifica
     d = len(spread)
     scale = np.sqrt(np.diag(spread))
     varies = largest[1] > 64 * EPSILON * largest[0]
-    if varies.all() and np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] > CERTAIN:
+    exact = np.zeros(d, dtype=bool)
+    if not (varies.all() and _well_conditioned(spread)):
+        exact = whole_numbers(choices)
+        varies |= exact & (largest[1] > 0)
+    if varies.all() and _well_conditioned(spread):
         return Identification(scale, d, np.empty((0, d)), None)
-    return _by_singular_values(choices, np.where(varies, scale, 0.0), largest)
+    rounded = np.where(exact, largest[1], largest[0])
+    return _by_singular_values(choices, np.where(varies, scale, 0.0), rounded)
 
 
-def _by_singular_values(choices: Choices, scale: Vector, largest: Matrix) -> Identification:
-    """Rank from the singular values of the centred variables: half the digits are not lost."""
+def _well_conditioned(spread: Matrix) -> bool:
+    scale = np.sqrt(np.diag(spread))
+    return bool(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] > CERTAIN)
+
+
+def whole_numbers(choices: Choices) -> BoolVector:
+    """Variables that hold nothing but whole numbers, whose differences are exact."""
+    x = choices.explanatory
+    if choices.available is not None:
+        x = x[choices.available]
+    return np.asarray((x == np.rint(x)).all(axis=0))
+
+
+def _by_singular_values(choices: Choices, scale: Vector, size: Vector) -> Identification:
+    """Rank from the singular values of the centred variables: half the digits are not lost.
+
+    `size` of each variable is that of the numbers whose rounding its differences carry.
+    """
     d = len(scale)
     varying = np.flatnonzero(scale > 0)
     null = np.eye(d)[scale == 0]
@@ -82,7 +103,7 @@ def _by_singular_values(choices: Choices, scale: Vector, largest: Matrix) -> Ide
     triangle = _triangle_of_centred(choices, varying, unit)
     _, singular, right = linalg.svd(triangle)
     singular = singular / np.sqrt(_total_rows(choices))
-    noise = EPSILON * float((largest[0][varying] / unit).max())
+    noise = EPSILON * float((size[varying] / unit).max())
     kept = singular > max(1e-12, 32 * noise)
     rank = int(kept.sum())
     directions = np.zeros((len(varying) - rank, d))

@@ -55,6 +55,9 @@ def certified(
     """Whether where Newton's method ended proves that the maximum exists."""
     if not np.isfinite(covariance).all() or maximum.ending == "slow":
         return False
+    moved = separating.moved(likelihood.largest[1][None], covariance[None], maximum.decrement)
+    if moved[0] > separating.EXACT:
+        return False
     return separating.certificate(
         likelihood.largest[1], covariance, maximum.decrement, choices.total_weight
     )

@@ -17,6 +17,7 @@ from penchant.softmax.newton import Quadratic, Restricted, maximise
 from penchant.softmax.prepared import prepared
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.solution import Solution, penalised_solution
+from penchant.softmax.unit_weights import in_unit
 
 
 def maximum_a_posteriori(
@@ -26,11 +27,15 @@ def maximum_a_posteriori(
     start: Vector | None = None,
     max_steps: int = 100,
     threads: int | None = None,
+    unit: float = 1.0,
 ) -> Solution:
-    """MAP estimate with a Gaussian prior, Eq. (6): it always exists."""
+    """MAP estimate with a Gaussian prior, Eq. (6): it always exists.
+
+    The weights of the choices are in units of `unit`; the prior is not.
+    """
     likelihood, known = prepared(choices, threads)
     d = choices.n_parameters
-    quadratic = prior.quadratic(d, known.scale)
+    quadratic = in_unit(prior.quadratic(d, known.scale), unit)
     basis = _whole_basis(known, quadratic)
     work: Likelihood = Restricted(likelihood, np.zeros(d), basis)
     if known.basis is not None:

@@ -14,10 +14,13 @@ from scipy import optimize
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
+from penchant.softmax.identification import EPSILON, whole_numbers
 
-SAME = 1e-9  # differences below this, in within-set standard deviations, are rounding noise
+ROUNDED = 64 * EPSILON  # differences below this, relative to what they are taken of, are rounding
+SAME = 1e-9  # along a direction: what a linear program calls 0
 STRICT = 1e-7  # a difference along the direction above this is positive
 ENOUGH = 1e-6  # and one above this is no artefact of the linear program's tolerance
+EXACT = 1e-8
 ROWS_AT_FIRST = 4_000
 ROWS_MORE = 1_000
 
@@ -32,10 +35,13 @@ class Recession:
         In the units of theta, largest entry of the scaled direction 1.
     resolved
         Rows whose probability falls to 0 along it.
+    proven
+        No difference falls along it, to the last digits; else to the linear program's tolerance.
     """
 
     direction: Vector
     resolved: BoolVector
+    proven: bool = True
 
 
 def certificate(largest: Vector, covariance: Matrix, decrement: float, n: float) -> bool:
@@ -51,17 +57,27 @@ def certificate(largest: Vector, covariance: Matrix, decrement: float, n: float)
 
 def certificates(largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector) -> BoolVector:
     """Whether the iterates of many subjects prove that their maxima exist; one row for each."""
-    squared = np.einsum("sa,sac,sc->s", largest, np.abs(covariance), largest)
-    distance = 2.0 * np.sqrt(squared)
+    distance = moved(largest, covariance, 1.0)
     noise = np.finfo(np.float64).eps * np.sqrt(n) * distance
     return np.asarray(distance * (decrement + noise) < 0.5)
+
+
+def moved(largest: Matrix, covariance: Matrix, decrement: Vector | float) -> Vector:
+    """By how much at most a step of this length in standard errors moves an objective.
+
+    Newton's method squares it with every step: the last one leaves no digit of theta in doubt if
+    it moves none by more than `EXACT`.
+    """
+    squared = np.einsum("sa,sac,sc->s", largest, np.abs(covariance), largest)
+    return np.asarray(2.0 * np.sqrt(squared) * decrement)
 
 
 def recession(
     choices: Choices,
     scale: Vector,
-    ignored: float = SAME,
+    ignored: float = 0.0,
     cone: Matrix | None = None,
+    basis: Matrix | None = None,
 ) -> Recession | None:
     """A recession direction by linear programming, or None: then the maximum exists.
 
@@ -72,21 +88,24 @@ def recession(
     scale
         Within-set root mean square of each variable.
     ignored
-        Differences below this, in units of `scale`, count as none.
+        Differences below this, in units of `scale`, count as none; so do rounding errors.
     cone
         Rows c with c'v >= 0 required besides (directions allowed by linear constraints).
+    basis
+        Coordinates in which to look for the direction, which is then given in them.
     """
-    unit = typical_difference(choices, scale)
-    rows, differences = _differences(choices, unit, ignored)
-    if not len(differences):
+    found = differences_of(choices, scale, ignored, basis)
+    if not len(found.rows):
         return None
-    allowed = np.empty((0, len(scale))) if cone is None else cone / unit
-    direction = _furthest(differences.mean(axis=0), differences, allowed)
-    if not (differences @ direction).max() > ENOUGH:
+    allowed = np.empty((0, found.values.shape[1])) if cone is None else cone / found.unit
+    direction = _furthest(found.values.mean(axis=0), found.values, allowed, found.rounding)
+    along = found.values @ direction
+    if not along.max() > ENOUGH:
         return None
     resolved = np.zeros(choices.n_rows, dtype=bool)
-    resolved[rows] = differences @ direction > STRICT
-    return Recession(direction / unit, resolved)
+    resolved[found.rows] = along > STRICT
+    proven = bool((along >= -found.rounding).all())
+    return Recession(direction / found.unit, resolved, proven)
 
 
 def typical_difference(choices: Choices, scale: Vector) -> Vector:
@@ -95,10 +114,13 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
     Unlike the root mean square it does not grow with one outlier, beside which all the others would
     look like rounding noise.
     """
-    _, differences = _differences(choices, np.ones_like(scale), 0.0, scaled=False)
+    rows = _compared(choices)
+    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))[rows]
+    differences = np.abs(choices.explanatory[chosen] - choices.explanatory[rows])
+    differences = differences[differences.any(axis=1)]
     if not len(differences):
         return np.where(scale > 0, scale, 1.0)
-    size = np.quantile(np.abs(differences), 0.99, axis=0, method="lower")
+    size = np.quantile(differences, 0.99, axis=0, method="lower")
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
 
 
@@ -122,36 +144,76 @@ def combined(choices: Choices, scale: Vector, first: Vector, second: Vector) -> 
 
     The second lowers no difference that the first leaves undecided, so a small part of it is safe.
     """
-    unit = typical_difference(choices, scale)
-    _, differences = _differences(choices, unit, SAME)
-    one, two = first * unit, second * unit
+    found = differences_of(choices, scale)
+    one, two = (v * found.unit / np.abs(v * found.unit).max() for v in (first, second))
     part = 1.0
-    while part > 1e-12 and (differences @ (one + part * two)).min() < -SAME:
+    while part > 1e-12 and (found.values @ (one + part * two) < -found.rounding - SAME).any():
         part /= 2
-    return np.asarray((one + part * two) / unit)
+    both = one + part * two
+    return np.where(np.abs(both) > ROUNDED * np.abs(both).max(), both, 0.0) / found.unit
 
 
-def _differences(
-    choices: Choices, unit: Vector, ignored: float, scaled: bool = True
-) -> tuple[IntVector, Matrix]:
-    """Rows (x_chosen - x_j) / unit that differ, and their places; scaled to largest entry 1."""
+@dataclass(frozen=True)
+class Differences:
+    """Differences x_chosen - x_j of the rows that differ from the option chosen.
+
+    Attributes
+    ----------
+    rows
+        Their places.
+    values
+        In units of `unit`, each row scaled to largest entry 1.
+    rounding
+        What of a scaled row may be rounding.
+    """
+
+    rows: IntVector
+    values: Matrix
+    rounding: Vector
+    unit: Vector
+
+
+def differences_of(
+    choices: Choices, scale: Vector, ignored: float = 0.0, basis: Matrix | None = None
+) -> Differences:
+    """Differences larger than rounding, and than `ignored` typical ones.
+
+    What is rounding is told by the numbers of which the difference is, and by the size of the
+    variable's differences elsewhere: small ones may be what is left of larger numbers.
+    """
+    unit = typical_difference(choices, scale)
+    rows = _compared(choices)
+    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))[rows]
+    x = choices.explanatory
+    values = (x[chosen] - x[rows]) / unit
+    size = np.maximum(np.maximum(np.abs(x[chosen]), np.abs(x[rows])) / unit, 1.0)
+    noise = np.where(whole_numbers(choices), 0.0, ROUNDED) * size
+    values[np.abs(values) <= noise] = 0.0
+    if basis is not None:
+        inner = basis * unit[:, None]
+        values, noise = values @ inner, noise @ np.abs(inner)
+        values[np.abs(values) <= noise] = 0.0
+        unit = np.ones(basis.shape[1])
+    largest = np.abs(values).max(axis=1)
+    differs = largest > ignored
+    kept = values[differs] / largest[differs, None]
+    rounding = noise[differs].sum(axis=1) / largest[differs] + 8 * EPSILON
+    return Differences(rows[differs], kept, rounding, unit)
+
+
+def _compared(choices: Choices) -> IntVector:
+    """Rows on offer that were not chosen, of decisions that count."""
     sizes = np.diff(choices.first_row)
-    chosen = np.repeat(choices.chosen_row, sizes)
-    counted = np.arange(choices.n_rows) != chosen
+    counted = np.ones(choices.n_rows, dtype=bool)
     if choices.available is not None:
         counted &= choices.available
     if choices.weights is not None:
         counted &= np.repeat(choices.weights > 0, sizes)
-    rows = np.flatnonzero(counted)
-    x = choices.explanatory
-    differences = (x[chosen[rows]] - x[rows]) / unit
-    size = np.abs(differences).max(axis=1)
-    differs = size > ignored
-    kept = differences[differs]
-    return rows[differs], kept / size[differs, None] if scaled else kept
+    counted[choices.chosen_row] = False
+    return np.flatnonzero(counted)
 
 
-def _furthest(goal: Vector, differences: Matrix, allowed: Matrix) -> Vector:
+def _furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vector) -> Vector:
     """Maximise goal'v over the directions v in the unit box that lower no difference.
 
     Constraints are added where the last direction breaks them, so that a few thousand stand for
@@ -162,7 +224,8 @@ def _furthest(goal: Vector, differences: Matrix, allowed: Matrix) -> Vector:
         furthest = float(not (rows < 0).any()) if goal[0] > 0 else -float(not (rows > 0).any())
         return np.array([furthest])
     if len(goal) == 2:
-        return _furthest_in_plane(goal, np.vstack([differences, allowed]))
+        slack = np.concatenate([rounding, np.full(len(allowed), 8 * EPSILON)])
+        return _furthest_in_plane(goal, np.vstack([differences, allowed]), slack)
     step = max(1, len(differences) // ROWS_AT_FIRST)
     active = np.arange(0, len(differences), step)
     while True:
@@ -175,22 +238,24 @@ def _furthest(goal: Vector, differences: Matrix, allowed: Matrix) -> Vector:
         active = np.concatenate([active, worst])
 
 
-def _furthest_in_plane(goal: Vector, rows: Matrix) -> Vector:
+def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = None) -> Vector:
     """The same for two parameters: the directions that lower no row are a wedge.
 
     Of the corners of the box inside it, and of its two sides, one is the furthest; or it is 0.
     """
-    rows = rows[np.abs(rows).max(axis=1) > 0]
+    kept = np.abs(rows).max(axis=1) > 0
+    slack = 8 * EPSILON if rounding is None else rounding[kept, None]
+    rows = rows[kept]
     along, across = rows @ goal, rows @ np.array([-goal[1], goal[0]])
     angle = np.arctan2(across, along)  # of each row, from the goal
     sides = rows[[np.argmin(angle), np.argmax(angle)]] if len(rows) else rows
     perpendicular = np.vstack([sides @ turn for turn in ([[0, 1], [-1, 0]], [[0, -1], [1, 0]])])
     corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     ways = np.vstack([corners, perpendicular / np.abs(perpendicular).max(axis=1, keepdims=True)])
-    allowed = ways[(rows @ ways.T >= -SAME).all(axis=0)]
+    allowed = ways[(rows @ ways.T >= -slack).all(axis=0)]
     best = allowed[np.argmax(allowed @ goal)] if len(allowed) else np.zeros(2)
     best = best if best @ goal > 0 else np.zeros(2)
-    return np.where(np.abs(best) < SAME, 0.0, best)
+    return np.where(np.abs(best) < ROUNDED, 0.0, best)
 
 
 def _solve(total: Vector, rows: Matrix) -> Vector:
@@ -213,13 +278,12 @@ def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:
 
     NaN where some directions let it rise and others fall.
     """
-    unit = typical_difference(choices, scale)
-    _, differences = _differences(choices, unit, SAME)
+    found = differences_of(choices, scale)
     free = np.empty((0, len(scale)))
     result = np.zeros(len(scale))
     for a in np.flatnonzero(direction):
         sign = np.sign(direction[a])
         goal = -sign * np.eye(len(scale))[a]
-        opposite = goal @ _furthest(goal, differences, free) > ENOUGH
+        opposite = goal @ _furthest(goal, found.values, free, found.rounding) > ENOUGH
         result[a] = np.nan if opposite else sign * np.inf
     return result

@@ -9,6 +9,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import separation as separating
+from penchant.softmax.careful import careful_maximum
 from penchant.softmax.constrained import constrained
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.coordinates import in_coordinates
@@ -40,7 +41,13 @@ def maximum_likelihood(
         return nothing_identified(likelihood, known)
     applied = None if constraints is None else constraints.on(known.null_directions)
     if constraints is not None and applied is not None:
-        return constrained(choices, likelihood, known, constraints, applied, max_steps)
+        free = None
+        if choices.offset is not None and known.basis is None:
+            free = maximum_likelihood(choices, None, start, max_steps, threads)
+            if _inside(free, constraints):
+                return replace(free, active=np.zeros(len(constraints.bound), dtype=bool))
+        near = None if free is None or not np.isfinite(free.theta).all() else free.theta
+        return constrained(choices, likelihood, known, constraints, applied, max_steps, near)
     basis = known.basis
     work = choices if basis is None else in_coordinates(choices, basis)
     inner = likelihood if basis is None else likelihood_of(work, threads)
@@ -51,14 +58,25 @@ def maximum_likelihood(
     inverse = scaled_inverse(maximum.information)
     if certified(maximum, inner, inverse[0], choices):
         return _finite(choices, known, inner, maximum, inverse, "newton")
-    scale = known.scale if basis is None else np.ones(basis.shape[1])
-    found = separating.recession(work, scale)
-    if found is not None:
+    found = separating.recession(choices, known.scale, basis=basis)
+    if found is not None and found.proven:
         return _separated(choices, known, found, threads)
-    if maximum.ending == "slow":
-        maximum = maximise(inner, start=maximum.theta, max_steps=max_steps, patient=True)
+    careful = careful_maximum(work, inner.largest[1], maximum.theta, max_steps, maximum.n_steps)
+    if found is not None and not careful.proof:
+        return _separated(choices, known, found, threads)
+    if careful.settled or maximum.ending != "converged":
+        maximum = careful.maximum()
         inverse = scaled_inverse(maximum.information)
     return _finite(choices, known, inner, maximum, inverse, "linear program")
+
+
+def _inside(free: Solution, constraints: Constraints) -> bool:
+    """Whether a maximum without constraints is one with them: it touches none."""
+    theta = free.theta
+    if free.certificate is None or not np.isfinite(theta).all():
+        return False
+    room = constraints.matrix @ theta - constraints.bound
+    return bool((room > 1e-9 * (np.abs(constraints.matrix) @ np.abs(theta))).all())
 
 
 def has_maximum(choices: Choices, constraints: Constraints | None = None) -> bool:
