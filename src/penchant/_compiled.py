@@ -38,8 +38,8 @@ def _kept_elsewhere(function: Any, options: dict[str, Any]) -> Any:
     """The function compiled with its code in the private folder, or without keeping it."""
     folder = private_folder()
     if folder is not None:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = folder
+        settings: Any = numba.config
+        before, settings.CACHE_DIR = settings.CACHE_DIR, folder
         try:
             made = numba.njit(**options)(function)
         except RuntimeError:
@@ -48,7 +48,7 @@ def _kept_elsewhere(function: Any, options: dict[str, Any]) -> Any:
             _elsewhere.add(folder)
             return made
         finally:
-            numba.config.CACHE_DIR = before
+            settings.CACHE_DIR = before
     return numba.njit(**{**options, "cache": False})(function)
 
 

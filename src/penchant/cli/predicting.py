@@ -23,7 +23,7 @@ from penchant.cli.refusing import refuse
 from penchant.cli.showing_files import kept
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Played, Prediction, Written
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, NotWrittenError, listing
 from penchant.figures.predictive import predictive_intervals
 from penchant.figures.saving import save
 from penchant.figures.style import figure
@@ -61,17 +61,30 @@ def run_predict(
         found = latent(estimates, episodes)
         _say_found(found, model)
         made = _table(found, given, table.gaps, prediction.all_options)
-        if written.output is not None:
-            write_table(written.output, made, overwrite=written.overwrite)
-            say(f"Written: {written.output}")
-        if prediction.check is not None:
-            _checked(estimates, prediction, written)
-        elif written.json:
-            print(json_text(_rows(made)), end="")
-        elif written.output is None:
-            _print_csv(made)
+        printed = written.output is None
+        try:
+            if written.output is not None:
+                write_table(written.output, made, overwrite=written.overwrite)
+                say(f"Written: {written.output}")
+        except NotWrittenError:  # a result that cannot be kept can still be read
+            printed = True
+            raise
+        finally:
+            _show(made, estimates, prediction, written, printed)
     finite = np.isfinite(found["log_probability"][found["scored"]])
     return 0 if finite.any() else 1
+
+
+def _show(
+    made: pa.Table, estimates: Any, prediction: Prediction, written: Written, printed: bool
+) -> None:
+    """Print what was asked for: the check, JSON, or the table."""
+    if prediction.check is not None:
+        _checked(estimates, prediction, written)
+    elif written.json:
+        print(json_text(_rows(made)), end="")
+    elif printed:
+        _print_csv(made)
 
 
 def _check(agent: Agent, prediction: Prediction, written: Written) -> None:
