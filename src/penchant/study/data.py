@@ -23,7 +23,7 @@ from penchant.choices.frames import (
     open_frame,
     row_place,
 )
-from penchant.errors import DataError
+from penchant.errors import DataError, named
 from penchant.models.trial_columns import TrialColumns
 from penchant.study.data_notes import data_notes, trial_notes
 from penchant.study.units import check_plays, full_labels, units_of
@@ -185,7 +185,7 @@ def study_data(
     if found.subject is None:
         raise DataError(
             "`subject` must be given, as no column is called subject or participant; got columns "
-            f"{', '.join(table.columns)}. Name the column that says who played."
+            f"{named(table.columns)}. Name the column that says who played."
         )
     by = tuple(conditions if landscape_by is None else landscape_by)
     extra = {"condition": conditions, "landscape_by": landscape_by or ()}
