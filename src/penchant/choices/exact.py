@@ -108,8 +108,7 @@ def _exact_objects(array: np.ndarray[Any, Any], name: str, place: Place) -> Vect
 def _culprits(array: np.ndarray[Any, Any], wrong: list[int]) -> list[int]:
     """The cells that keep a column from being numbers: not those that it made text of numbers."""
     given = [i for i in wrong if str(array.flat[i]).strip() not in MISSING_WORDS]
-    strange = [i for i in given if not _reads_as_number(array.flat[i])]
-    return strange or given or wrong
+    return [i for i in given if not _reads_as_number(array.flat[i])] or wrong
 
 
 def _reads_as_number(value: Any) -> bool:
