@@ -18,21 +18,6 @@ settings.register_profile(
 settings.load_profile("penchant")
 
 
-def pytest_addoption(parser):
-    parser.addoption(
-        "--every", type=int, default=1, metavar="N", help="run only every N-th of the tests chosen"
-    )
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config, items):
-    every = config.getoption("--every")
-    if every > 1:
-        chosen = items[::every]
-        config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
-        items[:] = chosen
-
-
 @pytest.fixture(scope="session")
 def evidence():
     """Folder of certified results, from the environment; read there, never copied."""

@@ -2,12 +2,18 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 SHOWN = 10
+MANY = 50
 
 
 class DataError(ValueError):
     """The data cannot be used as given; the message says where and what to do."""
+
+
+class NotWrittenError(DataError):
+    """A result could not be written; the message says which file, why, and what is left."""
 
 
 class NotIdentifiedError(ValueError):
@@ -46,6 +52,18 @@ def listing(places: Iterable[str], total: int | None = None) -> str:
             shown.append(place)
     count = count if total is None else total
     return ", ".join(shown) + (f" (... {count} in all)" if count > len(shown) else "")
+
+
+def named(columns: Iterable[Any]) -> str:
+    """The names of the columns of a table; the first of them where there are very many.
+
+    >>> named(["price", "wait"])
+    'price, wait'
+    >>> named(range(200_000))
+    '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 (... 200000 in all)'
+    """
+    names = [str(column) for column in columns]
+    return ", ".join(names) if len(names) <= MANY else listing(names)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

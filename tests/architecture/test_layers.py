@@ -17,6 +17,7 @@ def _label(path):
 LAYERS = {
     "errors": 0,
     "_typing": 0,
+    "_compiled": 0,
     "_version": 0,
     "_frames": 0,
     "_progress": 0,

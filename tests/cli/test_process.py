@@ -76,16 +76,6 @@ def test_d70_a_reader_that_leaves_is_no_error(folder):
     process.stderr.close()
 
 
-@posix
-def test_a_result_that_cannot_be_printed_is_an_error(folder):
-    if not os.path.exists("/dev/full"):
-        pytest.skip("no device that is always full")
-    with open("/dev/full", "wb") as full:
-        code, _, err = ended(folder, "fit", "trips.csv", stdout=full)
-    assert code == 2
-    assert "No space left" in err and "Traceback" not in err
-
-
 @pytest.mark.parametrize(
     "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}, {"NO_COLOR": "1"}]
 )

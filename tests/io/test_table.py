@@ -120,10 +120,11 @@ def test_a_letter_cut_in_two_by_a_block_is_whole_again(write):
 
 
 @pytest.mark.parametrize("word", ["", "NA", "NaN", "nan", "NULL", "null", "None", ".", '""'])
-def test_words_for_nothing_are_missing_in_numbers_and_in_text(write, word):
+def test_words_for_nothing_are_missing_in_numbers_and_names_in_text(write, word):
     table = read_table(write(f"x,n,name\n1.5,3,bus\n{word},{word},{word}\n"))
     assert [str(field.type) for field in table.schema] == ["double", "int64", "string"]
-    assert table.to_pylist()[1] == {"x": None, "n": None, "name": None}
+    name = None if word in ("", ".", '""') else word
+    assert table.to_pylist()[1] == {"x": None, "n": None, "name": name}
 
 
 def test_a_column_without_any_value_is_numbers_all_missing(write):

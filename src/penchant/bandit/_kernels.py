@@ -12,7 +12,8 @@ itself, 1 its derivative in delta, 2 in the length scale; `path` has as many as 
 """
 
 import numpy as np
-from numba import njit
+
+from penchant._compiled import njit
 
 LANES = 56  # two blocks for the paper's 100 options
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penchant.bandit.wide_columns import refuse_one_row_per_subject
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, named, nearest
 
 # The names that each part often has, tried in this order; case and punctuation do not matter.
 USUAL: Mapping[str, tuple[str, ...]] = {
@@ -139,7 +139,7 @@ def play_columns(
         usual = USUAL[missing[0]]
         raise DataError(
             f"`{missing[0]}` must be given, as no column is called {' or '.join(usual[:3])}; "
-            f"got columns {', '.join(names)}. Name the column with `{missing[0]}`."
+            f"got columns {named(names)}. Name the column with `{missing[0]}`."
         )
     found = tuple(part for part, name in columns.items() if name and part not in wanted)
     return PlayColumns(**columns, found=found)
@@ -169,7 +169,7 @@ def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
             if name not in names and flagged(name)[0] not in names and name != NO_COLUMN:
                 raise DataError(
                     f"`{part}` must name a column; got {name!r}, but they are "
-                    f"{', '.join(names)}.{nearest(name, names) or ' Correct it.'}"
+                    f"{named(names)}.{nearest(name, names) or ' Correct it.'}"
                 )
 
 

@@ -10,6 +10,8 @@ from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, listing
 
 EXACT_INTEGERS = 2**53
+# Words for nothing in a column of numbers; in a column of labels they may be somebody's name.
+MISSING_WORDS = ("NA", "NaN", "nan", "NULL", "null", "None", ".")
 
 Place = Callable[[int], str]
 
@@ -111,8 +113,23 @@ def _exact_objects(array: np.ndarray[Any, Any], name: str, place: Place) -> Vect
         else:
             flat[i] = number
     if wrong:
+        wrong = _culprits(array, wrong)
         raise _not_numbers([(array.flat[i], place(i)) for i in wrong[:11]], len(wrong), name)
     return floats
+
+
+def _culprits(array: np.ndarray[Any, Any], wrong: list[int]) -> list[int]:
+    """The cells that keep a column from being numbers: not those that it made text of numbers."""
+    given = [i for i in wrong if str(array.flat[i]).strip() not in MISSING_WORDS]
+    return [i for i in given if not _reads_as_number(array.flat[i])] or wrong
+
+
+def _reads_as_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return isinstance(value, str)
 
 
 def _exact_number(value: Any) -> float | None:

@@ -17,7 +17,7 @@ from penchant.choices.labels import (
     integer_codes,
     object_codes,
 )
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, listing, named, nearest
 
 Table = nw.DataFrame[Any]
 
@@ -66,7 +66,7 @@ def check_columns(table: Table, roles: Mapping[str, Sequence[Any]]) -> None:
     hints = (nearest(str(name), map(str, present)) for _, name in unknown)
     raise DataError(
         f"{unknown[0][0]} must name a column of the table; got {got}, but the columns are "
-        f"{', '.join(map(str, present))}.{next(filter(None, hints), ' Correct the name.')}"
+        f"{named(present)}.{next(filter(None, hints), ' Correct the name.')}"
     )
 
 

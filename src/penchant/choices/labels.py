@@ -1,14 +1,14 @@
 """Labels of decisions, options and subjects as integer codes in natural order."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from penchant._typing import IntVector, Labels
-from penchant.choices.exact import is_missing
+from penchant.choices.exact import MISSING_WORDS, is_missing
 from penchant.choices.natural_order import natural_places
 from penchant.errors import PenchantWarning, listing
 
@@ -159,6 +159,19 @@ def _label_array(values: list[Any]) -> Labels:
     labels = np.empty(len(values), dtype=object)
     labels[:] = values
     return labels
+
+
+def without_words(coded: Coded, known: Iterable[Any]) -> Coded:
+    """The column with words for nothing, such as NA, as missing, unless they are known labels."""
+    words = {*MISSING_WORDS} - {str(label) for label in known}
+    nothing = np.array([label in words for label in coded.labels.tolist()], dtype=bool)
+    if not nothing.any() or nothing.all():
+        return coded
+    rows = np.flatnonzero(nothing[coded.codes])
+    kept = np.cumsum(~nothing) - 1
+    codes = np.where(nothing[coded.codes], 0, kept[coded.codes])
+    labels = _label_array(coded.labels[~nothing].tolist())
+    return Coded(codes, labels, np.union1d(coded.missing, rows))
 
 
 def used_labels(codes: IntVector, labels: Labels) -> tuple[IntVector, tuple[Any, ...]]:

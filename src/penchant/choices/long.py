@@ -15,7 +15,7 @@ from penchant.choices.frames import (
     read_floats,
 )
 from penchant.choices.ids import read_ids
-from penchant.choices.labels import warn_similar
+from penchant.choices.labels import warn_similar, without_words
 from penchant.errors import DataError
 
 
@@ -69,7 +69,10 @@ def _rows(table: Table, columns: LongColumns) -> Rows:
         ids=ids,
         picked=None
         if columns.chosen is None
-        else column_labels(table, columns.chosen, f"chosen {columns.chosen!r}"),
+        else without_words(
+            column_labels(table, columns.chosen, f"chosen {columns.chosen!r}"),
+            ids.option.labels.tolist(),
+        ),
         chosen=columns.chosen,
         variables={name: numbers["explanatory", name] for name in columns.explanatory},
         on_offer=None if on_offer is None else column_flags(table, on_offer, "available"),

@@ -18,6 +18,22 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
+def pooled_notes(n_subjects: int, each: str = "fit_each") -> tuple[str, ...]:
+    """Say that one estimate stands for several people, who may want different things.
+
+    >>> pooled_notes(16)
+    ('16 subjects pooled as one, with the same parameters; fit_each fits each.',)
+    >>> pooled_notes(1)
+    ()
+    """
+    if n_subjects < 2:
+        return ()
+    return (
+        f"{counted(n_subjects, 'subject')} pooled as one, with the same parameters; "
+        f"{each} fits each.",
+    )
+
+
 def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
     """Decisions with one option teach nothing; if all are so, there is nothing to estimate."""
     single = int(np.count_nonzero(sizes == 1))

@@ -19,7 +19,14 @@ from penchant.choices.frames import (
     row_place,
 )
 from penchant.choices.ids import Ids, check_present, joint_codes
-from penchant.choices.labels import NONE_MISSING, Coded, object_codes, python_values, warn_similar
+from penchant.choices.labels import (
+    NONE_MISSING,
+    Coded,
+    object_codes,
+    python_values,
+    warn_similar,
+    without_words,
+)
 from penchant.choices.order import gather, repeated_rows
 from penchant.errors import DataError, listing, nearest
 
@@ -208,6 +215,7 @@ def _repeated(decision: IntVector, named: Sequence[Coded]) -> DataError:
 def _picked(table: Table, columns: WideColumns, option: Coded) -> Coded:
     """Repeat the chosen option's label for every option of the decision."""
     picked = column_labels(table, columns.chosen, f"chosen {columns.chosen!r}")
+    picked = without_words(picked, columns.options)
     values = python_values(picked.labels)
     m = len(columns.options)
     position = dict(zip(columns.options, range(m), strict=True))

@@ -14,7 +14,7 @@ from penchant.choices.frames import column_floats, open_frame
 from penchant.cli.options import Agent
 from penchant.cli.refusing import refuse
 from penchant.cli.settings import KERNELS, made, settings
-from penchant.errors import DataError
+from penchant.errors import DataError, named
 from penchant.io.table import read_table
 from penchant.models.catalogue import entry_of
 from penchant.models.ucl import UCL
@@ -83,7 +83,7 @@ def _from_file(file: str) -> Matrix:
     found = [name for name in COORDINATES if name in table.columns]
     if not found:
         raise DataError(
-            f"--locations must have columns x, y or z; got {', '.join(table.columns)}. Rename them."
+            f"--locations must have columns x, y or z; got {named(table.columns)}. Rename them."
         )
     if "option" in table.columns:
         _check_order(column_floats(table, "option", "option"))

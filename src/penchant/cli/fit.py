@@ -18,7 +18,7 @@ def fit(
 ) -> int:
     """Estimate the weights of a softmax model from choices, or a model from a history of play.
 
-    Exit code 0: done; 1: no valid estimate; 2: wrong usage or data.
+    Exit code 0: done; 1: no valid estimate, or none could be written; 2: wrong usage or data.
 
     Parameters
     ----------

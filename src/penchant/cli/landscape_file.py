@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Vector
 from penchant.choices.frames import Table, column_floats, column_labels, open_frame
 from penchant.choices.natural_order import in_natural_order
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, listing, named
 from penchant.io.table import read_table
 
 OPTION = ("option", "arm", "chosen", "choice", "option_index")
@@ -60,7 +60,7 @@ def read_landscapes(
     if missing:
         raise DataError(
             f"--landscape must have the columns of --landscape-by; got no {listing(missing)} in "
-            f"{file}, but {', '.join(table.columns)}. Add them, or name others."
+            f"{file}, but {named(table.columns)}. Add them, or name others."
         )
     coded = [column_labels(table, name, f"landscape {name!r}") for name in keys]
     rows: dict[tuple[Any, ...], list[int]] = {}
@@ -80,7 +80,7 @@ def _one_of(table: Table, usual: Sequence[str], file: str) -> str:
         if name in table.columns:
             return name
     raise DataError(
-        f"--landscape must have a column {' or '.join(usual[:2])}; got {', '.join(table.columns)} "
+        f"--landscape must have a column {' or '.join(usual[:2])}; got {named(table.columns)} "
         f"in {file}. Rename it."
     )
 

@@ -13,7 +13,7 @@ from penchant.bandit.wide_columns import refuse_one_row_per_subject
 from penchant.choices import Choices
 from penchant.cli.options import Data, Terms
 from penchant.cli.words import on_command_line, say
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, named, nearest
 from penchant.io.place import lines_of_rows
 from penchant.io.source import Source, source
 from penchant.io.table import read_table
@@ -100,14 +100,14 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
         if given not in columns:
             raise DataError(
                 f"--{name} must name a column; got {given!r}, but they are "
-                f"{', '.join(columns)}.{nearest(given, columns) or ' Correct it.'}"
+                f"{named(columns)}.{nearest(given, columns) or ' Correct it.'}"
             )
         return given
     found = [column for column in usual if column in columns]
     if not found:
         raise DataError(
             f"--{name} must be given, as no column is called {' or '.join(usual[:3])}; "
-            f"got columns {', '.join(columns)}. Name the column with --{name}."
+            f"got columns {named(columns)}. Name the column with --{name}."
         )
     return found[0]
 
@@ -121,13 +121,13 @@ def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     if data.option is None and not data.explanatory and is_offers(columns):
         raise DataError(
             "--model must be given with decisions between offers, one row each; got none, and "
-            f"columns {', '.join(columns)}. Say which, such as --model hyperbolic for delays or "
+            f"columns {named(columns)}. Say which, such as --model hyperbolic for delays or "
             "--model prospect for gambles: penchant models lists them."
         )
     if data.option is None and not data.explanatory and is_play(columns):
         raise DataError(
             "--model must be given with a history of play, one row per event; got none, and "
-            f"columns {', '.join(columns)}. Say which, such as --model q-learning: penchant models "
+            f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
             "lists them."
         )
     if data.option is None and not {*OPTION} & {*columns}:
@@ -173,7 +173,7 @@ def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
     used = {*roles.decision, *parts.values(), *terms.interact}
     left = [column for column in columns if column not in used]
     variables = [column for column in left if column not in SUBJECT]
-    parts["explanatory"] = ", ".join(variables)
+    parts["explanatory"] = named(variables)
     say("Columns: " + "; ".join(f"{part} = {name}" for part, name in parts.items() if name))
     for column in left:
         if column in SUBJECT:

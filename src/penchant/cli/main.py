@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -9,7 +10,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
@@ -27,10 +28,12 @@ from penchant.cli.reproduce import reproduce
 from penchant.cli.simulate import simulate
 from penchant.cli.study import study
 from penchant.cli.words import on_command_line, say
-from penchant.errors import DataError, PenchantWarning
+from penchant.errors import DataError, NotWrittenError, PenchantWarning
 from penchant.io.leftovers import end_at_once
 
-DONE, NO_ESTIMATE, WRONG_USAGE, INTERNAL = 0, 1, 2, 70
+DONE, FAILED, WRONG_USAGE, INTERNAL = 0, 1, 2, 70
+# What a disk or its owner refuses: no fault of the command's.
+_REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 app = App(
     name="penchant",
@@ -61,26 +64,26 @@ for place, command in enumerate(_IN_ORDER):  # as one comes to need them
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
-        with _warnings_in_words():
+        with _warnings_in_words(), _marked_stdout():
             code = app(
                 _stdin_last(arguments),
                 exit_on_error=False,
                 print_error=False,
                 result_action="return_value",
             )
-        if sys.stdout is not None:
-            sys.stdout.flush()
         return code if isinstance(code, int) else DONE
     except CycloptsError as error:
         say(f"penchant: {_usage(error)}")
         return WRONG_USAGE
     except DataError as error:
         say(f"penchant: {on_command_line(str(error))}")
-        return WRONG_USAGE
+        return FAILED if isinstance(error, NotWrittenError) else WRONG_USAGE
     except KeyboardInterrupt as interrupt:
         return say_interrupted(interrupt)
+    except _StdoutError as error:
+        return _stdout_failed(error)
     except OSError as error:
-        return _stdout_failed(error, arguments)
+        return _system_failed(error, arguments)
     except MemoryError:
         say("penchant: the table must fit into memory; got too large a one. Use fewer columns.")
         return WRONG_USAGE
@@ -120,37 +123,109 @@ def _usage(error: CycloptsError) -> str:
     return words if "--help" in words else f"{words} See {command} --help."
 
 
-def _stdout_failed(error: OSError, arguments: Sequence[str]) -> int:
+class _StdoutError(OSError):
+    """What was printed could not be written."""
+
+
+class _Stdout:
+    """Prints as stdout does; failures say that they are its own, also where it is closed (`>&-`).
+
+    Python would lose what is printed to a closed stdout without a word.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write it."""
+        if self._stream is None:
+            raise _StdoutError(errno.EBADF, "it is closed")
+        with _as_its_own():
+            return int(self._stream.write(text))
+
+    def flush(self) -> None:
+        """Write what is pending."""
+        if self._stream is not None:
+            with _as_its_own():
+                self._stream.flush()
+
+
+@contextmanager
+def _as_its_own() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _StdoutError(error.errno, error.strerror) from error
+
+
+@contextmanager
+def _marked_stdout() -> Iterator[None]:
+    """Tell failures of stdout from those of files."""
+    stream, sys.stdout = sys.stdout, cast(Any, _Stdout(sys.stdout))
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        sys.stdout = stream
+
+
+def _stdout_failed(error: _StdoutError) -> int:
     """The reader has seen enough (`| head`), or the disk that stdout goes to is full."""
-    if isinstance(error, BrokenPipeError):
-        code = DONE
-    elif error.filename is None and error.errno is not None:
-        say(f"penchant: stdout must be writable; got: {error.strerror}. Make room.")
-        code = WRONG_USAGE
-    else:
+    if sys.stdout is not None:  # keep Python from complaining again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno == errno.EPIPE:
+        return DONE
+    say(
+        f"penchant: stdout must be writable; got: {error.strerror}. What was printed is lost: "
+        "make room, or send it elsewhere."
+    )
+    return FAILED
+
+
+def _system_failed(error: OSError, arguments: Sequence[str]) -> int:
+    """Something cannot be written: a fault of the place, or one of ours."""
+    if error.errno not in _REFUSED:
         return _report_internal_error(arguments)
-    # Keep Python from complaining again at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
+    where = f"{error.filename}: " if error.filename is not None else ""
+    say(f"penchant: output must be writable; got {where}{error.strerror}. Choose another place.")
+    return FAILED
 
 
 def _report_internal_error(arguments: Sequence[str]) -> int:
     """Keep what is needed to reproduce an error that should not happen."""
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="penchant-error-", suffix=".txt", delete=False, encoding="utf-8"
-    ) as file:
-        file.write(f"penchant {__version__}\narguments: {list(arguments)!r}\n\n")
-        file.write(traceback.format_exc())
+    details = f"penchant {__version__}\narguments: {list(arguments)!r}\n\n{traceback.format_exc()}"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="penchant-error-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(details)
+        where, what = f"in {file.name}", "that file"
+    except OSError:  # no place for temporary files
+        say(details)
+        where, what = "above", "them"
     say(
-        f"penchant: an internal error, which is a fault of Penchant; details are in {file.name}. "
-        "Please report it with that file."
+        f"penchant: an internal error, which is a fault of Penchant; details are {where}. "
+        f"Please report it with {what}."
     )
     return INTERNAL
+
+
+def _keep_streams_taken() -> None:
+    """Let no file that is opened later take the number of a stream that was closed."""
+    for stream in range(3):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)  # takes the lowest number that is free
 
 
 def main() -> None:
     """Entry point of the command `penchant`."""
     heed_interrupts()
+    _keep_streams_taken()
     if sys.stdout is not None:
         # A terminal without these letters shows their numbers.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

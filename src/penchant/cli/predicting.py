@@ -23,7 +23,7 @@ from penchant.cli.refusing import refuse
 from penchant.cli.showing_files import kept
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Played, Prediction, Written
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, NotWrittenError, listing
 from penchant.figures.dressing import ABOVE_LEGEND, remark
 from penchant.figures.predictive import predictive_intervals
 from penchant.figures.saving import save
@@ -33,6 +33,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.io.document import json_text
 from penchant.io.output import TABLES, without_nan, write_table
 from penchant.models.catalogue import entry_of
+from penchant.softmax.prior import ParameterPrior
 from penchant.study.latent import Latent, latent
 from penchant.study.predictive import predictive_check
 from penchant.study.predictive_result import PredictiveCheck
@@ -60,19 +61,33 @@ def run_predict(
                 episodes, model, parameter_prior=weights, threads=prediction.threads
             )
         found = latent(estimates, episodes)
-        _say_found(found, model)
+        _say_found(found, model, weights)
         made = _table(found, given, table.gaps, prediction.all_options)
-        if written.output is not None:
-            write_table(written.output, made, overwrite=written.overwrite)
-            say(f"Written: {written.output}")
-        if prediction.check is not None:
-            _checked(estimates, prediction, written)
-        elif written.json:
-            print(json_text(_rows(made)), end="")
-        elif written.output is None:
-            _print_csv(made)
+        printed = written.output is None
+        try:
+            if written.output is not None:
+                write_table(written.output, made, overwrite=written.overwrite)
+                say(f"Written: {written.output}")
+        except NotWrittenError:  # a result that cannot be kept can still be read
+            printed = True
+            raise
+        finally:
+            _show(made, estimates, prediction, written, printed)
     finite = np.isfinite(found["log_probability"][found["scored"]])
     return 0 if finite.any() else 1
+
+
+def _show(
+    made: pa.Table, estimates: Any, prediction: Prediction, written: Written, printed: bool
+) -> None:
+    """Print what was asked for: the check, JSON, or the table."""
+    if prediction.check is not None:
+        _checked(estimates, prediction, written)
+    elif written.json:
+        name = "prior" if "prior" not in made.column_names else "model_prior"
+        print(json_text(_rows(made, {name: how_fitted(prior(prediction.prior))})), end="")
+    elif printed:
+        _print_csv(made)
 
 
 def _check(agent: Agent, prediction: Prediction, written: Written) -> None:
@@ -116,8 +131,10 @@ def _with_clock(history: History, clock: Any) -> History:
     return History(**{**given, "clock": clock})
 
 
-def _say_found(found: Latent, model: Any) -> None:
+def _say_found(found: Latent, model: Any, weights: ParameterPrior | None) -> None:
     say(f"Model: {model}.")
+    advice = "" if weights is None else "; --prior none for maximum likelihood"
+    say(f"Estimates: {how_fitted(weights)}{advice}.")
     scored = found["scored"] & np.isfinite(found["log_probability"])
     if scored.any():
         logs = found["log_probability"][scored]
@@ -156,11 +173,18 @@ def _in_all_rows(new: pa.Table, rows: IntVector, n_rows: int) -> pa.Table:
     return new.take(pa.array(places, mask=places < 0))
 
 
-def _rows(table: pa.Table) -> list[dict[str, Any]]:
+def how_fitted(weights: ParameterPrior | None) -> str:
+    """What the estimates are that predictions are made with."""
+    return "maximum likelihood" if weights is None else f"MAP, {weights} prior"
+
+
+def _rows(table: pa.Table, more: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows as JSON has them, each with what is the same for all."""
+
     def cell(value: Any) -> Any:
         return None if isinstance(value, float) and not np.isfinite(value) else value
 
-    return [{name: cell(value) for name, value in row.items()} for row in table.to_pylist()]
+    return [{name: cell(value) for name, value in row.items()} | more for row in table.to_pylist()]
 
 
 def _print_csv(table: pa.Table) -> None:
@@ -179,7 +203,8 @@ def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
         save(check_figure(found), written.figure, overwrite=written.overwrite)
         say(f"Written: {written.figure}")
     if written.json:
-        print(json_text(_rows(found.to_frame(backend="pyarrow"))), end="")
+        how = how_fitted(prior(prediction.prior))
+        print(json_text(_rows(found.to_frame(backend="pyarrow"), {"prior": how})), end="")
     else:
         print(found.summary())
 

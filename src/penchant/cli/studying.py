@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from penchant.cli.study_options import Analysis, Compared, Kept
 from penchant.cli.study_reading import read_offers_study, read_study
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Played
-from penchant.errors import DataError
+from penchant.errors import DataError, NotWrittenError
 from penchant.io.document import json_text, write_json
 from penchant.io.source import source
 from penchant.models.catalogue import entry_of
@@ -88,7 +89,7 @@ def run_study_command(
         )
         reading = time.perf_counter() - begun
         say(f"Study: {counted(data.n_people, 'subject')}, {_amount(data)}.")
-        with when_interrupted(lambda: _kept_words(folder, data)):
+        with when_interrupted(lambda: _kept_words(folder, data)), _kept_said(folder, data):
             found = carry_out(
                 data,
                 plan,
@@ -204,17 +205,21 @@ def _write(
     kept: Kept,
 ) -> int:
     begun = time.perf_counter()
-    report = write_study(
-        found,
-        folder.path,
-        title=kept.title or f"A study of choices: {Path(source(file).name).name}",
-        command=command,
-        figures=kept.figures,
-        overwrite=True,
-    )
-    found.timings["tables, figures, report"] = time.perf_counter() - begun
-    _write_timings(found, folder)
     said = in_short(found)
+    try:
+        report = write_study(
+            found,
+            folder.path,
+            title=kept.title or f"A study of choices: {Path(source(file).name).name}",
+            command=command,
+            figures=kept.figures,
+            overwrite=True,
+        )
+        found.timings["tables, figures, report"] = time.perf_counter() - begun
+        _write_timings(found, folder)
+    except (NotWrittenError, OSError):  # findings that cannot be kept can still be read
+        print(json_text(_summary(found, None, said)) if kept.json else "\n".join(said))
+        raise
     if kept.json:
         print(json_text(_summary(found, str(report), said)), end="")
     else:
@@ -234,7 +239,7 @@ def _write_timings(found: Study, folder: StudyFolder) -> None:
     write_json(folder.path / "timings.json", document, overwrite=True)
 
 
-def _summary(found: Study, report: str, said: Sequence[str]) -> dict[str, Any]:
+def _summary(found: Study, report: str | None, said: Sequence[str]) -> dict[str, Any]:
     tests = found.group_tests
     return {
         "report": report,
@@ -278,6 +283,16 @@ def command_line(file: str, groups: Sequence[Any]) -> str:
             if not isinstance(value, bool):
                 words.append(",".join(value) if isinstance(value, list) else str(value))
     return f"{shlex.join(words)} --output FOLDER"
+
+
+@contextmanager
+def _kept_said(folder: StudyFolder, data: StudyData) -> Iterator[None]:
+    """Where something cannot be written, say also what was kept before."""
+    try:
+        yield
+    except NotWrittenError as error:
+        told = str(error).removesuffix(": make room, or choose another place.")
+        raise NotWrittenError(f"{told}. Make room: {_kept_words(folder, data)}") from error
 
 
 def _kept_words(folder: StudyFolder, data: StudyData) -> str:

@@ -60,6 +60,8 @@ _TYPED = {
     "Pass the encoding": "Pass the --encoding",
     " or 'latin-1'": " or latin-1",
     " or 'utf-16-be'": " or utf-16-be",
+    "; fit_each fits each": "; leave out --pool, or --covariance clustered, to fit each",
+    "; fit_linearized_each fits each": "; leave out --pool to fit each",
     "Use robust()": "Use --covariance robust",
     "Pass one label per decision": "Name its column with --subject",
     "Pass `values`, one per decision": "Give it one value per decision",

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from penchant._compiled import njit
 from penchant.softmax._exponentials import exponentials, whole_blocks
 
 FAST = {"contract", "nsz"}

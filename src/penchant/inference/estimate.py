@@ -53,6 +53,8 @@ class ModelEstimate:
         The grid of the search, or what computes it; see `profile`.
     peak
         The maximum of the profile, with its curvature.
+    n_subjects
+        How many people the episodes are of: more than one are pooled, with the same parameters.
     """
 
     status: Status
@@ -71,6 +73,7 @@ class ModelEstimate:
     prior: Prior | None = None
     subject: Any = None
     notes: tuple[str, ...] = ()
+    n_subjects: int = 1
     episodes: tuple[Episode, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -339,6 +342,7 @@ class ModelEstimate:
             "null_log_likelihood": plain(self.null_log_likelihood),
             "log_posterior": plain(self.log_posterior),
             "n_decisions": self.n_decisions,
+            "n_subjects": self.n_subjects,
             "level": level,
             "parameters": [
                 {
@@ -354,6 +358,7 @@ class ModelEstimate:
             "theta": plain(self.theta),
             "covariance": plain(self.covariance),
             "diagnostics": diagnostics_dict(self.diagnostics),
+            "notes": list(self.notes),
         }
 
     def __getstate__(self) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from penchant._progress import progress
 from penchant._typing import Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
+from penchant.choices.notes import pooled_notes
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.linearized_estimate import (
     LinearizedEstimate,
@@ -198,10 +199,12 @@ def _fit(
     bounds = validity_bounds(problem, psi)
     limits = _constraints(problem, choices, psi, bounds) if constrained else None
     estimate = fit_choices(choices, constraints=limits)
-    if subject is None:
-        subjects = {episode.subject for episode in episodes}
-        subject = subjects.pop() if len(subjects) == 1 else None
-    return _with_validity(problem, replace(estimate, subject=subject), nominal, back, bounds)
+    subjects = {episode.subject for episode in episodes}
+    if subject is None and len(subjects) == 1:
+        (subject,) = subjects
+    notes = (*pooled_notes(len(subjects), "fit_linearized_each"), *estimate.notes)
+    whose = replace(estimate, subject=subject, n_subjects=len(subjects), notes=notes)
+    return _with_validity(problem, whose, nominal, back, bounds)
 
 
 def linearized_choices(problem: Problem, psi: Vector, ratios: Vector) -> Choices:

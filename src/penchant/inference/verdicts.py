@@ -10,6 +10,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Vector
 from penchant.choices import Choices
+from penchant.choices.notes import pooled_notes
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grids import Grid
 from penchant.inference.held_weights import holds_weights, let_go, separated_advice
@@ -98,7 +99,8 @@ def estimates_at(
                 peak=peaks[k],
                 prior=profiles.prior,
                 subject=_whose(episodes, subjects[k]),
-                notes=_notes(profiles, episodes),
+                notes=(*pooled_notes(_n_subjects(episodes)), *_notes(profiles, episodes)),
+                n_subjects=_n_subjects(episodes),
                 episodes=episodes,
             )
         )
@@ -229,6 +231,11 @@ def _notes(profiles: Profiles, episodes: Sequence[Any]) -> tuple[str, ...]:
 def _whose(episodes: Sequence[Any], subject: Any) -> Any:
     subjects = {episode.subject for episode in episodes}
     return subjects.pop() if subject is None and len(subjects) == 1 else subject
+
+
+def _n_subjects(episodes: Sequence[Any]) -> int:
+    """How many people are pooled; episodes of nobody in particular are of one."""
+    return len({episode.subject for episode in episodes})
 
 
 def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:

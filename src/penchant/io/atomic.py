@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, NotWrittenError, nearest
 from penchant.io.leftovers import refuse_when_ending, removed_in_the_end
 from penchant.io.lock import locked
 
@@ -93,12 +93,13 @@ def written(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
     _sync_folder(file.parent)
 
 
-def failed(file: Path, error: OSError) -> DataError:
+def failed(file: Path, error: OSError) -> NotWrittenError:
     """Return the error for a file that the system does not let us write."""
     reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-    return DataError(
+    left = "The file is as it was" if file.exists() else "No file was made"
+    return NotWrittenError(
         f"output must be writable; got {file}, where writing failed: {reason}. "
-        "Nothing was changed: make room, or choose another place."
+        f"{left}: make room, or choose another place."
     )
 
 

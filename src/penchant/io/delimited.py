@@ -1,24 +1,33 @@
 """CSV files: typed columns that lose nothing of what the cells say."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from penchant.choices.exact import MISSING_WORDS
 from penchant.errors import DataError
 from penchant.io.broken import check_records, explained, no_rows
 from penchant.io.header import Header, header
 from penchant.io.source import Source
 from penchant.io.text import TextStream, check_encoding
 
-MISSING = ("", "NA", "NaN", "nan", "NULL", "null", "None", ".")
+MISSING = ("", *MISSING_WORDS)
+# In text, where NA may be a name: None of these is.
+NO_TEXT = r"^[.]?$"
+LONGEST = 1 << 26  # bytes of a line
 _TRUE = ("true", "True", "TRUE")
 _FALSE = ("false", "False", "FALSE")
 _LEADING_ZERO = r"^\s*[+-]?0[0-9xX]"
 _PADDED_NUMBER = r"^\s*[+-]?0[0-9]+([eE][0-9]+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[+-]?[0-9]+\s*$"
 _BEYOND_INTEGERS = 2.0**63
+
+
+class _TooLongError(DataError):
+    """A line is longer than what is read at once."""
 
 
 def read_delimited(
@@ -29,12 +38,20 @@ def read_delimited(
     Notes
     -----
     Numbers become numbers unless that would change an identifier: a column of whole numbers stays
-    text where some begin with a zero (07) or lie beyond 64 bits. Dates and times stay text.
+    text where some begin with a zero (07) or lie beyond 64 bits. Dates and times stay text. NA,
+    null and the like are missing in columns of numbers, and text in columns of text.
     """
     check_encoding(encoding)
     top = header(source, delimiter=delimiter, encoding=encoding)
     if decimal not in (".", ","):
         raise DataError(f"decimal must be '.' or ','; got {decimal!r}. Choose one.")
+    try:
+        return _read_whole(source, top, decimal, encoding)
+    except _TooLongError:
+        return _read_whole(source, replace(top, block_size=LONGEST), decimal, encoding)
+
+
+def _read_whole(source: Source, top: Header, decimal: str, encoding: str) -> pa.Table:
     with TextStream(source, encoding) as stream:
         table = _typed(source, stream, top, decimal, encoding)
         if decimal == top.delimiter and not stream.n_quotes:
@@ -43,7 +60,19 @@ def read_delimited(
         texts = _doubtful(table, stream.leading_zeros)
     if texts:
         table = _with_texts(source, top, table, texts, encoding)
-    return _without_null_type(table)
+    return _without_null_type(_without_empty_text(table))
+
+
+def _without_empty_text(table: pa.Table) -> pa.Table:
+    """Text with missing values in place of empty cells."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            column = table.column(place)
+            empty = pc.match_substring_regex(column, NO_TEXT)
+            if pc.any(empty).as_py():
+                nothing = pa.scalar(None, field.type)
+                table = table.set_column(place, field.name, pc.if_else(empty, nothing, column))
+    return table
 
 
 def _ambiguous(decimal: str) -> DataError:
@@ -60,7 +89,6 @@ def _typed(
         null_values=MISSING,
         true_values=_TRUE,
         false_values=_FALSE,
-        strings_can_be_null=True,
         decimal_point=decimal,
     )
     return _read(source, stream, top, convert, encoding)
@@ -69,7 +97,6 @@ def _typed(
 def _texts(source: Source, top: Header, names: Sequence[str], encoding: str) -> pa.Table:
     convert = pa_csv.ConvertOptions(
         null_values=MISSING,
-        strings_can_be_null=True,
         include_columns=list(names),
         column_types=dict.fromkeys(names, pa.string()),
     )
@@ -83,12 +110,21 @@ def _read(
     layout = pa_csv.ParseOptions(delimiter=top.delimiter, newlines_in_values=True)
     # A thread of Arrow that lets go of the stream while Python ends would abort the process.
     reading = pa_csv.ReadOptions(
-        use_threads=False, column_names=list(top.names), skip_rows=top.n_lines
+        use_threads=False,
+        column_names=list(top.names),
+        skip_rows=top.n_lines,
+        block_size=top.block_size,
     )
     try:
         return pa_csv.read_csv(stream, reading, layout, convert)
     except pa.ArrowInvalid as error:
-        raise explained(source, top, encoding, str(error)) from None
+        if "block" not in str(error):  # as it says of a line that is longer than one
+            raise explained(source, top, encoding, str(error)) from None
+        check_records(source, top, encoding)  # an open quote may have swallowed many lines
+        raise _TooLongError(
+            f"{source.name} must have lines of at most {LONGEST >> 20} MB; got a longer one. "
+            "Leave out columns, or convert it to Parquet."
+        ) from None
 
 
 def _check_whole(
@@ -128,9 +164,12 @@ def _with_texts(
     source: Source, top: Header, table: pa.Table, names: list[str], encoding: str
 ) -> pa.Table:
     texts = _texts(source, top, names, encoding)
+    places = {name: place for place, name in enumerate(table.column_names)}
     for name in names:
-        place = table.column_names.index(name)
-        if _stays_text(table.schema.field(place).type, texts[name]):
+        place = places[name]
+        missing = pc.is_in(texts[name], pa.array(MISSING))
+        known = pc.if_else(missing, pa.scalar(None, pa.string()), texts[name])
+        if _stays_text(table.schema.field(place).type, known):
             table = table.set_column(place, name, texts[name])
     return table
 

@@ -14,17 +14,22 @@ from penchant.io.text import TextStream
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.
 DELIMITERS = ("\t", ";", "|", ",")
+MOST_COLUMNS = 50_000
 _SAMPLE = 20
 _SPELLED = {r"\t": "\t", "tab": "\t", "space": " "}
 
 
 @dataclass(frozen=True)
 class Header:
-    """How a CSV file is divided: its delimiter, its columns, the lines before its first row."""
+    """How a CSV file is divided: its delimiter, its columns, the lines before its first row.
+
+    Its blocks, of which one must hold a whole line, are so many bytes long.
+    """
 
     delimiter: str
     names: tuple[str, ...]
     n_lines: int
+    block_size: int = 1 << 20
 
 
 def lines(source: Source, encoding: str) -> Iterator[str]:
@@ -122,6 +127,11 @@ def _check_single_column(source: Source, delimiter: str, sample: list[str]) -> N
 
 
 def _names(source: Source, cells: list[str]) -> tuple[str, ...]:
+    if len(cells) > MOST_COLUMNS:
+        raise DataError(
+            f"{source.name} must have at most {MOST_COLUMNS:,} columns; got {len(cells):,} on line "
+            "1. Keep those that tell of decisions; one row per option needs fewest."
+        )
     names = tuple(cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells))
     check_names(source.name, names)
     if all(_is_number(cell) for cell in cells):

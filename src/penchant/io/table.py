@@ -36,7 +36,8 @@ def read_table(
 
     Notes
     -----
-    Empty cells, NA, NaN, NULL, None and a single point are missing values. Whole numbers stay
+    Empty cells and a single point are missing values, and so are NA, NaN, NULL and None in columns
+    of numbers; in columns of text these are text, as somebody may be called so. Whole numbers stay
     whole; a column of whole numbers stays text where some begin with a zero or exceed 64 bits, and
     so do dates. A column without a name is called "column 1" by its place.
 

@@ -166,8 +166,14 @@ class TextStream(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes; none at the end."""
-        return bytes(self._next(size if size >= 0 else BLOCK))
+        """Return `size` bytes; fewer at the end only, as a reader takes less for a whole block."""
+        if size < 0:
+            return bytes(self._next(BLOCK))
+        parts = []
+        while size > 0 and (part := self._next(size)):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer with the next bytes; 0 at the end."""

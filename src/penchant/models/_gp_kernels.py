@@ -5,8 +5,8 @@ are those from starts[e] to starts[e + 1], and row after row is filled.
 """
 
 import numpy as np
-from numba import njit
 
+from penchant._compiled import njit
 from penchant.bandit._kernels import believe, observed_path
 
 KERNELS = ("exponential", "gaussian", "matern-3/2", "matern-5/2")

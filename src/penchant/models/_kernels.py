@@ -8,7 +8,8 @@ in time, and rewards are NaN where there was none.
 """
 
 import numpy as np
-from numba import njit
+
+from penchant._compiled import njit
 
 FORGETTING, FICTITIOUS = 1, 2
 

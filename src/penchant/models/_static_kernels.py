@@ -5,8 +5,8 @@ to starts[e + 1], and row after row is filled. Slopes have no rows where they ar
 """
 
 import numpy as np
-from numba import njit
 
+from penchant._compiled import njit
 from penchant.softmax._exponentials import exponentials, logarithms, whole_blocks
 
 PRELEC, TVERSKY_KAHNEMAN = 1, 2  # weightings of probabilities

@@ -1,8 +1,8 @@
 """Compiled variables of stochastic UCL. Bare arrays, no policy."""
 
 import numpy as np
-from numba import njit
 
+from penchant._compiled import njit
 from penchant.bandit._kernels import believe, observed_path
 
 

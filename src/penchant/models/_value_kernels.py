@@ -4,8 +4,8 @@ As in `_kernels`, without derivatives; arguments are the same.
 """
 
 import numpy as np
-from numba import njit
 
+from penchant._compiled import njit
 from penchant.models._kernels import FICTITIOUS, FORGETTING
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from penchant.bandit.columns import SESSION, is_long, is_play
 from penchant.bandit.columns import USUAL as PLAYED
 from penchant.bandit.wide_columns import refuse_one_row_per_subject
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, listing, named
 
 NO_COLUMN = "none"
 
@@ -161,7 +161,7 @@ def trial_columns(
         raise DataError(
             "offers must say which columns describe the options, as none are called "
             "amount_sooner, amount_later and delay_later, or gain and cert or loss; got columns "
-            f"{', '.join(names)}. "
+            f"{named(names)}. "
             'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}.'
         )
     parts = {part: given.get(part) or _found(usual, names) for part, usual in USUAL.items()}
@@ -169,7 +169,7 @@ def trial_columns(
     if parts["chosen"] is None:
         raise DataError(
             "chosen must be given, as no column is called chosen or choice; got columns "
-            f"{', '.join(names)}. Name the column with `chosen`."
+            f"{named(names)}. Name the column with `chosen`."
         )
     return TrialColumns(
         chosen=parts["chosen"],

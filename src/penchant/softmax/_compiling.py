@@ -1,9 +1,10 @@
 """One line on stderr when code is compiled for the first time on this machine."""
 
-import sys
 from typing import Any
 
 from numba.core import event
+
+from penchant._compiled import compiling_words, say_once
 
 
 class _FirstCompilation(event.Listener):
@@ -12,13 +13,11 @@ class _FirstCompilation(event.Listener):
     said = False
 
     def on_start(self, event: Any) -> None:
-        """Say it."""
-        if not self.said and "penchant" in event.data["dispatcher"].py_func.__module__:
+        """Say it, and where it is kept."""
+        dispatcher = event.data["dispatcher"]
+        if not self.said and "penchant" in dispatcher.py_func.__module__:
             self.said = True
-            print(
-                "penchant: compiling for this machine (only this once: it is kept on disk)",
-                file=sys.stderr,
-            )
+            say_once(compiling_words(dispatcher.stats.cache_path))
 
     def on_end(self, event: Any) -> None:
         """Nothing to say."""

@@ -1,9 +1,9 @@
 """Exponentials and logarithms of whole arrays, eight at a time."""
 
-from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
+from penchant._compiled import njit
 from penchant.softmax._emit import LANES, Emit
 
 

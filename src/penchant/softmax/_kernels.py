@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from penchant._compiled import njit
 from penchant.softmax._emit import LANES
 from penchant.softmax._lanes import block_moments
 from penchant.softmax._relative import relative_rows

@@ -63,6 +63,7 @@ def to_dict(estimate: Estimate, level: float) -> dict[str, Any]:
         "constraints": None if estimate.constraints is None else _rows(estimate.constraints),
         "diagnostics": diagnostics_dict(estimate.diagnostics),
         "notes": list(estimate.notes),
+        "n_subjects": estimate.n_subjects,
     }
 
 
@@ -208,6 +209,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         "covariance_kind": content["covariance_kind"],
         "subject": content["subject"],
         "notes": tuple(content["notes"]),
+        "n_subjects": content.get("n_subjects", 1),
         "constraints": None
         if rows is None
         else Constraints(numbers(rows["matrix"]), numbers(rows["bound"]), tuple(rows["labels"])),

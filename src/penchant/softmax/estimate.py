@@ -72,6 +72,8 @@ class Estimate:
         Whose estimate it is, in a batch.
     natural
         Map to the natural parameters, where the model has one.
+    n_subjects
+        How many people chose: more than one are pooled, with the same theta.
     choices
         The data, kept for intervals and tests that need it; not pickled.
     """
@@ -96,6 +98,7 @@ class Estimate:
     subject: Any = None
     natural: NaturalParameters | None = None
     notes: tuple[str, ...] = ()
+    n_subjects: int = 1
     quadratic: Quadratic | None = None
     constraints: Constraints | None = None
     choices: Choices | None = None

@@ -10,6 +10,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
+from penchant.choices.notes import pooled_notes
 from penchant.errors import DataError, NotConvergedError, NotIdentifiedError, SeparationError
 from penchant.softmax import diagnostics as words
 from penchant.softmax.bias_reduced import bias_reduced
@@ -174,6 +175,7 @@ def estimate_from(
     elif method == "firth":
         label = "Firth"
     sizes = choices.n_options
+    n_subjects = 1 if choices.subject is None else len(np.unique(choices.subject))
     scale = solution.known.scale
     return Estimate(
         status=status,
@@ -194,7 +196,8 @@ def estimate_from(
         prior=None if prior is None else str(prior),
         subject=subject,
         natural=choices.natural,
-        notes=choices.notes,
+        notes=(*pooled_notes(n_subjects), *choices.notes),
+        n_subjects=n_subjects,
         quadratic=None if prior is None else prior.quadratic(choices.n_parameters, scale),
         constraints=constraints,
         choices=choices,

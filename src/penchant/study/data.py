@@ -24,7 +24,7 @@ from penchant.choices.frames import (
     row_place,
 )
 from penchant.choices.natural_order import in_natural_order
-from penchant.errors import DataError
+from penchant.errors import DataError, named
 from penchant.models.trial_columns import TrialColumns
 from penchant.study.data_notes import data_notes, trial_notes
 from penchant.study.payoffs import Payoffs, payoffs_of
@@ -230,7 +230,7 @@ def study_data(
     if found.subject is None:
         raise DataError(
             "`subject` must be given, as no column is called subject or participant; got columns "
-            f"{', '.join(table.columns)}. Name the column that says who played."
+            f"{named(table.columns)}. Name the column that says who played."
         )
     by = tuple(conditions if landscape_by is None else landscape_by)
     extra = {"condition": conditions, "landscape_by": landscape_by or ()}

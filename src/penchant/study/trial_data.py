@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penchant.choices.frames import check_columns, column_labels, open_frame
-from penchant.errors import DataError
+from penchant.errors import DataError, named
 from penchant.models.trial_columns import trial_columns
 from penchant.models.trials_table import trials_from_frame
 from penchant.study.data import StudyData
@@ -49,7 +49,7 @@ def study_trials(
     if found.subject is None:
         raise DataError(
             "`subject` must be given, as no column is called subject or participant; got columns "
-            f"{', '.join(table.columns)}. Name the column that says who chose."
+            f"{named(table.columns)}. Name the column that says who chose."
         )
     check_columns(table, {"condition": conditions})
     units = units_of(table, found.subject, conditions)

@@ -1,0 +1,142 @@
+"""Compiled functions, kept between runs wherever that is possible, and working where it is not.
+
+Numba keeps compiled code beside the source or in the user's home, and refuses to compile at all
+where neither can be written to: a read-only installation, a service without a home. There the code
+is kept in a folder of the user's own among the temporary files, or, failing that, not at all.
+"""
+
+import functools
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numba
+
+_said: set[str] = set()
+_elsewhere: set[str] = set()
+
+
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """Decorate a function as `numba.njit` does, wherever its compiled code can be kept."""
+
+    def decorated(function: Any) -> Any:
+        try:
+            made = numba.njit(**options)(function)
+        except RuntimeError:  # numba found no place that can be written to
+            made = _kept_elsewhere(function, options)
+        _forgive(made)
+        return made
+
+    return decorated
+
+
+def _kept_elsewhere(function: Any, options: dict[str, Any]) -> Any:
+    """The function compiled with its code in the private folder, or without keeping it."""
+    folder = private_folder()
+    if folder is not None:
+        settings: Any = numba.config
+        before, settings.CACHE_DIR = settings.CACHE_DIR, folder
+        try:
+            made = numba.njit(**options)(function)
+        except RuntimeError:
+            pass
+        else:
+            _elsewhere.add(folder)
+            return made
+        finally:
+            settings.CACHE_DIR = before
+    return numba.njit(**{**options, "cache": False})(function)
+
+
+@functools.cache
+def private_folder() -> str | None:
+    """A folder among the temporary files that this user alone can enter; None if there is none.
+
+    Notes
+    -----
+    What is read from it is run, so nobody else may have made it or may put another in its place:
+    its name is drawn at random, it belongs to the user with mode 0700, and the folder that holds it
+    lets nobody rename what others own.
+    """
+    if not hasattr(os, "getuid"):
+        return None
+    try:
+        root = tempfile.gettempdir()
+        if os.path.samefile(root, os.curdir) or not _is_safe(os.stat(root)):
+            return None
+        prefix = f"penchant-{os.getuid()}-"
+        with os.scandir(root) as entries:
+            made = sorted(entry.path for entry in entries if entry.name.startswith(prefix))
+        own = [path for path in made if _is_private(os.lstat(path))]
+        return own[0] if own else tempfile.mkdtemp(prefix=prefix)
+    except OSError:
+        return None
+
+
+def _is_safe(holder: os.stat_result) -> bool:
+    """Whether nobody but its owner, whom we trust, can rename what others keep in it."""
+    open_to_others = holder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    ours = holder.st_uid in (0, os.getuid())
+    return ours and (not open_to_others or bool(holder.st_mode & stat.S_ISVTX))
+
+
+def _is_private(folder: os.stat_result) -> bool:
+    mode = folder.st_mode
+    ours = stat.S_ISDIR(mode) and folder.st_uid == os.getuid()
+    return ours and stat.S_IMODE(mode) == stat.S_IRWXU
+
+
+def _forgive(function: Any) -> None:
+    """Let a full disk or a damaged file cost a compilation, not the result."""
+    cache = getattr(function, "_cache", None)
+    if cache is None:
+        return
+    save, load = cache.save_overload, cache.load_overload
+
+    def saved(signature: Any, made: Any) -> None:
+        try:
+            save(signature, made)
+        except OSError as error:
+            say_once(
+                f"penchant: compiled code could not be kept in {cache.cache_path} "
+                f"({error.strerror}); the next run compiles it again."
+            )
+
+    def loaded(signature: Any, context: Any) -> Any:
+        try:
+            return load(signature, context)
+        except Exception:  # whatever a file that was cut off makes of itself
+            with suppress(OSError):
+                cache.flush()
+            return None
+
+    cache.save_overload, cache.load_overload = saved, loaded
+
+
+def compiling_words(cache_path: str | None) -> str:
+    """What to say when a function is compiled, and where it is kept."""
+    if cache_path is None:
+        return (
+            "penchant: compiling for this run only, as there is no folder to keep it in; "
+            "set NUMBA_CACHE_DIR to one that can be written to."
+        )
+    for folder in _elsewhere:
+        if cache_path.startswith(folder):
+            return (
+                f"penchant: compiling for this machine (kept in {folder}, as neither the "
+                "installation nor a home can be written to)"
+            )
+    return "penchant: compiling for this machine (only this once: it is kept on disk)"
+
+
+def say_once(words: str) -> None:
+    """Say it on stderr, the first time only."""
+    if words in _said or sys.stderr is None:
+        return
+    _said.add(words)
+    with suppress(OSError, ValueError):
+        print(words, file=sys.stderr)

@@ -1,0 +1,165 @@
+"""Compiled code is kept where that can be, and compiled again where not."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import penchant
+
+NOBODY = 65534
+SOURCE = Path(penchant.__file__).parent.parent
+MODULE = """
+from penchant._compiled import compiling_words, njit
+
+@njit(cache=True)
+def twice(x):
+    return 2 * x
+
+if __name__ != "__main__":
+    print(twice(21), twice.stats.cache_path, sum(twice.stats.cache_hits.values()), sep=";")
+    import sys
+    print(compiling_words(twice.stats.cache_path), file=sys.stderr)
+"""
+# May read everything, so that it can run an interpreter in the home of root, and write nothing.
+READER = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--clear-groups"]
+SETPRIV = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", *READER]
+
+
+@cache
+def can_be_nobody():
+    if shutil.which("setpriv") is None or os.getuid() != 0:
+        return False
+    return subprocess.run([*SETPRIV, sys.executable, "-c", ""], capture_output=True).returncode == 0
+
+
+needs_root = pytest.mark.skipif(
+    os.name != "posix" or not can_be_nobody(), reason="cannot act as another user here"
+)
+
+
+@pytest.fixture
+def place():
+    """A folder that everybody can read, with room for temporary files."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    (folder / "tmp").mkdir()
+    (folder / "tmp").chmod(0o1777)
+    (folder / "installed").mkdir()
+    (folder / "installed" / "twofold.py").write_text(MODULE)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def as_nobody(place, *command, **environment):
+    """A process of another user without a home, who can write temporary files only."""
+    return subprocess.run(
+        [*SETPRIV, sys.executable, *command],
+        cwd=place / "installed",
+        env={
+            "PATH": os.defpath,
+            "TMPDIR": str(place / "tmp"),
+            "PYTHONPATH": f"{place / 'installed'}{os.pathsep}{SOURCE}",
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@needs_root
+def test_code_is_kept_in_a_folder_of_the_users_own_where_nothing_else_can_be_written(place):
+    first = as_nobody(place, "-c", "import twofold")
+    assert first.returncode == 0, first.stderr
+    value, path, hits = first.stdout.strip().split(";")
+    assert (value, hits) == ("42", "0")
+    (kept,) = (place / "tmp").iterdir()
+    assert Path(path).parent == kept
+    assert f"kept in {kept}, as neither the installation nor a home can be written" in first.stderr
+    status = kept.stat()
+    assert (status.st_uid, stat.S_IMODE(status.st_mode)) == (NOBODY, 0o700)
+    second = as_nobody(place, "-c", "import twofold")
+    assert second.stdout.strip().split(";") == ["42", path, "1"]
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda tmp: tmp.chmod(0o777),  # others could put another folder in its place
+        lambda tmp: tmp.chmod(0o755),  # there is no folder for temporary files
+    ],
+)
+def test_code_is_not_kept_where_no_folder_is_safe(place, prepare):
+    prepare(place / "tmp")
+    places = f"import tempfile; tempfile.tempdir = {str(place / 'tmp')!r}; import twofold"
+    done = as_nobody(place, "-c", places)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "42;None;0"
+    assert "compiling for this run only" in done.stderr and "NUMBA_CACHE_DIR" in done.stderr
+    assert not list((place / "tmp").iterdir())
+
+
+@needs_root
+def test_a_folder_that_somebody_else_made_or_can_enter_is_not_used(place):
+    for name, owner, mode in [("a", 0, 0o777), ("b", NOBODY, 0o755)]:
+        other = place / "tmp" / f"penchant-{NOBODY}-{name}"
+        other.mkdir()
+        other.chmod(mode)
+        os.chown(other, owner, owner)
+    (place / "tmp" / f"penchant-{NOBODY}-c").symlink_to(place)
+    path = Path(as_nobody(place, "-c", "import twofold").stdout.strip().split(";")[1])
+    assert path.parent.name[len(f"penchant-{NOBODY}-") :] not in {"a", "b", "c"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_a_full_disk_costs_a_compilation_and_not_the_result(tmp_path):
+    (tmp_path / "twofold.py").write_text(MODULE)
+    full = (
+        "import resource, signal, numba; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); import twofold"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", full], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.startswith("42;"), done.stderr
+    assert done.stderr.count("compiled code could not be kept in") == 1
+    assert "File too large" in done.stderr
+
+
+def test_a_damaged_file_costs_a_compilation_and_not_the_result(tmp_path):
+    (tmp_path / "twofold.py").write_text(MODULE)
+
+    def run():
+        command = [sys.executable, "-c", "import twofold"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    assert run().stdout.endswith(";0\n")
+    assert run().stdout.endswith(";1\n")
+    for file in (tmp_path / "__pycache__").glob("*.nb?"):
+        file.write_bytes(file.read_bytes()[:20])
+    done = run()
+    assert done.stdout.startswith("42;"), done.stderr
+
+
+@needs_root
+@pytest.mark.slow
+def test_a_read_only_installation_without_a_home_fits(place):
+    kept = place / "installed" / "penchant"
+    shutil.copytree(SOURCE / "penchant", kept, ignore=shutil.ignore_patterns("__pycache__"))
+    command = ("-m", "penchant", "fit", "--example", "travel-mode")
+    only_here = {"PYTHONPATH": str(kept.parent)}
+    done = as_nobody(place, *command, **only_here)
+    assert done.returncode == 0, done.stderr
+    assert "Status: converged" in done.stdout
+    assert done.stderr.count("penchant: compiling") == 1
+    again = as_nobody(place, *command, **only_here)
+    assert "compiling" not in again.stderr
+    assert again.stdout == done.stdout
