@@ -58,7 +58,8 @@ def climb_face(problem, enough, least, held, theta, state, rooms):
     for _ in range(STEPS):
         sum_chunks(packed, n_blocks, trial, variables, (), scratch, total, part, moments)
         if best == -np.inf and not moments[0] >= least:
-            trial[:] = 0.0
+            for a in range(d):
+                trial[a] = 0.0
             sum_chunks(packed, n_blocks, trial, variables, (), scratch, total, part, moments)
         if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5

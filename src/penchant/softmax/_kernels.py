@@ -22,7 +22,6 @@ _BARE: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 
 compiled = njit(**_OPTIONS)
 bare = njit(**_BARE)
-inlined = njit(**_BARE, inline="always")
 
 CHUNK = 512  # blocks summed together; fixed, so that the number of threads changes no digit
 
@@ -159,7 +158,7 @@ def sum_parts(packed, theta, variables, offset, begin, end, parts):
         sum_chunk(packed, theta, variables, offset, first, last, scratch, total, parts[i])
 
 
-@inlined
+@bare
 def sum_chunks(packed, n_blocks, theta, variables, offset, scratch, total, part, moments):
     """Sum all blocks, chunk after chunk; `part` is room for one chunk's moments."""
     for j in range(len(moments)):
@@ -171,7 +170,7 @@ def sum_chunks(packed, n_blocks, theta, variables, offset, scratch, total, part,
             moments[j] += part[j]
 
 
-@inlined
+@bare
 def newton_step(information, gradient, step, room):
     """Newton step on columns scaled to unit information; returns the squared decrement, or NaN.
 
@@ -213,7 +212,7 @@ def newton_step(information, gradient, step, room):
     return squared
 
 
-@inlined
+@bare
 def value_at(moments, precision, linear, theta):
     """Log-likelihood plus the prior -theta'P theta/2 + b'theta."""
     value = moments[0]
@@ -225,7 +224,7 @@ def value_at(moments, precision, linear, theta):
     return value
 
 
-@inlined
+@bare
 def derivatives_at(moments, precision, linear, theta, gradient, information):
     """Gradient and information of the same sum."""
     d = len(linear)
@@ -278,7 +277,7 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
     return SLOW if memo[3] >= PATIENCE else MOVED
 
 
-@inlined
+@bare
 def start_memo(memo):
     """Fresh memory of `advance`."""
     memo[0] = -np.inf

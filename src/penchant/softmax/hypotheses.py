@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
@@ -15,6 +14,7 @@ from penchant.errors import DataError, nearest
 from penchant.softmax.constraints import null_basis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Restricted, maximise
+from penchant.tails import chi_square_tail
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Hypothesis:
 
 
 def _result(kind: str, statistic: float, df: int) -> TestResult:
-    p = float(stats.chi2.sf(statistic, df)) if df else 1.0
+    p = float(chi_square_tail(statistic, df)) if df else 1.0
     return TestResult(kind, statistic if df else 0.0, df, p)
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from penchant._typing import Vector
 from penchant.population.adjusting import adjusted_p_values
@@ -16,6 +16,7 @@ from penchant.study.data import StudyData
 from penchant.study.plan import Plan
 from penchant.study.subject_fit import SubjectFit
 from penchant.study.working_scale import exact_on_working_scale
+from penchant.tails import t_point, t_tail
 
 TESTED = ("converged", "weakly identified")
 FEWEST = 3  # pairs that a test is done with
@@ -93,10 +94,10 @@ def paired_difference(
         unknown = (np.nan,) * 9
         return PairedDifference(first, second, name, n, mean, *unknown)
     error = spread / np.sqrt(n)
-    half = float(stats.t.isf((1 - level) / 2, n - 1)) * error
+    half = float(t_point((1 - level) / 2, n - 1)) * error
     t = mean / error
-    p = float(2 * stats.t.sf(abs(t), n - 1))
-    ranks = float(stats.wilcoxon(apart).pvalue)
+    p = float(2 * t_tail(abs(t), n - 1))
+    ranks = float(scipy.stats.wilcoxon(apart).pvalue)
     ends = (mean - half, mean + half)
     return PairedDifference(
         first, second, name, n, mean, error, *ends, t, n - 1.0, p, p, ranks, mean / spread
