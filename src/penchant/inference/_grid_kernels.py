@@ -10,13 +10,13 @@ import math
 import numpy as np
 
 from penchant.softmax._emit import LANES
-from penchant.softmax._kernels import bare, compiled, lanes, newton_step, sum_chunks
+from penchant.softmax._kernels import compiled, inner, lanes, newton_step, sum_chunks
 
 STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
 ROUNDS = 8  # of which weights are held at 0
 
 
-@bare
+@inner
 def pack(x, chosen, rows, values, side):
     """Write blocks of eight decisions, relative to the options chosen; returns their number.
 
@@ -40,7 +40,7 @@ def pack(x, chosen, rows, values, side):
     return n_blocks
 
 
-@bare
+@inner
 def climb_face(problem, enough, least, held, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
@@ -93,7 +93,7 @@ def climb_face(problem, enough, least, held, theta, state, rooms):
     return np.nan
 
 
-@bare
+@inner
 def climb_inside(problem, enough, least, positive, held, theta, state, rooms):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 

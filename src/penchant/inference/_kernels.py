@@ -73,6 +73,7 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
     s, means = np.empty((n_shape, m)), np.empty(n_shape)
     away, first = np.empty((m, d)), np.empty(d)
     p = np.zeros(whole_blocks(most_rows(bounds) * m))
+    counted = wanted < 0  # never; no literal, for which all would be compiled once more
     for k in range(len(theta)):
         for q in range(n_shape):
             gradient[k, q] = 0.0
@@ -81,7 +82,7 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
             for a in range(d):
                 cross[k, a, q] = mixed[k, a, q] = spreading[k, a, q] = 0.0
         weights = theta[k]
-        probabilities(x, chosen, order[bounds[k] : bounds[k + 1]], weights, False, p)
+        probabilities(x, chosen, order[bounds[k] : bounds[k + 1]], weights, counted, p)
         for j in range(bounds[k], bounds[k + 1]):
             r = order[j]
             c = chosen[r]
@@ -148,7 +149,7 @@ def moments(x, chosen, order, bounds, theta, sums, gradient, information):
     p = np.zeros(whole_blocks(most_rows(bounds) * m))
     for k in range(len(theta)):
         rows = order[bounds[k] : bounds[k + 1]]
-        sums[k] = probabilities(x, chosen, rows, theta[k], True, p)
+        sums[k] = probabilities(x, chosen, rows, theta[k], k >= 0, p)
         for a in range(d):
             gradient[k, a] = 0.0
             for b in range(d):
