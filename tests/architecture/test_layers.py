@@ -16,6 +16,7 @@ def _label(path):
 
 LAYERS = {
     "errors": 0,
+    "tails": 0,
     "_typing": 0,
     "_compiled": 0,
     "_version": 0,

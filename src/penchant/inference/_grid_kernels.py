@@ -10,13 +10,13 @@ import math
 import numpy as np
 
 from penchant.softmax._emit import LANES
-from penchant.softmax._kernels import bare, compiled, lanes, newton_step, sum_chunks
+from penchant.softmax._kernels import compiled, inner, lanes, newton_step, sum_chunks
 
 STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
 ROUNDS = 8  # of which weights are held at 0
 
 
-@bare
+@inner
 def pack(x, chosen, rows, values, side):
     """Write blocks of eight decisions, relative to the options chosen; returns their number.
 
@@ -40,7 +40,7 @@ def pack(x, chosen, rows, values, side):
     return n_blocks
 
 
-@bare
+@inner
 def climb_face(problem, enough, least, held, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
@@ -58,7 +58,8 @@ def climb_face(problem, enough, least, held, theta, state, rooms):
     for _ in range(STEPS):
         sum_chunks(packed, n_blocks, trial, variables, (), scratch, total, part, moments)
         if best == -np.inf and not moments[0] >= least:
-            trial[:] = 0.0
+            for a in range(d):
+                trial[a] = 0.0
             sum_chunks(packed, n_blocks, trial, variables, (), scratch, total, part, moments)
         if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5
@@ -92,7 +93,7 @@ def climb_face(problem, enough, least, held, theta, state, rooms):
     return np.nan
 
 
-@bare
+@inner
 def climb_inside(problem, enough, least, positive, held, theta, state, rooms):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 

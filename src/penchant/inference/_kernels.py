@@ -1,4 +1,7 @@
-"""Compiled sums over the decisions of many profiles. Bare arrays, no policy."""
+"""Compiled sums over the decisions of many profiles. Bare arrays, no policy.
+
+Numbers are set one by one: assigning to a slice compiles its shape errors too, for seconds.
+"""
 
 import math
 
@@ -70,14 +73,16 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
     s, means = np.empty((n_shape, m)), np.empty(n_shape)
     away, first = np.empty((m, d)), np.empty(d)
     p = np.zeros(whole_blocks(most_rows(bounds) * m))
+    counted = wanted < 0  # never; no literal, for which all would be compiled once more
     for k in range(len(theta)):
-        gradient[k] = 0.0
-        cross[k] = 0.0
-        mixed[k] = 0.0
-        fisher[k] = 0.0
-        spreading[k] = 0.0
+        for q in range(n_shape):
+            gradient[k, q] = 0.0
+            for o in range(n_shape):
+                fisher[k, q, o] = 0.0
+            for a in range(d):
+                cross[k, a, q] = mixed[k, a, q] = spreading[k, a, q] = 0.0
         weights = theta[k]
-        probabilities(x, chosen, order[bounds[k] : bounds[k + 1]], weights, False, p)
+        probabilities(x, chosen, order[bounds[k] : bounds[k + 1]], weights, counted, p)
         for j in range(bounds[k], bounds[k + 1]):
             r = order[j]
             c = chosen[r]
@@ -128,7 +133,9 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
                 fisher[k, o, q] = fisher[k, q, o]
         n = bounds[k + 1] - bounds[k]
         if wanted == 2 and n > 0:
-            spreading[k] /= n
+            for a in range(d):
+                for q in range(n_shape):
+                    spreading[k, a, q] /= n
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -142,14 +149,17 @@ def moments(x, chosen, order, bounds, theta, sums, gradient, information):
     p = np.zeros(whole_blocks(most_rows(bounds) * m))
     for k in range(len(theta)):
         rows = order[bounds[k] : bounds[k + 1]]
-        sums[k] = probabilities(x, chosen, rows, theta[k], True, p)
-        gradient[k] = 0.0
-        information[k] = 0.0
+        sums[k] = probabilities(x, chosen, rows, theta[k], k >= 0, p)
+        for a in range(d):
+            gradient[k, a] = 0.0
+            for b in range(d):
+                information[k, a, b] = 0.0
         for j in range(bounds[k], bounds[k + 1]):
             r = order[j]
             c = chosen[r]
             at = (j - bounds[k]) * m
-            mean[:] = 0.0
+            for a in range(d):
+                mean[a] = 0.0
             for i in range(m):
                 for a in range(d):
                     mean[a] += p[at + i] * (x[r, i, a] - x[r, c, a])

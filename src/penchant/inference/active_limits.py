@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.softmax.constraints import Constraints, null_basis
@@ -38,7 +38,7 @@ def maximise_on_faces(plane: Restricted, quadratic: Quadratic, limits: Constrain
             held[blocking] = True
             continue
         gradient = _gradient(plane, quadratic, phi)
-        multipliers = optimize.nnls(rows[held].T, -gradient)[0] if held.any() else np.zeros(0)
+        multipliers = scipy.optimize.nnls(rows[held].T, -gradient)[0] if held.any() else np.zeros(0)
         uphill = gradient + rows[held].T @ multipliers
         if np.linalg.norm(uphill) <= LEVEL * (1.0 + np.linalg.norm(gradient)) or not held.any():
             break

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
@@ -30,6 +29,7 @@ from penchant.softmax.document import diagnostics_dict, plain, plain_label
 from penchant.softmax.intervals import check_level
 from penchant.softmax.tables import Table, number
 from penchant.softmax.transformations import Parameter, fieller
+from penchant.tails import normal_point
 
 IntervalKind = Literal["wald", "profile"]
 
@@ -209,7 +209,7 @@ class ModelEstimate:
         slope = natural.gradient(self.weights, self.psi)
         used = slope != 0
         error = float(np.sqrt(slope[used] @ self.covariance[np.ix_(used, used)] @ slope[used]))
-        half = float(stats.norm.isf((1 - level) / 2)) * error
+        half = float(normal_point((1 - level) / 2)) * error
         positive = natural.kind == "reciprocal" or (
             natural.kind == "shape" and self.model.shape[natural.index].scale == "log"
         )

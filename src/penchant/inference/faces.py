@@ -48,7 +48,8 @@ def on_faces(
     n, d = len(which), profiles.n_weights
     mine = rows.only(which)
     values, theta, afresh = np.empty(n), np.zeros((n, d)), np.full(n, -1)
-    pairs = x[ranges(rows.events, which)], profiles.decisions, points.subject[which], afresh
+    subject = np.ascontiguousarray(points.subject[which])
+    pairs = x[ranges(rows.events, which)], profiles.decisions, subject, afresh
     grid.profile(*pairs, EXACT, profiles.positive, variables_tuple(d), values, theta)
     found = np.isfinite(values)
     sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))

@@ -143,7 +143,7 @@ def _solve(
     compiled.profile(
         np.ascontiguousarray(x),
         profiles.decisions,
-        subject,
+        np.ascontiguousarray(subject),
         near,
         NEAR,
         profiles.positive,

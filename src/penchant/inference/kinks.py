@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Climbs, free_inverse
@@ -197,5 +197,5 @@ def _shortest(gradients: Matrix, outwards: Matrix) -> Vector:
     whole = 1e4 * np.concatenate([np.ones(n), np.zeros(len(outwards))])  # shares add up to 1
     system = np.vstack([columns, whole])
     goal = np.append(np.zeros(len(columns)), 1e4)
-    shares, _ = optimize.nnls(system, goal, maxiter=50 * system.shape[1])
+    shares, _ = scipy.optimize.nnls(system, goal, maxiter=50 * system.shape[1])
     return np.asarray(size * (columns @ shares))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Near, climb_together
@@ -25,6 +25,7 @@ from penchant.inference.planes import Planes
 from penchant.inference.points import Points
 from penchant.inference.profiles import Profiles
 from penchant.models.model import Natural
+from penchant.tails import chi_square_point
 
 CLOSE = 1e-9  # of the root of the deviance
 MOST_STEPS = 80
@@ -49,7 +50,7 @@ def profile_intervals(
     `rising` (n_subjects, n_weights) is not 0 for weights that have no finite maximum: the sign of
     the direction in which the objective goes on rising.
     """
-    drop = float(stats.chi2.isf(1 - level, 1)) / 2
+    drop = float(chi_square_point(1 - level, 1)) / 2
     ends = np.empty((len(peaks), len(naturals), 2))
     for a, natural in enumerate(naturals):
         line = _Line(profiles, natural)

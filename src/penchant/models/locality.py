@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.locations import check_locations
@@ -124,7 +124,7 @@ def spacing(locations: Matrix) -> float:
     """Smallest distance of two options; 1 if there is only one."""
     if len(locations) < 2:
         return 1.0
-    apart, _ = cKDTree(locations).query(locations, k=2)
+    apart, _ = scipy.spatial.cKDTree(locations).query(locations, k=2)
     return float(apart[:, 1].min())
 
 

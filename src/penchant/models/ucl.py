@@ -23,8 +23,8 @@ from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import scipy
 from scipy import special
-from scipy.spatial import cKDTree
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.beliefs import Beliefs, Track, track_beliefs
@@ -166,7 +166,7 @@ class UCL(CompiledModel):
         """From a fifth of the smallest distance to twenty of it."""
         if self.n_options < 2:
             return 0.2, 20.0
-        nearest, _ = cKDTree(self.locations).query(self.locations, k=2)
+        nearest, _ = scipy.spatial.cKDTree(self.locations).query(self.locations, k=2)
         spacing = float(nearest[:, 1].min())
         return 0.2 * spacing, 20.0 * spacing
 

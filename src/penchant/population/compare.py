@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from penchant.errors import DataError
 from penchant.population.adjusting import Adjustment, adjusted_p_values
@@ -18,6 +17,7 @@ from penchant.population.estimate import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.subjects import Scale
 from penchant.softmax.intervals import check_level
+from penchant.tails import t_point
 
 DegreesOfFreedom = Literal["own", "subjects"]
 
@@ -40,7 +40,7 @@ class _Pair:
             (a.standard_errors, b.standard_errors),
             self.degrees_of_freedom,
         )
-        half = stats.t.isf((1 - self.level) / 2, found.degrees_of_freedom) * found.standard_error
+        half = t_point((1 - self.level) / 2, found.degrees_of_freedom) * found.standard_error
         effect = self._effect()
         columns = {
             **found._asdict(),

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from penchant._typing import Matrix, Vector
+from penchant.tails import chi_square_tail, f_tail, normal_point, t_tail
 
 
 class Welch(NamedTuple):
@@ -38,7 +39,7 @@ def welch(
     with np.errstate(divide="ignore", invalid="ignore"):
         df = np.divide(total**2, variances[0] ** 2 / f + variances[1] ** 2 / g)
         statistic = (first - second) / np.sqrt(total)
-    p = 2 * stats.t.sf(np.abs(statistic), df)
+    p = 2 * t_tail(np.abs(statistic), df)
     return Welch(first - second, np.sqrt(total), statistic, df, np.asarray(p))
 
 
@@ -70,7 +71,7 @@ def welch_of_several(means: Vector, errors: Vector, degrees_of_freedom: Vector) 
     left = float(((1.0 - share) ** 2 / degrees_of_freedom).sum())
     statistic = spread / (1.0 + 2.0 * (k - 2) / (k**2 - 1) * left)
     df = (k - 1.0, (k**2 - 1) / (3.0 * left))
-    return SeveralMeans(statistic, df, float(stats.f.sf(statistic, *df)))
+    return SeveralMeans(statistic, df, float(f_tail(statistic, *df)))
 
 
 @dataclass(frozen=True)
@@ -133,12 +134,12 @@ def joint_test(
         share = covariance / np.outer(unit, unit) @ inverse
         spread += (np.trace(share @ share) + np.trace(share) ** 2) / df
     if spread == 0:
-        return JointTest("chi-square", distance, (p, np.inf), float(stats.chi2.sf(distance, p)))
+        return JointTest("chi-square", distance, (p, np.inf), float(chi_square_tail(distance, p)))
     v = p * (p + 1) / spread
     if v <= p - 1:
         return _no_test(f"too few subjects for {p} parameters")
     f = distance * (v - p + 1) / (v * p)
-    return JointTest("F", f, (p, v - p + 1), float(stats.f.sf(f, p, v - p + 1)))
+    return JointTest("F", f, (p, v - p + 1), float(f_tail(f, p, v - p + 1)))
 
 
 def _no_test(why: str) -> JointTest:
@@ -171,6 +172,6 @@ def hedges_g(
     with np.errstate(divide="ignore", invalid="ignore"):
         plain = np.where(pooled > 0, difference / pooled, np.nan)
     error = correction * np.sqrt((n + m) / (n * m) + plain**2 / (2 * f))
-    half = stats.norm.isf((1 - level) / 2) * error
+    half = normal_point((1 - level) / 2) * error
     g = correction * plain
     return EffectSize(g, g - half, g + half)

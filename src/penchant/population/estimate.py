@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
@@ -18,6 +17,7 @@ from penchant.softmax.document import plain, plain_label
 from penchant.softmax.intervals import check_level
 from penchant.softmax.tables import Table, number
 from penchant.softmax.transformations import Parameter
+from penchant.tails import t_point
 
 Rule = Literal[
     "mean-pooled",
@@ -285,7 +285,7 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate]):
 
 
 def _around(centre: Vector, errors: Vector, df: float, level: float) -> Matrix:
-    half = float(stats.t.isf((1 - level) / 2, df)) * errors if df > 0 else np.nan * errors
+    half = float(t_point((1 - level) / 2, df)) * errors if df > 0 else np.nan * errors
     return np.column_stack([centre - half, centre + half])
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import Matrix, Vector
 from penchant.softmax.document import plain
+from penchant.tails import chi_square_tail
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +82,10 @@ def heterogeneity(
     return Heterogeneity(
         q,
         df,
-        float(stats.chi2.sf(q, df)),
+        float(chi_square_tail(q, df)),
         float(_beyond(np.array([q]), df)[0]),
         each,
-        np.asarray(stats.chi2.sf(each, n - 1)),
+        np.asarray(chi_square_tail(each, n - 1)),
         _beyond(each, n - 1),
         between,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from penchant._typing import Matrix, Vector
 from penchant.population.whitening import Whitened, weighted_mean
@@ -86,7 +86,7 @@ def _climb(start: Matrix, white: Whitened) -> Matrix:
 
     begin = np.linalg.cholesky(start + SMALL * np.eye(d)).ravel()
     options = {"gtol": 1e-9, "maxiter": 500}
-    found = optimize.minimize(loss, begin, jac=True, method="BFGS", options=options)
+    found = scipy.optimize.minimize(loss, begin, jac=True, method="BFGS", options=options)
     root = found.x.reshape(d, d)
     return np.asarray(root @ root.T)
 

@@ -13,7 +13,7 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
 
@@ -88,7 +88,7 @@ def rank_test(groups: Sequence[Matrix]) -> RankTest:
     if two and comb(total, n[0]) <= MOST_SPLITS:
         p = _exact(found, n[0], float(sums[0]))
     else:
-        p = float(stats.chi2.sf(statistic, len(n) - 1))
+        p = float(scipy.stats.chi2.sf(statistic, len(n) - 1))
     return RankTest(n, higher, statistic, p)
 
 
@@ -128,5 +128,5 @@ def signed_rank_p_value(differences: Vector) -> float:
     known = differences[~np.isnan(differences)]
     if not (known != 0).any():
         return float("nan")
-    ranked = np.sign(known) * stats.rankdata(np.abs(known))
-    return float(stats.wilcoxon(ranked).pvalue)
+    ranked = np.sign(known) * scipy.stats.rankdata(np.abs(known))
+    return float(scipy.stats.wilcoxon(ranked).pvalue)

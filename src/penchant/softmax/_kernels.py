@@ -22,7 +22,10 @@ _BARE: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 
 compiled = njit(**_OPTIONS)
 bare = njit(**_BARE)
-inlined = njit(**_BARE, inline="always")
+# Called by compiled loops alone: without what Python needs to call it, it compiles sooner.
+inner = njit(
+    nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 
 CHUNK = 512  # blocks summed together; fixed, so that the number of threads changes no digit
 
@@ -120,7 +123,7 @@ def most_rows_of(starts, begin, end):
     return most
 
 
-@bare
+@inner
 def sum_chunk(packed, theta, variables, offset, begin, end, scratch, total, moments):
     """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end.
 
@@ -159,7 +162,7 @@ def sum_parts(packed, theta, variables, offset, begin, end, parts):
         sum_chunk(packed, theta, variables, offset, first, last, scratch, total, parts[i])
 
 
-@inlined
+@inner
 def sum_chunks(packed, n_blocks, theta, variables, offset, scratch, total, part, moments):
     """Sum all blocks, chunk after chunk; `part` is room for one chunk's moments."""
     for j in range(len(moments)):
@@ -171,7 +174,7 @@ def sum_chunks(packed, n_blocks, theta, variables, offset, scratch, total, part,
             moments[j] += part[j]
 
 
-@inlined
+@inner
 def newton_step(information, gradient, step, room):
     """Newton step on columns scaled to unit information; returns the squared decrement, or NaN.
 
@@ -213,7 +216,7 @@ def newton_step(information, gradient, step, room):
     return squared
 
 
-@inlined
+@inner
 def value_at(moments, precision, linear, theta):
     """Log-likelihood plus the prior -theta'P theta/2 + b'theta."""
     value = moments[0]
@@ -225,7 +228,7 @@ def value_at(moments, precision, linear, theta):
     return value
 
 
-@inlined
+@inner
 def derivatives_at(moments, precision, linear, theta, gradient, information):
     """Gradient and information of the same sum."""
     d = len(linear)
@@ -278,7 +281,7 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
     return SLOW if memo[3] >= PATIENCE else MOVED
 
 
-@inlined
+@bare
 def start_memo(memo):
     """Fresh memory of `advance`."""
     memo[0] = -np.inf
@@ -390,7 +393,7 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
     """
     base_precision, linear, ridge, max_steps = prior
     theta, information, gradient, memo, codes, spread, largest = results
-    d = len(variables)
+    d = np.int64(len(variables))  # no literal: what is called is not compiled for each anew
     n_columns = d + len(offset)
     most_blocks, all_rows, most_rows = scratch_size(order, bounds, n_rows, begin, end)
     starts = np.empty(most_blocks + 1, dtype=np.int64)
@@ -407,7 +410,16 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
         n_blocks = block_starts(mine, n_rows, starts)
         size = largest[s]
         pack_blocks(
-            table, variables, offset, mine, starts, 0, n_blocks, (values, side), size, places
+            table,
+            variables,
+            offset,
+            mine,
+            starts,
+            np.int64(0),
+            n_blocks,
+            (values, side),
+            size,
+            places,
         )
         codes[s] = SINGULAR
         if n_blocks == 0:
@@ -429,7 +441,7 @@ def fit_subjects(table, order, bounds, n_rows, variables, offset, prior, results
                 theta[s, a] = best[a]
 
 
-@bare
+@inner
 def scratch_size(order, bounds, n_rows, begin, end):
     """Blocks and rows of the largest subject, and rows of the largest block."""
     most_blocks, all_rows, most_rows = 0, 0, 1

@@ -4,15 +4,47 @@
 kernel is compiled, and `d`, the number of variables, is then a constant.
 """
 
-from llvmlite import ir
-from numba.core import types
+from llvmlite import binding, ir
+from numba.core import config, types
 from numba.extending import intrinsic
 
 from penchant.softmax._emit import DOUBLE, VECTOR, Emit, at
 from penchant.softmax._emit import LANES as LANES
 
-TILE = 5
+FEW = 5  # variables, for which sets of two options have code of their own
 AHEAD = 16  # rows, at least, between what is computed and what is fetched
+
+WIDE = ("avx512", "icelake", "cannonlake", "tigerlake", "rocketlake", "rapids", "knl", "knm")
+WIDE += ("znver4", "znver5")  # names of processors with vectors of eight
+PLAIN = ("generic", "x86-64", "nocona", "core2", "penryn", "nehalem", "westmere", "btver1")
+
+
+def _slots():
+    """How many vectors of eight lanes the processor's registers hold.
+
+    As numba has it: the host's features, or those of the processor that NUMBA_CPU_NAME names.
+    """
+    if not binding.get_process_triple().startswith(("x86_64", "i686", "amd64")):
+        return 32 * 2 // LANES  # arm64: 32 registers of two numbers
+    features, name = config.CPU_FEATURES, str(config.CPU_NAME)
+    if features is None:
+        features = binding.get_host_cpu_features().flatten()
+    if "+avx512f" in features or (not features and any(word in name for word in WIDE)):
+        return 32 * 8 // LANES
+    if "+avx" in features or (not features and name not in PLAIN):
+        return 16 * 4 // LANES
+    return 16 * 2 // LANES
+
+
+def _tile(slots):
+    """Variables whose sums e x_a x_c and e x_a stay in registers, with the row that is added."""
+    size = 1
+    while (size + 1) * (size + 4) // 2 + size + 2 <= slots:
+        size += 1
+    return size
+
+
+TILE = _tile(_slots())
 
 
 class _Block:
@@ -165,7 +197,7 @@ class _Block:
 
     def moments(self):
         """Add log-likelihood, gradient and information of the eight decisions to `total`."""
-        if self.d > TILE:
+        if self.d > FEW:
             self.add_moments(*self.shares())
             return
         is_pair = self.builder.icmp_signed("==", self.n_rows, at(1))

@@ -13,7 +13,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax.identification import CERTAIN, EPSILON
-from penchant.softmax.likelihood import counted, kernel_table, variables_tuple
+from penchant.softmax.likelihood import counted, kernel_table, locked_table, variables_tuple
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 SUBJECTS_PER_TASK = 64
@@ -151,14 +151,13 @@ def fit_table(
     `offset` (n_rows, n_options) is added to the objective.
     """
     n, m, d = x.shape
-    empty = np.empty(0)
-    table = (
+    table = locked_table(
         np.ascontiguousarray(x).reshape(n * m, d),
-        empty if offset is None else np.ascontiguousarray(offset).reshape(n * m),
-        np.empty(0, dtype=np.bool_),
+        None if offset is None else np.ascontiguousarray(offset).reshape(n * m),
+        None,
         np.arange(0, (n + 1) * m, m),
         chosen,
-        empty,
+        None,
     )
     return _fit(table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start)
 

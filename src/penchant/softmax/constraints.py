@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, nearest
@@ -159,7 +159,7 @@ def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
     system = np.vstack([rows.T, right / unit])
     goal = np.zeros(len(system))
     goal[-1] = 1.0
-    multipliers, _ = optimize.nnls(system, goal)
+    multipliers, _ = scipy.optimize.nnls(system, goal)
     residual = system @ multipliers - goal
     if abs(residual[-1]) < 1e-12:
         raise InfeasibleError(

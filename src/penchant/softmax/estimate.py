@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
@@ -40,6 +39,7 @@ from penchant.softmax.transformations import (
     numerical_jacobian,
     transformed,
 )
+from penchant.tails import normal_tail
 
 Method = Literal["maximum likelihood", "MAP", "Firth"]
 ILL_CONDITIONED = 1e6
@@ -128,7 +128,7 @@ class Estimate:
     @property
     def p_values(self) -> Vector:
         """Two-sided p-values of theta = 0."""
-        return np.asarray(2 * stats.norm.sf(np.abs(self.z_values)))
+        return np.asarray(2 * normal_tail(np.abs(self.z_values)))
 
     @property
     def aic(self) -> float:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
@@ -16,6 +15,7 @@ from penchant.softmax.constraints import null_basis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Restricted, maximise
 from penchant.softmax.unit_weights import unit_weights
+from penchant.tails import chi_square_tail
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Hypothesis:
 
 
 def _result(kind: str, statistic: float, df: int) -> TestResult:
-    p = float(stats.chi2.sf(statistic, df)) if df else 1.0
+    p = float(chi_square_tail(statistic, df)) if df else 1.0
     return TestResult(kind, statistic if df else 0.0, df, p)
 
 

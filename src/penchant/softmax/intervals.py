@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
@@ -20,6 +19,7 @@ from penchant.softmax.constraints import (
 from penchant.softmax.firth import maximise_firth
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Quadratic, Restricted, maximise
+from penchant.tails import chi_square_point, normal_point
 
 FURTHEST = 1e8  # objective differences beyond this are certainty for every purpose
 PROFILE_STEPS = 3000  # parameters that run to infinity go one unit a step
@@ -35,7 +35,7 @@ def check_level(level: float) -> None:
 def wald_interval(theta: Vector, standard_errors: Vector, level: float) -> Matrix:
     """theta -+ z standard errors; NaN where there is no standard error."""
     check_level(level)
-    z = stats.norm.isf((1 - level) / 2)
+    z = normal_point((1 - level) / 2)
     return np.column_stack([theta - z * standard_errors, theta + z * standard_errors])
 
 
@@ -111,7 +111,7 @@ def linear_interval(
     profile: LinearProfile, parameter: int, top: float, unit: float, level: float
 ) -> tuple[float, float]:
     """Profile interval in whitened coordinates."""
-    drop = float(stats.chi2.isf(1 - level, 1)) / 2
+    drop = float(chi_square_point(1 - level, 1)) / 2
     centre = float(profile.centre[parameter])
 
     def height(value: float) -> float:
@@ -139,7 +139,7 @@ def profile_interval(
         A step that matters: the standard error, or the reciprocal of the variable's scale.
     """
     check_level(level)
-    drop = float(stats.chi2.isf(1 - level, 1)) / 2
+    drop = float(chi_square_point(1 - level, 1)) / 2
     start = np.where(np.isfinite(theta), theta, 0.0)
     centre = theta[parameter]
     limit = FURTHEST / max(float(profile.likelihood.largest[1][parameter]), 1e-300)

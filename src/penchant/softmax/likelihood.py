@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.softmax import _kernels as kernels
@@ -71,16 +71,39 @@ def likelihood_of(choices: Choices, threads: int | None = None) -> Likelihood:
 
 
 def kernel_table(choices: Choices) -> tuple[Any, ...]:
-    """The arrays of the choices as the compiled loops take them; empty for absent ones."""
-    empty = np.empty(0)
-    return (
+    """The arrays of the choices as the compiled loops take them."""
+    return locked_table(
         choices.explanatory,
-        empty if choices.offset is None else choices.offset,
-        np.empty(0, dtype=np.bool_) if choices.available is None else choices.available,
+        choices.offset,
+        choices.available,
         choices.first_row,
         choices.chosen,
-        empty if choices.weights is None else choices.weights,
+        choices.weights,
     )
+
+
+def locked_table(
+    rows: Matrix,
+    offset: Vector | None,
+    available: BoolVector | None,
+    first_row: IntVector,
+    chosen: IntVector,
+    weights: Vector | None,
+) -> tuple[Any, ...]:
+    """Read-only views, empty where absent: of one kind, for which loops are compiled once."""
+    empty = np.empty(0)
+    table = (
+        np.ascontiguousarray(rows),
+        empty if offset is None else np.ascontiguousarray(offset),
+        np.empty(0, dtype=np.bool_) if available is None else available,
+        first_row,
+        np.ascontiguousarray(chosen),
+        empty if weights is None else weights,
+    )
+    views = tuple(array.view() for array in table)
+    for view in views:
+        view.flags.writeable = False
+    return views
 
 
 def by_size(n_rows: IntVector) -> IntVector:

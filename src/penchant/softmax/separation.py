@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
@@ -259,7 +259,7 @@ def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = Non
 
 
 def _solve(total: Vector, rows: Matrix) -> Vector:
-    solution = optimize.linprog(
+    solution = scipy.optimize.linprog(
         -total,
         A_ub=-rows,
         b_ub=np.zeros(len(rows)),

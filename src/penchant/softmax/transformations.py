@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import Matrix, Vector
 from penchant.softmax.intervals import check_level
+from penchant.tails import normal_point
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def transformed(
 ) -> tuple[Parameter, ...]:
     """Estimates with delta-method standard errors and Wald intervals."""
     check_level(level)
-    z = float(stats.norm.isf((1 - level) / 2))
+    z = float(normal_point((1 - level) / 2))
     errors = np.sqrt(np.diag(covariance))
     return tuple(
         Parameter(name, float(v), float(e), float(v - z * e), float(v + z * e))
@@ -105,7 +105,7 @@ def fieller(
     check_level(level)
     if not (np.isfinite(covariance).all() and np.isfinite([numerator, denominator]).all()):
         return RatioInterval(np.nan, np.nan, np.nan, "unknown")
-    z2 = float(stats.norm.isf((1 - level) / 2)) ** 2
+    z2 = float(normal_point((1 - level) / 2)) ** 2
     (v_n, v_nd), (_, v_d) = covariance
     a = denominator**2 - z2 * v_d
     b = numerator * denominator - z2 * v_nd

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from penchant._typing import BoolVector, Matrix
 from penchant.study.data import ALL, StudyData
@@ -86,8 +86,8 @@ def _test(factor: Factor, why: Mapping[Any, str]) -> tuple[str, float]:
     if not table.sum(axis=1).all():
         return "", np.nan
     if len(lost) == 2:
-        return "Fisher's exact test", float(stats.fisher_exact(table).pvalue)
-    return "chi-square test", float(stats.chi2_contingency(table, correction=False).pvalue)
+        return "Fisher's exact test", float(scipy.stats.fisher_exact(table).pvalue)
+    return "chi-square test", float(scipy.stats.chi2_contingency(table, correction=False).pvalue)
 
 
 def _paired_test(data: StudyData, factor: Factor, why: Mapping[Any, str]) -> tuple[str, float]:
@@ -104,9 +104,9 @@ def _paired_test(data: StudyData, factor: Factor, why: Mapping[Any, str]) -> tup
         return "", np.nan
     if k == 2:
         n = int(changed[:, 0].sum())
-        return "McNemar's exact test", float(stats.binomtest(n, len(changed)).pvalue)
+        return "McNemar's exact test", float(scipy.stats.binomtest(n, len(changed)).pvalue)
     per_condition, per_person = changed.sum(axis=0), changed.sum(axis=1)
     mean = per_condition.mean()
     spread = float((per_person * (k - per_person)).sum())
     statistic = k * (k - 1) * float(((per_condition - mean) ** 2).sum()) / spread
-    return "Cochran's Q test", float(stats.chi2.sf(statistic, k - 1))
+    return "Cochran's Q test", float(scipy.stats.chi2.sf(statistic, k - 1))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, nearest
+from penchant.tails import chi_square_tail
 
 ROUNDING = 1e-4  # log-units by which a larger model may seem worse
 
@@ -41,7 +41,7 @@ class LikelihoodRatio:
     @property
     def p_values(self) -> Vector:
         """Probability of such a statistic, or a larger one, under the smaller model."""
-        return np.asarray(stats.chi2.sf(self.statistics, self.df))
+        return np.asarray(chi_square_tail(self.statistics, self.df))
 
     @property
     def total(self) -> float:
@@ -51,7 +51,7 @@ class LikelihoodRatio:
     @property
     def total_p_value(self) -> float:
         """Of the sum, whose degrees of freedom are those of all subjects together."""
-        return float(stats.chi2.sf(self.total, self.df * len(self.statistics)))
+        return float(chi_square_tail(self.total, self.df * len(self.statistics)))
 
     @property
     def impossible(self) -> IntVector:

@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import IntVector, Vector
 from penchant.population.adjusting import adjusted_p_values
@@ -19,6 +18,7 @@ from penchant.study.plan import Plan
 from penchant.study.ranges import ranges_of, why_left_out
 from penchant.study.subject_fit import SubjectFit
 from penchant.study.working_scale import LOG, exact_on_working_scale
+from penchant.tails import normal_point, t_point, t_tail
 
 FEWEST = 3  # pairs that a test is done with
 
@@ -142,9 +142,9 @@ def paired_difference(
         unknown = (np.nan,) * 9
         return PairedDifference(first, second, name, n, mean, *unknown)
     error = spread / np.sqrt(n)
-    half = float(stats.t.isf((1 - level) / 2, n - 1)) * error
+    half = float(t_point((1 - level) / 2, n - 1)) * error
     t = mean / error
-    p = float(2 * stats.t.sf(abs(t), n - 1))
+    p = float(2 * t_tail(abs(t), n - 1))
     ends = (mean - half, mean + half)
     return PairedDifference(
         first,
@@ -165,7 +165,7 @@ def paired_difference(
 
 def _effect(dz: float, n: int, level: float) -> tuple[float, float, float]:
     """Cohen's dz with its normal interval: variance 1 / n + dz^2 / (2 n), as Hedges and Olkin's."""
-    half = float(stats.norm.isf((1 - level) / 2)) * np.sqrt(1 / n + dz**2 / (2 * n))
+    half = float(normal_point((1 - level) / 2)) * np.sqrt(1 / n + dz**2 / (2 * n))
     return dz, dz - half, dz + half
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
 
@@ -124,7 +124,7 @@ class RecoveredParameter:
     def rank_correlation(self) -> float:
         """Spearman's correlation of true and estimated values."""
         x, y = self._pairs()
-        return float(stats.spearmanr(x, y).statistic) if _varies(x, y) else np.nan
+        return float(scipy.stats.spearmanr(x, y).statistic) if _varies(x, y) else np.nan
 
     def _pairs(self) -> tuple[Vector, Vector]:
         known = self.has_estimate

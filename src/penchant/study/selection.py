@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import integrate, special, stats
+import scipy
+from scipy import special
 
 from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
@@ -180,9 +181,9 @@ def _largest(alpha: Vector, k: int) -> float:
         return float(np.prod(special.gammainc(others, x)))
 
     # the integrand rises where the largest of the others has its middle
-    middle = float(stats.gamma.cdf(others.max(), alpha[k]))
+    middle = float(special.gammainc(alpha[k], others.max()))
     places = [p for p in (middle,) if 0.0 < p < 1.0]
-    value, _ = integrate.quad(below, 0.0, 1.0, points=places or None, limit=400, epsabs=1e-10)
+    value, _ = scipy.integrate.quad(below, 0.0, 1.0, points=places or None, limit=400, epsabs=1e-10)
     return float(value)
 
 

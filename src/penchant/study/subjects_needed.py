@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
@@ -18,6 +17,7 @@ from penchant.study.design import Design, Tried, binomial_error, check_goal, che
 from penchant.study.people import drawn_people, is_positive, played_by
 from penchant.study.recover import recovered
 from penchant.study.task import Task
+from penchant.tails import normal_point, normal_tail, t_tail
 
 POOLS = 40  # pools drawn anew, for the error of a power
 
@@ -128,7 +128,7 @@ def welch_p_values(x: Matrix, y: Matrix) -> Vector:
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.abs(mean - other) / np.sqrt(variance)
         df = variance**2 / (error**2 / (n - 1) + other_error**2 / (m - 1))
-        p = 2.0 * stats.t.sf(t, df)
+        p = 2.0 * t_tail(t, df)
     return np.where((n > 1) & (m > 1) & np.isfinite(p), p, 1.0)
 
 
@@ -155,5 +155,5 @@ def _redrawn_power(pools: list[Vector], n: int, alpha: float, rng: np.random.Gen
     if variance <= 0:
         return 1.0
     shift = abs(known[0].mean() - known[1].mean()) / np.sqrt(variance)
-    z = stats.norm.isf(alpha / 2)
-    return float(stats.norm.sf(z - shift) + stats.norm.cdf(-z - shift))
+    z = normal_point(alpha / 2)
+    return float(normal_tail(z - shift) + normal_tail(z + shift))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.study.paper.prefixes import Prefixes
 from penchant.study.paper.published import LEVEL
+from penchant.tails import normal_point
 
-HALF_WIDTHS = float(stats.norm.isf((1 - LEVEL) / 2))
+HALF_WIDTHS = float(normal_point((1 - LEVEL) / 2))
 
 
 @dataclass(frozen=True, eq=False)
