@@ -184,4 +184,3 @@ def _end(
         End(centre, first, float(pace), limit),
     )
     return sign * np.inf if found == limit else found
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import special, stats
@@ -28,20 +28,13 @@ from penchant.models.natural_prior import Prior
 from penchant.softmax.calibrated import further_level
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.document import diagnostics_dict, plain, plain_label
+from penchant.softmax.estimate import INTERVAL_WORDS, IntervalKind
 from penchant.softmax.intervals import check_level
 from penchant.softmax.redrawn import N_DRAWN, check_drawing
 from penchant.softmax.tables import Table, number
 from penchant.softmax.transformations import Parameter, fieller
 
-IntervalKind = Literal["wald", "profile", "calibrated"]
-INTERVAL_WORDS = {
-    "wald": (
-        "Wald, from standard errors; those by kind='profile' hold the truth more often where "
-        "decisions are few"
-    ),
-    "profile": "profile likelihood",
-    "calibrated": "calibrated by simulated choices",
-}
+BETTER = "; those by kind='profile' hold the truth more often where decisions are few"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -257,6 +250,11 @@ class ModelEstimate:
         direction = {} if found is None else found.direction
         return np.array([np.sign(direction.get(name, 0.0)) for name in self.model.weights])
 
+    @cached_property
+    def _calibrated(self) -> dict[tuple[float, int, int], Matrix]:
+        """Calibrated intervals found so far, by level, seed and number of draws."""
+        return {}
+
     def _problem(self) -> Problem:
         if self.episodes is None:
             raise DataError(
@@ -318,7 +316,7 @@ class ModelEstimate:
         )
         header = ("", "estimate", "std. error", f"{100 * level:g} % low", "high")
         said = () if self.status == "converged" else (self.message,)
-        named = (f"Model: {model_words(self.model)}.", f"Intervals: {INTERVAL_WORDS[kind]}.")
+        named = (f"Model: {model_words(self.model)}.", _interval_words(kind))
         notes = (*said, *named, *self.notes)
         return Table(f"Exact {how}{whose}", facts, header, rows, notes)
 
@@ -404,7 +402,12 @@ class ModelEstimate:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "grid": self.profile, "episodes": None}
+        kept = {name: value for name, value in self.__dict__.items() if name != "_calibrated"}
+        return {**kept, "grid": self.profile, "episodes": None}
+
+
+def _interval_words(kind: IntervalKind) -> str:
+    return f"Intervals: {INTERVAL_WORDS[kind]}{BETTER if kind == 'wald' else ''}."
 
 
 def _within(value: float, half: float, low: float, high: float) -> tuple[float, float]:
@@ -439,6 +442,10 @@ def joint_intervals(
     if not known:
         return ends
     mine = [estimates[k] for k in known]
+    asked = level, seed, n_drawn
+    if kind == "calibrated" and all(asked in e._calibrated for e in mine):
+        ends[known] = [e._calibrated[asked] for e in mine]
+        return ends
     profiles = Profiles(first.model, tuple(e._problem().episodes for e in mine), first.prior)
     grids, peaks = [e.searched for e in mine], [e.peak for e in mine]
     rising = np.stack([e.rising for e in mine])
@@ -452,4 +459,6 @@ def joint_intervals(
     ends[known] = calibrated_intervals(
         profiles, peaks, first.natural, level, (near, far), seed, n_drawn
     )
+    for estimate, found in zip(mine, ends[known], strict=True):
+        estimate._calibrated[asked] = found
     return ends

@@ -16,7 +16,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.by_subject import BySubject
-from penchant.inference.estimate import IntervalKind, ModelEstimate, joint_intervals
+from penchant.inference.estimate import ModelEstimate, joint_intervals
 from penchant.inference.fit import check_prior, fit_profiles
 from penchant.inference.predicting import as_episodes, weights_only
 from penchant.inference.problem import Problem
@@ -26,6 +26,7 @@ from penchant.models.model import Model
 from penchant.models.natural_prior import Prior
 from penchant.softmax import fit_each as fit_each_choices
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.intervals import check_level
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.transformations import Parameter

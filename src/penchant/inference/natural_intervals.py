@@ -91,6 +91,7 @@ class Line:
 
     @property
     def is_shape(self) -> bool:
+        """Whether it is made of a shape parameter, not of weights."""
         return self.natural.kind == "shape"
 
     @property

@@ -85,8 +85,9 @@ class LinearCase:
             )
         sizes = np.diff(choices.first_row)
         n, m = len(sizes), int(sizes.max())
-        place = np.repeat(np.arange(n), sizes), np.arange(choices.n_rows) - np.repeat(
-            choices.first_row[:-1], sizes
+        place = (
+            np.repeat(np.arange(n), sizes),
+            np.arange(choices.n_rows) - np.repeat(choices.first_row[:-1], sizes),
         )
         x, offset = np.zeros((n, m, choices.n_parameters)), np.full((n, m), -np.inf)
         offered = np.ones(choices.n_rows, dtype=bool)

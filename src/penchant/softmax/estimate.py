@@ -46,6 +46,11 @@ from penchant.softmax.transformations import (
 Method = Literal["maximum likelihood", "MAP", "Firth"]
 ILL_CONDITIONED = 1e6
 IntervalKind = Literal["wald", "profile", "calibrated"]
+INTERVAL_WORDS = {
+    "wald": "Wald, from standard errors",
+    "profile": "profile likelihood",
+    "calibrated": "calibrated by simulated choices",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,9 +211,7 @@ class Estimate:
         choices = self._needed("interval(kind='calibrated')")
         case = LinearCase(choices, self.theta, self._unidentified(), self.scale)
         names = [self.names[a] for a in wanted]
-        near, far = (
-            self.interval(at, "profile", names) for at in (level, further_level(level))
-        )
+        near, far = (self.interval(at, "profile", names) for at in (level, further_level(level)))
         return case.intervals(wanted, near, far, level, seed, n_drawn)
 
     def _nearly_dependent(self) -> bool:
@@ -427,12 +430,9 @@ class Estimate:
         ]
         percent = f"{100 * level:g} %"
         header = ("", "estimate", "std. error", "z", "p", f"{percent} low", "high")
-        said = {
-            "wald": (),  # as the standard errors beside them
-            "profile": ("Intervals: profile likelihood.",),
-            "calibrated": ("Intervals: calibrated by simulated choices.",),
-        }[kind]
-        notes = (*self._notes(level), *said)
+        notes = self._notes(level)
+        if kind != "wald":  # those follow from the standard errors beside them
+            notes = (*notes, f"Intervals: {INTERVAL_WORDS[kind]}.")
         return Table(self._caption(), self._facts(), header, tuple(rows), notes)
 
     def _caption(self) -> str:

@@ -154,8 +154,8 @@ def drawn(probabilities: Matrix, uniforms: Matrix) -> IntVector:
     for i in range(probabilities.shape[1] - 1):
         chosen += uniforms * ends[:, -1] >= ends[:, i]
     # what is not on offer has probability 0: its end is that of the option before it
-    last = (probabilities > 0).shape[1] - 1 - (probabilities > 0)[:, ::-1].argmax(axis=1)
-    return np.minimum(chosen, last)
+    last = probabilities.shape[1] - 1 - (probabilities > 0)[:, ::-1].argmax(axis=1)
+    return np.asarray(np.minimum(chosen, last))
 
 
 @dataclass(frozen=True)
@@ -188,12 +188,9 @@ class Redrawn:
         """
         _, point, theta = held.highest(self.chosen[None])
         redrawn = drawn(held.probabilities(int(point[0]), theta[0]), self.uniforms)
-        outcomes, which = np.unique(
-            np.concatenate([self.chosen[None], redrawn]).astype(np.int16),
-            axis=0,
-            return_inverse=True,
-        )
-        outcomes = outcomes.astype(np.int64)
+        every = np.concatenate([self.chosen[None], redrawn])
+        short, which = np.unique(every.astype(np.int16), axis=0, return_inverse=True)
+        outcomes = short.astype(np.int64)
         fixed = held.highest(outcomes)[0]
         w = 2 * (np.maximum(self._highest(outcomes), fixed) - fixed)
         made, others = w[which.ravel()[0]], w[which.ravel()[1:]]
@@ -258,7 +255,8 @@ def calibrated_end(at: Callable[[float], tuple[bool, float]], end: End) -> float
             kept = -1
         if np.isnan(outside[1]) or np.isnan(inside[1]):  # one side only: go on, faster and faster
             position = float(position + end.pace * stretch * (room + np.sign(room) * LEAST))
-            position = float(np.clip(position, *sorted((end.inner, end.limit))))
+            lowest, highest = sorted((end.inner, end.limit))
+            position = min(max(position, lowest), highest)
             stretch *= 1.5
             if position == end.inner:
                 inside, position = (end.inner, 1.0), (end.inner + outside[0]) / 2
@@ -288,7 +286,5 @@ def check_drawing(rng: np.random.Generator | None, n_drawn: int, has_prior: bool
             "Pass numpy.random.default_rng(1)."
         )
     if n_drawn < FEWEST:
-        raise DataError(
-            f"n_drawn must be at least {FEWEST}; got {n_drawn}. {N_DRAWN} is usual."
-        )
+        raise DataError(f"n_drawn must be at least {FEWEST}; got {n_drawn}. {N_DRAWN} is usual.")
     return int(rng.integers(2**63))
