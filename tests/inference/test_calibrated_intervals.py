@@ -62,7 +62,7 @@ def test_ends_are_where_simulated_likelihood_ratios_say(seed):
     estimate = pn.fit(trials, MODEL)
     assert estimate.converged
     ends = estimate.interval(kind="calibrated", rng=seeded())
-    rates = np.geomspace(2e-4, 1.0, 90)
+    rates = np.geomspace(1e-6, 1e3, 190)  # the model's range
     weights = np.append(0.0, np.geomspace(0.01, 20.0, 70))
     for low_high, axis in zip(1 / ends[:1, ::-1], (1,), strict=True):
         for value, further in zip(low_high, (0.4, 2.5), strict=True):
@@ -159,9 +159,11 @@ def test_wald_intervals_of_a_bounded_parameter_are_those_of_its_log_odds():
     model = pn.QLearning(2)
     (episode,) = task.play(model, {"temperature": 0.2, "learning_rate": 0.7}, rng=seeded(3))
     rate = pn.fit(episode, model).parameters[1]
-    odds = np.log(rate.estimate / (1 - rate.estimate))
-    error = rate.standard_error / (rate.estimate * (1 - rate.estimate))
-    ends = 1 / (1 + np.exp(-(odds + stats.norm.ppf([0.025, 0.975]) * error)))
+    low, high = model.shape[0].low, model.shape[0].high
+    share = (rate.estimate - low) / (high - low)
+    error = rate.standard_error / (high - low) / (share * (1 - share))
+    odds = np.log(share / (1 - share)) + stats.norm.ppf([0.025, 0.975]) * error
+    ends = low + (high - low) / (1 + np.exp(-odds))
     np.testing.assert_allclose([rate.low, rate.high], ends, rtol=1e-10)  # the same formula
 
 

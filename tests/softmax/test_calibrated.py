@@ -51,8 +51,7 @@ def test_separated_choices_have_a_bound_on_one_side():
         kind="calibrated", rng=np.random.default_rng(1), n_drawn=4999
     )
     assert high == np.inf
-    # all 11 taken has probability p^11, and counts half
-    np.testing.assert_allclose(low, special.logit(0.1 ** (1 / 11)), atol=0.12)
+    np.testing.assert_allclose(low, exact_ends(11, 11)[0], atol=0.12)
 
 
 def test_sets_of_different_sizes_and_options_not_on_offer_are_redrawn_as_they_are():

@@ -11,7 +11,7 @@ import numpy as np
 from penchant.softmax._kernels import bare, compiled, newton_step
 
 STEPS = 60  # of Newton's method, halvings included; separated choices take the most
-ENOUGH = 1e-7  # squared Newton decrement from which one step more is taken for granted
+ENOUGH = 1e-5  # squared Newton decrement from which one step more is taken for granted
 
 
 @bare
@@ -141,3 +141,33 @@ def solve_pairs(x, offset, chosen, draw, point, positive, sums, values, thetas):
             values[k] = known - sums[g]
             continue
         values[k] = climb(x[g], offset[g], known, s, positive, thetas[k], state, rooms)
+
+
+@compiled
+def screened(x, offset, chosen, points, candidates, sums, cells, thetas):
+    """The best of some candidates for the weights, at some points: where to begin.
+
+    points : (n_cells,), which of the points of x
+    candidates : (n_cells, n_candidates, d), weights; sums : A at each
+    cells, thetas : (n_draws,), (n_draws, d), filled
+    """
+    n_decisions, d = x.shape[1], x.shape[3]
+    s = np.empty(d)
+    for k in range(len(chosen)):
+        took, best = chosen[k], -np.inf
+        for c in range(len(points)):
+            g, known = points[c], 0.0
+            for a in range(d):
+                s[a] = 0.0
+            for t in range(n_decisions):
+                known += offset[g, t, took[t]]
+                for a in range(d):
+                    s[a] += x[g, t, took[t], a]
+            for j in range(candidates.shape[1]):
+                value = known - sums[c, j]
+                for a in range(d):
+                    value += candidates[c, j, a] * s[a]
+                if value > best:
+                    best, cells[k] = value, c
+                    for a in range(d):
+                        thetas[k, a] = candidates[c, j, a]

@@ -10,12 +10,13 @@ count half (the mid-p value): few binary answers have few outcomes, and many of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from zlib import crc32
 
 import numpy as np
+from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import DataError
@@ -24,6 +25,8 @@ from penchant.softmax import _redrawn_kernels as compiled
 N_DRAWN = 499  # the error of a p-value of 0.05 is then 0.01
 FEWEST = 39  # two beyond a quantile of 0.95
 SAME = 1e-5  # of W: draws that differ by less are taken for the same
+FACTORS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of weights, to begin with
+MOST_CERTAIN = 20.0  # difference of objectives at which choices are as good as certain
 STRIDE = 8  # points of a lattice from one that is always looked at to the next
 MOST_TRIALS = 14  # candidate values tried for an end
 CLOSE = 0.1  # of the root of W: an end that is as near is found
@@ -45,12 +48,15 @@ class Lattice:
         Weights that must not be negative.
     dimensions
         Points along each shape parameter; none without shape parameters.
+    aim
+        Where to begin: points, candidates for the weights at each, and what they sum to.
     """
 
     x: Matrix
     offset: Matrix
     positive: BoolVector
     dimensions: tuple[int, ...]
+    aim: tuple[IntVector, Matrix, Matrix] | None = None
 
     @cached_property
     def _sums(self) -> Vector:
@@ -61,23 +67,62 @@ class Lattice:
         known = self.offset + self.x @ origin
         return Lattice(np.ascontiguousarray(self.x @ basis), known, positive, self.dimensions)
 
+    def aimed(self, chosen: IntVector) -> Lattice:
+        """The same, with candidates for the weights of choices drawn around those made."""
+        if self.x.shape[3] == 0 or len(self.x) == 1:
+            return self
+        cells, n_cells = self._coarse, len(self._coarse)
+        points = self._flat(cells)
+        values, near = np.empty(n_cells), np.zeros((n_cells, self.x.shape[3]))
+        for c in range(n_cells):
+            start = near[max(c - 1, 0)][None]
+            value, theta = self._solved(chosen[None], np.zeros(1, np.int64), cells[c][None], start)
+            values[c], near[c] = value[0], theta[0]
+        near = np.stack([near, np.repeat(near[values.argmax()][None], n_cells, axis=0)], axis=1)
+        largest = np.abs(np.einsum("ctma,cja->cjtm", self.x[points], near)).max(axis=(2, 3))
+        near *= np.minimum(1.0, MOST_CERTAIN / np.maximum(largest, MOST_CERTAIN))[:, :, None]
+        candidates = (near[:, :, None] * np.array(FACTORS)[:, None]).reshape(
+            n_cells, -1, near.shape[2]
+        )
+        q = np.einsum("ctma,cja->cjtm", self.x[points], candidates)
+        sums = special.logsumexp(q + self.offset[points][:, None], axis=3).sum(axis=2)
+        return replace(self, aim=(points, np.ascontiguousarray(candidates), sums))
+
+    @cached_property
+    def _strides(self) -> IntVector:
+        return np.array(
+            [min(STRIDE, max(size // 4, 1)) for size in self.dimensions], dtype=np.int64
+        )
+
+    @cached_property
+    def _coarse(self) -> IntVector:
+        """Points a stride apart, the last ones included: (n_cells, n_dimensions)."""
+        axes = [
+            np.unique([*range(0, size, stride), size - 1])
+            for size, stride in zip(self.dimensions, self._strides, strict=True)
+        ]
+        mesh = np.meshgrid(*axes, indexing="ij")
+        if not axes:
+            return np.empty((1, 0), dtype=np.int64)
+        return np.stack([m.ravel() for m in mesh], axis=1)
+
     def highest(self, chosen: IntVector) -> tuple[Vector, IntVector, Matrix]:
         """Of every draw (n_draws, n_decisions): highest log-likelihood, at which point, weights."""
         n, d = len(chosen), self.x.shape[3]
-        strides = np.array([min(STRIDE, max(size // 4, 1)) for size in self.dimensions], dtype=int)
-        axes = [
-            np.unique([*range(0, size, stride), size - 1])
-            for size, stride in zip(self.dimensions, strides, strict=True)
-        ]
-        mesh = np.meshgrid(*axes, indexing="ij")
-        cells = np.stack([m.ravel() for m in mesh], axis=1) if axes else np.empty((1, 0), int)
         best = np.full(n, -np.inf)
-        place, theta = np.zeros((n, len(axes)), dtype=np.int64), np.zeros((n, d))
+        place, theta = np.zeros((n, len(self.dimensions)), dtype=np.int64), np.zeros((n, d))
         everyone, near = np.arange(n), np.zeros((n, d))
-        for cell in cells:
-            there = np.repeat(cell[None], n, axis=0)
-            value, near = self._solved(chosen, everyone, there, near)
-            _keep(everyone, value, there, near, best, place, theta)
+        if self.aim is not None:
+            cells = np.zeros(n, dtype=np.int64)
+            compiled.screened(self.x, self.offset, chosen, *self.aim, cells, near)
+            place[:] = self._coarse[cells]
+            best[:], theta[:] = self._solved(chosen, everyone, place, near)
+        else:
+            for cell in self._coarse:
+                there = np.repeat(cell[None], n, axis=0)
+                value, near = self._solved(chosen, everyone, there, near)
+                _keep(everyone, value, there, near, best, place, theta)
+        strides = self._strides
         while len(strides):
             self._look_beside(chosen, strides, best, place, theta)
             if (strides == 1).all():
@@ -191,12 +236,16 @@ class Redrawn:
         every = np.concatenate([self.chosen[None], redrawn])
         short, which = np.unique(every.astype(np.int16), axis=0, return_inverse=True)
         outcomes = short.astype(np.int64)
-        fixed = held.highest(outcomes)[0]
+        fixed = held.aimed(self.chosen).highest(outcomes)[0]
         w = 2 * (np.maximum(self._highest(outcomes), fixed) - fixed)
         made, others = w[which.ravel()[0]], w[which.ravel()[1:]]
         p = ((others > made + SAME).mean() + (others >= made - SAME).mean()) / 2
         room = np.sqrt(np.quantile(others, level)) - np.sqrt(made)
         return bool(p > 1 - level), float(room)
+
+    @cached_property
+    def _aimed(self) -> Lattice:
+        return self.whole.aimed(self.chosen)
 
     @cached_property
     def _known(self) -> dict[bytes, float]:
@@ -207,7 +256,7 @@ class Redrawn:
         keys = [row.tobytes() for row in outcomes]
         new = [k for k, key in enumerate(keys) if key not in self._known]
         if new:
-            found = self.whole.highest(outcomes[new])[0]
+            found = self._aimed.highest(outcomes[new])[0]
             self._known.update(zip((keys[k] for k in new), found.tolist(), strict=True))
         return np.array([self._known[key] for key in keys])
 
