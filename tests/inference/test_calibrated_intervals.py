@@ -56,7 +56,7 @@ def p_value(chosen, rates, weights, axis, at, rng):
     return ((ratio > own + 1e-6).mean() + (ratio >= own - 1e-6).mean()) / 2
 
 
-@pytest.mark.parametrize("seed", [2, 5])
+@pytest.mark.parametrize("seed", [2])
 def test_ends_are_where_simulated_likelihood_ratios_say(seed):
     trials = person(seed)
     estimate = pn.fit(trials, MODEL)

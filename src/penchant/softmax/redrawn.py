@@ -27,7 +27,7 @@ FEWEST = 39  # two beyond a quantile of 0.95
 SAME = 1e-5  # of W: draws that differ by less are taken for the same
 FACTORS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of weights, to begin with
 MOST_CERTAIN = 20.0  # difference of objectives at which choices are as good as certain
-STRIDE = 8  # points of a lattice from one that is always looked at to the next
+STRIDES = (2, 4)  # points of a lattice from one that is looked at to the next, by dimensions
 MOST_TRIALS = 14  # candidate values tried for an end
 CLOSE = 0.1  # of the root of W: an end that is as near is found
 LEAST = 0.05  # of the root of W: no step is shorter while an end has one side only
@@ -90,9 +90,9 @@ class Lattice:
 
     @cached_property
     def _strides(self) -> IntVector:
-        return np.array(
-            [min(STRIDE, max(size // 4, 1)) for size in self.dimensions], dtype=np.int64
-        )
+        # The likelihood of sure choices has many peaks along psi; without weights it costs little.
+        stride = STRIDES[min(len(self.dimensions), len(STRIDES)) - 1] if self.x.shape[3] else 1
+        return np.array([min(stride, max(n // 4, 1)) for n in self.dimensions], dtype=np.int64)
 
     @cached_property
     def _coarse(self) -> IntVector:
