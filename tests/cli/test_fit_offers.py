@@ -169,3 +169,19 @@ def test_the_table_is_the_one_that_the_library_reads(offers):
     ann, bob = trials_from_frame(pa_csv.read_csv(offers()))
     assert (ann.subject, bob.subject) == ("ann", "bob")
     np.testing.assert_allclose(ann.offers["amount"], people()["ann"].offers["amount"])
+
+
+def test_calibrated_intervals_are_those_of_the_library_and_say_what_they_are(penchant, offers):
+    asked = ("fit", offers(), "--model", "hyperbolic", "--intervals", "calibrated", "--seed", "3")
+    ann, _ = printed(penchant(*asked, "--json"))
+    assert (ann["intervals"], ann["seed"]) == ("calibrated", 3)
+    own = fit(people()["ann"], HyperbolicDiscounting())
+    ends = own.interval(kind="calibrated", rng=np.random.default_rng(3))
+    np.testing.assert_allclose([(p["low"], p["high"]) for p in ann["parameters"]], ends)
+
+
+def test_calibrated_intervals_need_a_seed_and_others_take_none(refused, offers):
+    asked = ("fit", offers(), "--model", "hyperbolic")
+    words = "--seed must be a whole number, 0 or more with --intervals calibrated; got none"
+    assert words in refused(*asked, "--intervals", "calibrated")
+    assert "--seed must be left out without --intervals calibrated" in refused(*asked, "--seed", 1)

@@ -153,8 +153,11 @@ Threads = Annotated[
 ]
 Level = Annotated[float, Parameter(metavar="LEVEL", help="Confidence level of the intervals.")]
 Intervals = Annotated[
-    Literal["wald", "profile"],
-    Parameter(help="profile: by likelihood ratio, right where the likelihood is skewed."),
+    Literal["wald", "profile", "calibrated"],
+    Parameter(
+        help="profile: by likelihood ratio, right where the likelihood is skewed. calibrated: the "
+        "same by simulation with --seed, right where decisions are few."
+    ),
 ]
 Json = Annotated[Flag, Parameter(help="Print JSON instead of a table.")]
 Output = Annotated[

@@ -180,6 +180,7 @@ class Show:
     json: Json = False
     level: Level = 0.95
     intervals: Intervals = "wald"
+    seed: Seed = None
     output: Output = None
     overwrite: Overwrite = False
     strict: Flag = False

@@ -10,7 +10,16 @@ from typing import Any
 from penchant._frames import frame
 from penchant.cli.options import Show
 from penchant.cli.result import Result, check_sound, keeps_words
-from penchant.cli.showing import MOST_ROWS, from_to, how_known, shows_intervals, subjects_notes
+from penchant.cli.showing import (
+    MOST_ROWS,
+    from_to,
+    how_known,
+    randomness,
+    seeded,
+    shows_intervals,
+    subjects_notes,
+    which_intervals,
+)
 from penchant.cli.words import on_command_line, say
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit_each import ModelEstimates
@@ -25,7 +34,7 @@ from penchant.softmax.tables import Table, number
 def model_one(estimate: ModelEstimate, show: Show) -> Result:
     """The result of one exact fit."""
     check_sound(estimate.status, estimate.theta)
-    words = _worded(estimate.table(show.level, show.intervals))
+    words = _worded(estimate.table(show.level, show.intervals, randomness(show)))
     doubt = f"{estimate.status}: {estimate.message}"
     return Result(
         statuses=(estimate.status,),
@@ -33,7 +42,7 @@ def model_one(estimate: ModelEstimate, show: Show) -> Result:
         printed=words,
         kept=words,
         document=lambda: _model_document(estimate, show),
-        frame=lambda: estimate.to_frame(show.level, backend="pyarrow", kind=show.intervals),
+        frame=lambda: estimate.to_frame(show.level, "pyarrow", show.intervals, randomness(show)),
     )
 
 
@@ -50,9 +59,12 @@ def model_many(estimates: ModelEstimates, show: Show) -> Result:
             caption = f"MAP, {estimates[0].prior} prior, of {len(estimates)} subjects"
         shown = estimates[:most]
         part = ModelEstimates(estimates.subjects[:most], shown)
-        found = part.parameters_at(show.level, "profile" if shows_intervals(show) else "wald")
+        kind = show.intervals if shows_intervals(show) else "wald"
+        found = part.parameters_at(show.level, kind, randomness(show))
         rows = _rows(estimates.subjects, shown, estimates.status, found, show)
-        return _subjects_table(caption, estimates.status, rows, (*notes, more))
+        return _subjects_table(
+            caption, estimates.status, rows, (*notes, more, *which_intervals(show))
+        )
 
     printed = table(MOST_ROWS)
     return Result(
@@ -61,7 +73,7 @@ def model_many(estimates: ModelEstimates, show: Show) -> Result:
         printed=printed,
         kept=table(len(estimates)) if keeps_words(show) else printed,
         document=lambda: [_model_document(estimate, show) for estimate in estimates],
-        frame=lambda: estimates.to_frame(show.level, backend="pyarrow", kind=show.intervals),
+        frame=lambda: estimates.to_frame(show.level, "pyarrow", show.intervals, randomness(show)),
     )
 
 
@@ -151,8 +163,8 @@ def _subjects_table(
 
 
 def _model_document(estimate: ModelEstimate, show: Show) -> dict[str, Any]:
-    document = estimate.to_dict(show.level, show.intervals)
-    return document | {"intervals": show.intervals, "notes": list(estimate.notes)}
+    document = estimate.to_dict(show.level, show.intervals, randomness(show))
+    return document | seeded(show) | {"notes": list(estimate.notes)}
 
 
 def _range_words(found: LinearizedEstimates) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.cli.options import Show
-from penchant.cli.showing import MOST_ROWS, subjects_table
+from penchant.cli.showing import MOST_ROWS, randomness, seeded, subjects_table
 from penchant.cli.words import on_command_line, say
 from penchant.io.document import json_text
 from penchant.io.output import write_table, write_text
@@ -55,7 +55,7 @@ def of_table(words: Table, document: Callable[[], Any], frame: Callable[[], Any]
 def one(estimate: Estimate, show: Show) -> Result:
     """The result of one fit."""
     check_sound(estimate.status, estimate.theta)
-    table = estimate.table(show.level, show.intervals)
+    table = estimate.table(show.level, show.intervals, randomness(show))
     words = dataclasses.replace(table, notes=tuple(map(on_command_line, table.notes)))
     doubt = f"{estimate.status}: {estimate.message}"
     return Result(
@@ -64,7 +64,7 @@ def one(estimate: Estimate, show: Show) -> Result:
         printed=words,
         kept=words,
         document=lambda: _document(estimate, show),
-        frame=lambda: estimate.to_frame(show.level, backend="pyarrow", kind=show.intervals),
+        frame=lambda: estimate.to_frame(show.level, "pyarrow", show.intervals, randomness(show)),
     )
 
 
@@ -96,9 +96,9 @@ def check_sound(status: str, theta: Any) -> None:
 
 
 def _document(estimate: Estimate, show: Show) -> dict[str, Any]:
-    document = estimate.to_dict(show.level) | {"intervals": show.intervals}
-    if show.intervals == "profile":
-        low_high = estimate.interval(show.level, kind="profile")
+    document = estimate.to_dict(show.level) | {"intervals": show.intervals} | seeded(show)
+    if show.intervals != "wald":
+        low_high = estimate.interval(show.level, show.intervals, rng=randomness(show))
         for parameter, (low, high) in zip(document["parameters"], low_high, strict=True):
             parameter["low"], parameter["high"] = plain(low), plain(high)
     return document
@@ -108,7 +108,8 @@ def _subjects_frame(estimates: Estimates, show: Show) -> Any:
     frame = estimates.to_frame(show.level, backend="pyarrow")
     if show.intervals == "wald":
         return frame
-    profiles = np.array([estimate.interval(show.level, kind="profile") for estimate in estimates])
+    found = [e.interval(show.level, show.intervals, rng=randomness(show)) for e in estimates]
+    profiles = np.array(found)
     for a, name in enumerate(estimates.names):
         for end, side in enumerate(("low", "high")):
             column = f"{name}_{side}"

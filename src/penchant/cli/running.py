@@ -5,6 +5,7 @@ from __future__ import annotations
 from penchant.choices import Choices
 from penchant.cli.checking_offers import run_check_offers
 from penchant.cli.checking_play import is_history, run_check_play
+from penchant.cli.checking_usage import check_seed
 from penchant.cli.loading import load_choices
 from penchant.cli.model import check_bounds, constraints, fit_options
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
@@ -33,6 +34,10 @@ def run_fit(
 ) -> int:
     """Fit, write, print; the exit code."""
     check_level(show.level)
+    if show.intervals == "calibrated":
+        check_seed(show.seed, " with --intervals calibrated")
+    else:
+        refuse(show, "without --intervals calibrated", names={"seed"})
     with reserved(show.output, overwrite=show.overwrite, suffixes=SUFFIXES, read=file):
         if agent.model is None:
             refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")

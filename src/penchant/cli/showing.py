@@ -12,6 +12,7 @@ from penchant.cli.options import Show
 from penchant.cli.words import on_command_line, wrapped
 from penchant.errors import listing
 from penchant.softmax import Estimate, Estimates
+from penchant.softmax.estimate import INTERVAL_WORDS
 from penchant.softmax.tables import Table, number
 
 MOST_ROWS = 60
@@ -38,7 +39,10 @@ def subjects_table(estimates: Estimates, most: int, show: Show) -> Table:
         facts=tuple((status, str(count)) for status, count in estimates.counts().items()),
         header=tuple(header),
         rows=tuple(rows),
-        notes=subjects_notes(estimates.subjects, estimates.status, estimates.messages, most),
+        notes=(
+            *subjects_notes(estimates.subjects, estimates.status, estimates.messages, most),
+            *which_intervals(show),
+        ),
     )
 
 
@@ -47,9 +51,24 @@ def how_known(show: Show) -> str:
     return f"({100 * show.level:g} %)" if shows_intervals(show) else "(s.e.)"
 
 
+def which_intervals(show: Show) -> tuple[str, ...]:
+    """A note that says which intervals are shown, if any are."""
+    return (f"Intervals: {INTERVAL_WORDS[show.intervals]}.",) if shows_intervals(show) else ()
+
+
 def shows_intervals(show: Show) -> bool:
     """Whether intervals are worth their time: they were asked for, and the table will be seen."""
-    return show.intervals == "profile" and not show.json
+    return show.intervals != "wald" and not show.json
+
+
+def randomness(show: Show) -> np.random.Generator | None:
+    """Where calibrated intervals take it from; the same every time."""
+    return None if show.seed is None else np.random.default_rng(show.seed)
+
+
+def seeded(show: Show) -> dict[str, int]:
+    """What JSON says of randomness, where there is any."""
+    return {} if show.seed is None else {"seed": show.seed}
 
 
 def from_to(low: float, high: float) -> str:
@@ -64,7 +83,8 @@ def from_to(low: float, high: float) -> str:
 def _known(estimates: Estimates, i: int, show: Show) -> list[str]:
     if not shows_intervals(show):
         return [number(error, 3) for error in estimates.standard_errors[i]]
-    return [from_to(*ends) for ends in estimates[i].interval(show.level, kind="profile")]
+    ends = estimates[i].interval(show.level, show.intervals, rng=randomness(show))
+    return [from_to(*both) for both in ends]
 
 
 def subjects_notes(

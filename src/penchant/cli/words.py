@@ -20,6 +20,8 @@ _TYPED = {
     "give a parameter_prior": "use --prior weak",
     "a parameter_prior or constraints": "--prior or --constraint",
     "a parameter_prior": "--prior weak",
+    "kind='profile'": "--intervals profile",
+    "kind='calibrated'": "--intervals calibrated",
     "read the profile intervals": "read --intervals profile",
     "Read the profile intervals": "Read --intervals profile",
     "Read the profile interval": "Read --intervals profile",

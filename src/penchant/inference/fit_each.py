@@ -8,13 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from penchant._frames import Backend, frame
 from penchant._progress import progress
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.by_subject import BySubject
-from penchant.inference.estimate import IntervalKind, ModelEstimate, joint_profile_intervals
+from penchant.inference.estimate import ModelEstimate, joint_intervals
 from penchant.inference.fit import check_prior, fit_profiles
 from penchant.inference.predicting import as_episodes, weights_only
 from penchant.inference.problem import Problem
@@ -25,6 +27,7 @@ from penchant.models.natural_prior import Prior
 from penchant.models.task_values import for_task
 from penchant.softmax import fit_each as fit_each_choices
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.intervals import check_level
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.transformations import Parameter
@@ -39,13 +42,19 @@ class ModelEstimates(BySubject[ModelEstimate]):
     """One estimate per subject: by position, through `of(subject)`, or all in `to_frame()`."""
 
     def parameters_at(
-        self, level: float = 0.95, kind: IntervalKind = "wald"
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
     ) -> list[tuple[Parameter, ...]]:
-        """Natural parameters of each subject, with intervals at this level."""
-        if kind != "profile":
+        """Natural parameters of each subject, with intervals at this level.
+
+        "calibrated" ones need an rng; those of a subject do not depend on who else is fitted.
+        """
+        if kind not in ("profile", "calibrated"):
             return [e.parameters_at(level, kind) for e in self.estimates]
         check_level(level)
-        ends = joint_profile_intervals(self.estimates, level)
+        ends = joint_intervals(self.estimates, level, kind, rng)
         return [e.parameters_within(mine) for e, mine in zip(self.estimates, ends, strict=True)]
 
     def to_frame(
@@ -53,6 +62,7 @@ class ModelEstimates(BySubject[ModelEstimate]):
         level: float = 0.95,
         backend: Backend | None = None,
         kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
     ) -> Any:
         """One row per subject: status, natural parameters, errors, intervals."""
         columns: dict[str, list[Any]] = {
@@ -61,12 +71,13 @@ class ModelEstimates(BySubject[ModelEstimate]):
             "n_decisions": [e.n_decisions for e in self.estimates],
             "log_likelihood": [e.log_likelihood for e in self.estimates],
         }
-        found = self.parameters_at(level, kind)
+        found = self.parameters_at(level, kind, rng)
         for j, natural in enumerate(self.estimates[0].natural):
             columns[natural.name] = [p[j].estimate for p in found]
             columns[f"{natural.name}_standard_error"] = [p[j].standard_error for p in found]
             columns[f"{natural.name}_low"] = [p[j].low for p in found]
             columns[f"{natural.name}_high"] = [p[j].high for p in found]
+        columns["intervals"] = [kind] * len(self)
         columns["message"] = list(self.messages)
         return frame(columns, backend)
 

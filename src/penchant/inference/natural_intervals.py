@@ -50,10 +50,25 @@ def profile_intervals(
     `rising` (n_subjects, n_weights) is not 0 for weights that have no finite maximum: the sign of
     the direction in which the objective goes on rising.
     """
+    ends = profile_positions(profiles, grids, peaks, naturals, level, rising)
+    for a, natural in enumerate(naturals):
+        ends[:, a] = np.sort(Line(profiles, natural).values(ends[:, a]), axis=1)
+    return ends
+
+
+def profile_positions(
+    profiles: Profiles,
+    grids: Sequence[Grid],
+    peaks: Sequence[Peak],
+    naturals: Sequence[Natural],
+    level: float,
+    rising: Matrix | None = None,
+) -> Matrix:
+    """The same as positions along the parameters: the lower end, then the upper one."""
     drop = float(chi_square_point(1 - level, 1)) / 2
     ends = np.empty((len(peaks), len(naturals), 2))
     for a, natural in enumerate(naturals):
-        line = _Line(profiles, natural)
+        line = Line(profiles, natural)
         centre = np.array([line.position(peak) for peak in peaks])
         sought = np.isfinite(centre)
         ends[~sought, a] = line.everything
@@ -65,12 +80,11 @@ def profile_intervals(
             if len(whose):
                 tasks = _Tasks.of(line, grids, peaks, whose, centre[whose], sign, drop)
                 ends[whose, a, side] = tasks.run()
-        ends[:, a] = np.sort(line.values(ends[:, a]), axis=1)
     return ends
 
 
 @dataclass(frozen=True)
-class _Line:
+class Line:
     """One natural parameter, and the positions along it."""
 
     profiles: Profiles
@@ -78,7 +92,13 @@ class _Line:
 
     @property
     def is_shape(self) -> bool:
+        """Whether it is made of a shape parameter, not of weights."""
         return self.natural.kind == "shape"
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the range of a shape parameter is all there is, not where to look only."""
+        return self.is_shape and self.profiles.shape[self.natural.index].scale != "log"
 
     @property
     def everything(self) -> tuple[float, float]:
@@ -171,7 +191,7 @@ class _Tasks:
         Where the last climb of each task ended.
     """
 
-    line: _Line
+    line: Line
     grids: Sequence[Grid]
     peaks: Sequence[Peak]
     whose: IntVector
@@ -189,7 +209,7 @@ class _Tasks:
     @classmethod
     def of(
         cls,
-        line: _Line,
+        line: Line,
         grids: Sequence[Grid],
         peaks: Sequence[Peak],
         whose: IntVector,

@@ -14,6 +14,7 @@ from penchant._typing import Matrix, Vector
 from penchant.choices import Choices, NaturalParameters
 from penchant.errors import DataError, nearest
 from penchant.softmax import document, intervals
+from penchant.softmax.calibrated import LinearCase, further_level
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.coordinates import in_coordinates
 from penchant.softmax.covariance import clustered_covariance, robust_covariance
@@ -30,6 +31,7 @@ from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic
 from penchant.softmax.predict import predicted
 from penchant.softmax.probabilities import decision_log_likelihoods
+from penchant.softmax.redrawn import N_DRAWN, check_drawing
 from penchant.softmax.tables import Table, number, p_value
 from penchant.softmax.transformations import (
     Parameter,
@@ -43,7 +45,12 @@ from penchant.tails import normal_tail
 
 Method = Literal["maximum likelihood", "MAP", "Firth"]
 ILL_CONDITIONED = 1e6
-IntervalKind = Literal["wald", "profile"]
+IntervalKind = Literal["wald", "profile", "calibrated"]
+INTERVAL_WORDS = {
+    "wald": "Wald, from standard errors",
+    "profile": "profile likelihood",
+    "calibrated": "calibrated by simulated choices",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,17 +162,34 @@ class Estimate:
         level: float = 0.95,
         kind: IntervalKind = "wald",
         parameters: Sequence[str] | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        n_drawn: int = N_DRAWN,
     ) -> Matrix:
         """Interval of each parameter: (n_parameters, 2).
 
         "profile" inverts the likelihood-ratio test: it is right where the likelihood is skewed, and
-        one-sided infinite where the choices are separated.
+        one-sided infinite where the choices are separated. "calibrated" inverts it too, with its
+        distribution found by drawing choices anew instead of taken from large samples.
+
+        Parameters
+        ----------
+        parameters
+            Which; all, if not given.
+        rng
+            Source of randomness, for "calibrated": the same seed gives the same interval.
+        n_drawn
+            Sets of choices drawn at every value that is tried, for "calibrated".
         """
         wanted = [self._index(name) for name in parameters or self.names]
         if kind == "wald":
             return intervals.wald_interval(self.theta, self.standard_errors, level)[wanted]
+        if kind == "calibrated":
+            return self._calibrated(level, wanted, rng, n_drawn)
         if kind != "profile":
-            raise DataError(f"kind must be 'wald' or 'profile'; got {kind!r}. Choose one.")
+            raise DataError(
+                f"kind must be 'wald', 'profile' or 'calibrated'; got {kind!r}. Choose one."
+            )
         intervals.check_level(level)
         choices = self._needed("interval(kind='profile')")
         if self._nearly_dependent():
@@ -180,6 +204,18 @@ class Estimate:
             self.constraints,
         )
         return np.array([self._profile(profile, a, level) for a in wanted])
+
+    def _calibrated(
+        self, level: float, wanted: list[int], rng: np.random.Generator | None, n_drawn: int
+    ) -> Matrix:
+        """Intervals from choices drawn anew."""
+        plain = self.method == "maximum likelihood" and self.constraints is None
+        seed = check_drawing(rng, n_drawn, not plain)
+        choices = self._needed("interval(kind='calibrated')")
+        case = LinearCase(choices, self.theta, self._unidentified(), self.scale)
+        names = [self.names[a] for a in wanted]
+        near, far = (self.interval(at, "profile", names) for at in (level, further_level(level)))
+        return case.intervals(wanted, near, far, level, seed, n_drawn)
 
     def _nearly_dependent(self) -> bool:
         """Whether theta's own coordinates lose digits that others keep."""
@@ -374,9 +410,14 @@ class Estimate:
 
     # -- for reading ------------------------------------------------------------------------------
 
-    def table(self, level: float = 0.95, kind: IntervalKind = "wald") -> Table:
+    def table(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> Table:
         """The summary as a table."""
-        low_high = self.interval(level, kind)
+        low_high = self.interval(level, kind, rng=rng)
         errors, z, p = self.standard_errors, self.z_values, self.p_values
         rows = [
             (
@@ -392,7 +433,10 @@ class Estimate:
         ]
         percent = f"{100 * level:g} %"
         header = ("", "estimate", "std. error", "z", "p", f"{percent} low", "high")
-        return Table(self._caption(), self._facts(), header, tuple(rows), self._notes(level))
+        notes = self._notes(level)
+        if kind != "wald":  # those follow from the standard errors beside them
+            notes = (*notes, f"Intervals: {INTERVAL_WORDS[kind]}.")
+        return Table(self._caption(), self._facts(), header, tuple(rows), notes)
 
     def _caption(self) -> str:
         how = self.method if self.prior is None else f"{self.method}, {self.prior} prior"
@@ -424,9 +468,14 @@ class Estimate:
             ]
         return (*notes, *self.notes)
 
-    def summary(self, level: float = 0.95) -> str:
+    def summary(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> str:
         """Everything one reads first, as text."""
-        return self.table(level).text()
+        return self.table(level, kind, rng).text()
 
     def __str__(self) -> str:
         return self.summary()
@@ -449,9 +498,10 @@ class Estimate:
         level: float = 0.95,
         backend: Backend | None = None,
         kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
     ) -> Any:
         """One row per parameter: estimate, standard error, z, p, interval."""
-        low_high = self.interval(level, kind)
+        low_high = self.interval(level, kind, rng=rng)
         columns = {
             "name": self.names,
             "estimate": self.theta.tolist(),

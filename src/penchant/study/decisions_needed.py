@@ -9,10 +9,10 @@ import numpy as np
 
 from penchant.bandit.locations import whole_number
 from penchant.errors import DataError
-from penchant.inference.estimate import IntervalKind
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model
 from penchant.models.task_values import for_agents
+from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.intervals import check_level
 from penchant.softmax.prior import ParameterPrior
 from penchant.study.design import Design, Tried, binomial_error, check_goal, check_share, searched
@@ -101,7 +101,7 @@ def decisions_needed(
             parameter_prior=parameter_prior,
             threads=threads,
         )
-        every = recovered(people, model, estimates, level, intervals)
+        every = recovered(people, model, estimates, level, intervals, again)
         found = next(p for p in every if p.name == parameter)
         widths = found.interval[:, 1] - found.interval[:, 0]
         widths = np.where(found.has_estimate & found.has_interval, widths, np.inf)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from penchant.inference.estimate import IntervalKind
 from penchant.inference.fit_each import ModelEstimates, fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task_values import for_agents
+from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.intervals import check_level
 from penchant.softmax.prior import ParameterPrior
 from penchant.study.people import People, drawn_people, is_positive, played_by
@@ -50,7 +50,8 @@ def recover(
     parameter_prior, threads
         As in `fit_each`.
     level, intervals
-        Of the intervals whose coverage is counted: "wald", or "profile", which takes longer.
+        Of the intervals whose coverage is counted: "wald"; "profile", which takes longer; or
+        "calibrated", which takes longer still.
 
     Examples
     --------
@@ -74,16 +75,20 @@ def recover(
     plays = played_by(people, model, task, rng)
     episodes = [episode for mine in plays for episode in mine]
     estimates = fit_each_model(episodes, model, parameter_prior=parameter_prior, threads=threads)
-    return Recovery(
-        model, task, recovered(people, model, estimates, level, intervals), level, intervals
-    )
+    found = recovered(people, model, estimates, level, intervals, rng)
+    return Recovery(model, task, found, level, intervals)
 
 
 def recovered(
-    people: People, model: Model, estimates: ModelEstimates, level: float, intervals: IntervalKind
+    people: People,
+    model: Model,
+    estimates: ModelEstimates,
+    level: float,
+    intervals: IntervalKind,
+    rng: np.random.Generator | None = None,
 ) -> tuple[RecoveredParameter, ...]:
     """True values beside estimates, for every natural parameter that people were given."""
-    found = estimates.parameters_at(level, intervals)
+    found = estimates.parameters_at(level, intervals, rng)
     usable = np.array([status in USABLE for status in estimates.status])
     parameters = []
     for j, natural in enumerate(natural_parameters(model)):
