@@ -104,13 +104,14 @@ class Live:
         if not self.episode.n_decisions:
             return nothing_known(problem)
         last = self._peak
-        if last is not None and self._grid is not None:
+        # at a limit slopes say too little of what lies beside it to climb from there
+        if last is not None and self._grid is not None and not last.at_bound.any():
             followed = climb(problem, last.point.psi, near=last)
             if followed.converged and self._clear(problem, self._grid, followed):
                 nobody = np.zeros(1, dtype=bool)
-                (followed,) = settled_at_limits(problem.profiles, followed.alone(), nobody)
                 self._peak = followed
-                return estimate_at(problem, lambda: whole_grids(problem.profiles).of(0), followed)
+                (told,) = settled_at_limits(problem.profiles, followed.alone(), nobody)
+                return estimate_at(problem, lambda: whole_grids(problem.profiles).of(0), told)
             return self._search(problem, followed)
         return self._search(problem, None)
 
