@@ -1,8 +1,8 @@
 """`penchant fit --model`: histories of play, exactly and as the paper does."""
 
 import csv as csv_reader
-import csv
 import json
+from csv import reader
 
 import pytest
 
@@ -296,7 +296,7 @@ def test_a_prior_variance_out_of_range_has_no_standard_error(penchant, play):
 
 def test_prior_variances_of_subjects_out_of_range_are_without_errors(penchant, play, folder):
     penchant("fit", play(), *UCL, "--linearized", "10,50", "-o", "out.csv")
-    header, *rows = csv.reader((folder / "out.csv").read_text().splitlines())
+    header, *rows = reader((folder / "out.csv").read_text().splitlines())
     place = header.index("prior_variance_standard_error")
     far = [abs(float(row[header.index("ratio")])) >= 1 for row in rows]
     assert any(far)

@@ -51,8 +51,8 @@ def _in_short(found: Reproduction) -> list[Block]:
         Paragraph(
             f"Of {len(rows)} claims of the paper {verdict_counts(found)} in this run. Every "
             "verdict is computed from its numbers: a claim holds if all the conditions it amounts "
-            "to are met, in part if some are. A number that a simulation decides stands with its Monte "
-            "Carlo standard error (±), and a condition is met or not only if three such errors "
+            "to are met, in part if some are. A number that a simulation decides stands with its "
+            "Monte Carlo standard error (±), and a condition is met or not only if three such errors "
             "agree; otherwise there are not enough replicates to tell. What would take the "
             "subjects' choices, or landscapes that the paper does not print, cannot be told from "
             "the paper: it is neither confirmed nor accused. Replicates without a finite estimate "

@@ -64,10 +64,10 @@ class Measured:
     def asked(self) -> str:
         """The range in words."""
         if np.isinf(self.high):
-            return f"{self.low:g} or more"
+            return f"{self.low:.3g} or more"
         if np.isinf(self.low):
-            return f"{self.high:g} or less"
-        return f"{self.low:g} to {self.high:g}"
+            return f"{self.high:.3g} or less"
+        return f"{self.low:.3g} to {self.high:.3g}"
 
     def __str__(self) -> str:
         if not np.isfinite(self.value):

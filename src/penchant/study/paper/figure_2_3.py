@@ -101,7 +101,7 @@ def figure_2(
         Processors; all if not given. The answer does not depend on it.
     """
     found, expected, drawn = _converging(FIGURE_2, rng, n_replicates, n_decisions, threads)
-    other = counterexample(rng=rng, n_replicates=100 * n_replicates, threads=threads)
+    other = counterexample(rng=rng, n_replicates=300 * n_replicates, threads=threads)
     claims = claims_of_figure_2(found, expected, drawn, other)
     return SoftmaxFigure(FIGURE_2, found, expected, drawn, claims, other)
 
