@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.locations import grid
 from penchant.inference.linearized import linearized_choices
@@ -68,7 +68,7 @@ class LengthScales:
         errors = np.sqrt((n - 1) * ((without - without.mean(axis=0)) ** 2).mean(axis=0))
         return list(zip(whole.tolist(), errors.tolist(), strict=True))
 
-    def _change(self, places: Sequence[int], who: Vector) -> Vector:
+    def _change(self, places: Sequence[int], who: IntVector) -> Vector:
         one, two = (self._mapped(self.theta[i, who], float(self.scales[i])) for i in places)
         return np.asarray(np.abs(two - one) / ((np.abs(one) + np.abs(two)) / 2))
 

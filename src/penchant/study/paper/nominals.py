@@ -51,9 +51,9 @@ class NominalComparison:
         return np.where(np.isfinite(found), np.minimum(found, MOST), MOST)
 
     @property
-    def usable(self) -> Matrix:
+    def usable(self) -> BoolVector:
         """Whether each estimate lies inside the model: (2, n_plays)."""
-        return np.isfinite(self.natural).all(axis=2)
+        return np.asarray(np.isfinite(self.natural).all(axis=2))
 
 
 def compared_nominals(

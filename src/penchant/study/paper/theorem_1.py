@@ -226,7 +226,8 @@ def _claims(
             f"the truth in {coverage[0]:.1%} ± {coverage[1]:.1%} of {n} replicates. Where the "
             "printed matrix is positive definite and the scatter within sets is not, there is "
             f"nothing to converge (status: {common.status}). And where the model is identified the "
-            f"choices may be separated: there is no maximum, however convex (status: {separated.status}, "
+            "choices may be separated: there is no maximum, however convex (status: "
+            f"{separated.status}, "
             f"smallest eigenvalue within sets {separated.within:.3g}; with other choices on the "
             f"same design: {fine.status}). J is per decision: the covariance is the inverse of the "
             "summed information.",
