@@ -62,7 +62,6 @@ INSIDE = frozenset(
         "touched",
         "typical_weights",
         "values",
-        "variables_at",
         "with_natural",
         "within",
     }

@@ -2,6 +2,7 @@
 
 import csv as csv_reader
 import json
+from csv import reader
 
 import pytest
 
@@ -278,6 +279,28 @@ def test_d57_a_far_nominal_point_is_warned_of(penchant, play, pool):
     assert "Warning: " in ended.err and "bounds -1 and 2" in ended.err
     assert "Linearise about another prior, or leave --linearized out" in ended.err
     assert "relinearize" not in ended.out + ended.err
+
+
+def test_a_prior_variance_out_of_range_has_no_standard_error(penchant, play):
+    ended = penchant("fit", play(), *UCL, "--pool", "--linearized", "10,50")
+    (said,) = [line for line in ended.out.splitlines() if line.strip().startswith("prior_variance")]
+    assert "no standard error: it means nothing, as Delta / nominal = " in said
+    assert "std. error" not in said
+    found = printed(penchant("fit", play(), *UCL, "--pool", "--linearized", "10,50", "--json"))
+    by_name = {p["name"]: p for p in found["parameters"]}
+    assert not found["valid"] and found["without_meaning"] == ["prior_variance"]
+    assert by_name["prior_variance"]["estimate"] > 0
+    assert [by_name["prior_variance"][w] for w in ("standard_error", "low", "high")] == [None] * 3
+    assert by_name["decision_noise"]["standard_error"] > 0
+
+
+def test_prior_variances_of_subjects_out_of_range_are_without_errors(penchant, play, folder):
+    penchant("fit", play(), *UCL, "--linearized", "10,50", "-o", "out.csv")
+    header, *rows = reader((folder / "out.csv").read_text().splitlines())
+    place = header.index("prior_variance_standard_error")
+    far = [abs(float(row[header.index("ratio")])) >= 1 for row in rows]
+    assert any(far)
+    assert [row[place] in ("", "nan") for row in rows] == far
 
 
 @pytest.mark.parametrize(("pool", "prior"), [([], "10,0.001"), (["--pool"], "-3,0.02")])

@@ -140,7 +140,9 @@ def test_levels_are_nested_and_checked(estimate):
     for level in (0.0, 1.0, 95, math.nan):
         with pytest.raises(pn.DataError, match="level must"):
             estimate.interval(level)
-    with pytest.raises(pn.DataError, match="kind must be 'wald', 'profile' or 'calibrated'; got 'bayes'"):
+    with pytest.raises(
+        pn.DataError, match="kind must be 'wald', 'profile' or 'calibrated'; got 'bayes'"
+    ):
         estimate.interval(kind="bayes")
 
 

@@ -283,3 +283,16 @@ def test_parameters_given_are_not_changed():
     truth = dict(played.TRUTH)
     simulated()
     assert truth == played.TRUTH
+
+
+def test_the_expected_sum_of_rewards_is_that_of_options_that_are_random():
+    place = pn.Landscape([0.2, 0.9], pn.GaussianNoise(0.5))
+    rule = {"temperature": 0.4, "learning_rate": 0.3}
+    plays = pn.simulate_many(
+        place, pn.QLearning(2), rule, n_decisions=20, n_agents=2000, rng=np.random.default_rng(15)
+    )
+    received = np.array([play.rewards.sum() for play in plays])
+    means = np.array([place.mean_rewards[play.chosen].sum() for play in plays])
+    gap = received - means
+    assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(len(plays))
+    assert means.std() > 0.5  # no number, as the paper has it: it needs an expectation of its own

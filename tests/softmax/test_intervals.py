@@ -183,7 +183,9 @@ def test_levels_that_are_none_are_refused(level, words, kind):
 
 def test_unknown_kinds_and_parameters_are_refused():
     estimate = pn.fit(case().choices)
-    with pytest.raises(pn.DataError, match="kind must be 'wald', 'profile' or 'calibrated'; got 'bootstrap'"):
+    with pytest.raises(
+        pn.DataError, match="kind must be 'wald', 'profile' or 'calibrated'; got 'bootstrap'"
+    ):
         estimate.interval(kind="bootstrap")
     with pytest.raises(pn.DataError, match="parameters must be among x1, x2, x3; got 'y1'"):
         estimate.interval(parameters=["y1"])

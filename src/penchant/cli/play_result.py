@@ -101,7 +101,7 @@ def linearized_many(found: LinearizedEstimates, show: Show) -> Result:
         caption = f"Linearised about {nominal_words(found[0].nominal)}, {len(found)} subjects"
         notes = subjects_notes(found.subjects, found.status, found.messages, most)
         shown = [f.estimate for f in found[:most]]
-        known = [estimate.parameters for estimate in shown]
+        known = [f.parameters for f in found[:most]]
         wald = replace(show, intervals="wald")
         header, rows = _rows(found.subjects, shown, found.status, known, wald)
         header = (*header, "Delta/nominal")
@@ -196,7 +196,7 @@ def _linearized_frame(found: LinearizedEstimate, show: Show) -> Any:
     )
     natural = [
         (p.name, p.estimate, p.standard_error, p.low, p.high)
-        for p in found.estimate.parameters_at(show.level)
+        for p in found.parameters_at(show.level)
     ]
     columns = zip(*natural, *theta, strict=True)
     names = ("name", "estimate", "standard_error", "low", "high")

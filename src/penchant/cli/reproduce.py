@@ -21,9 +21,9 @@ def reproduce(
 ) -> int:
     """Run the paper's experiments and say which of its claims hold.
 
-    Figures 1 to 6, the landscapes, Tables I and II, and a simulated study with the paper's design:
-    minutes on two processors, with --quick under one. Exit code 0: done, whatever the verdicts; 2:
-    wrong usage.
+    Figures 1 to 6, the landscapes, Tables I and II, a simulated study with the paper's design,
+    Theorem 1 and the conclusion: minutes on two processors, with --quick under one. A verdict that
+    too few replicates leave open says so. Exit code 0: done, whatever the verdicts; 2: wrong usage.
 
     Parameters
     ----------

@@ -17,6 +17,9 @@ from penchant.report.reproduction_files import (
     reproduction_document,
     write_reproduction,
 )
+from penchant.report.reproduction_page import MET, verdict_counts
+from penchant.study.paper.claims import Claim
+from penchant.study.paper.conclusion import Conclusion
 from penchant.study.paper.reproduction import (
     EXPERIMENTS,
     Reproduction,
@@ -38,6 +41,9 @@ def run_reproduce(experiments: Experiments, output: Path | None, json: bool) -> 
         clock = _Clock(len(names))
         found = reproduce(names, run=run, begin=clock.begin)
         clock.end()
+        for result in found.results:
+            if isinstance(result, Conclusion):
+                say(f"Processor time of one update: {result.times.words}.")
         if output is not None:
             folder = write_reproduction(found, output, command=_command(names, run, output))
             say(f"Written: {folder}. Open {folder / 'index.html'} in a browser.")
@@ -83,10 +89,28 @@ def verdict_words(found: Reproduction) -> str:
             lines += textwrap.wrap(
                 claim.why, WIDTH, initial_indent="    ", subsequent_indent="    "
             )
+            for line in _against(claim):
+                lines += textwrap.wrap(
+                    line, WIDTH, initial_indent="    - ", subsequent_indent="      "
+                )
         lines.append("")
-    said = ", ".join(f"{count} {verdict}" for verdict, count in found.counts().items())
     few = " A quick run has few replicates: a full one decides." if found.run.quick else ""
-    return "\n".join([*lines, f"Claims: {said}.{few}"])
+    lines.append(f"Claims: {verdict_counts(found)}.{few}")
+    if any(claim.measured for _, claim in found.claims):
+        lines.append(
+            "±: Monte Carlo standard error; three of them must agree before a condition is met or "
+            "not."
+        )
+    return "\n".join(lines)
+
+
+def _against(claim: Claim) -> list[str]:
+    """The numbers that keep a claim from holding."""
+    return [
+        f"{name}: {measured}, asked {measured.asked}: {MET[measured.met]}"
+        for name, measured in claim.measured.items()
+        if measured.met is not True
+    ]
 
 
 def _command(names: tuple[str, ...], run: Run, output: Path) -> str:

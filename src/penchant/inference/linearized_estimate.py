@@ -13,10 +13,11 @@ from penchant._typing import Vector
 from penchant.bandit.reward_prior import RewardPrior
 from penchant.inference.by_subject import BySubject
 from penchant.inference.nominal import Coordinate, Nominal
-from penchant.models.model import Model, model_words
+from penchant.models.model import Model, model_words, natural_parameters
 from penchant.softmax.document import plain
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.tables import Table
+from penchant.softmax.tables import Table, number
+from penchant.softmax.transformations import Parameter
 
 LARGEST_RATIO = 1.0  # a deviation larger than the nominal value is not a small one
 OUTSIDE = "outside the model"
@@ -99,6 +100,41 @@ class LinearizedEstimate:
             np.isfinite(self.exact_log_likelihood)
         )
 
+    @property
+    def without_meaning(self) -> tuple[str, ...]:
+        """Natural parameters that rest on a deviation which is not small."""
+        if self.valid or not np.isfinite(self.ratio):
+            return ()
+        return tuple(n.name for n in natural_parameters(self.model) if n.kind == "shape")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Natural parameters, with 95 % intervals where they mean something."""
+        return self.parameters_at(0.95)
+
+    def parameters_at(self, level: float) -> tuple[Parameter, ...]:
+        """Natural parameters with intervals at this level.
+
+        Those in `without_meaning` keep what the paper's map gives, but have neither standard error
+        nor interval (NaN): these would be of a number that says nothing of the choices.
+        """
+        return tuple(
+            replace(p, standard_error=np.nan, low=np.nan, high=np.nan)
+            if p.name in self.without_meaning
+            else p
+            for p in self.estimate.parameters_at(level)
+        )
+
+    def _note(self, note: str) -> str:
+        """A note of the estimate; of a natural parameter without meaning, what is to be said."""
+        for p in self.parameters:
+            if p.name in self.without_meaning and note.startswith(f"{p.name} = "):
+                return (
+                    f"{p.name} = {number(p.estimate)} (no standard error: it means nothing, as "
+                    f"Delta / nominal = {self.ratio:.4g} is not small)"
+                )
+        return note
+
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table: theta, and natural parameters below."""
         table = self.estimate.table(level)
@@ -108,7 +144,7 @@ class LinearizedEstimate:
             table,
             caption=f"Linearised about {nominal_words(self.nominal)}: maximum likelihood{whose}",
             facts=(("Status", self.status), *table.facts[1:]),
-            notes=(*said, *table.notes, f"Model: {model_words(self.model)}."),
+            notes=(*said, *map(self._note, table.notes), f"Model: {model_words(self.model)}."),
         )
 
     def summary(self, level: float = 0.95) -> str:
@@ -131,7 +167,7 @@ class LinearizedEstimate:
 
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """One row per natural parameter, with the ratio that says how far to trust them."""
-        found = self.estimate.parameters_at(level)
+        found = self.parameters_at(level)
         columns: dict[str, list[Any]] = {
             "name": [p.name for p in found],
             "estimate": [p.estimate for p in found],
@@ -155,7 +191,16 @@ class LinearizedEstimate:
             "bounds": [plain(bound) for bound in self.bounds],
             "valid": self.valid,
             "exact_log_likelihood": plain(self.exact_log_likelihood),
+            "parameters": [plain_parameter(p) for p in self.parameters_at(level)],
+            "without_meaning": list(self.without_meaning),
         }
+
+
+def plain_parameter(p: Parameter) -> dict[str, Any]:
+    """A parameter ready for JSON, where NaN is null."""
+    return {"name": p.name} | {
+        word: plain(getattr(p, word)) for word in ("estimate", "standard_error", "low", "high")
+    }
 
 
 def nominal_dict(nominal: Nominal) -> dict[str, Any]:
@@ -204,7 +249,7 @@ class LinearizedEstimates(BySubject[LinearizedEstimate]):
             "ratio_low": [e.bounds[0] for e in self.estimates],
             "ratio_high": [e.bounds[1] for e in self.estimates],
         }
-        found = [e.estimate.parameters_at(level) for e in self.estimates]
+        found = [e.parameters_at(level) for e in self.estimates]
         for j, parameter in enumerate(found[0]):
             columns[parameter.name] = [p[j].estimate for p in found]
             columns[f"{parameter.name}_standard_error"] = [p[j].standard_error for p in found]

@@ -232,7 +232,7 @@ class UCL(CompiledModel):
         return np.maximum(np.cumsum(episode.is_choice), 1).astype(np.float64)
 
     def credible_z(self, times: Vector) -> Vector:
-        """z_t = Phi^-1(1 - alpha_t)."""
+        """z_t = Phi^-1(1 - alpha_t) of Eq. (15)."""
         return np.asarray(-special.ndtri(1.0 / (self.alpha_scale * times**self.alpha_power)))
 
     def inverse_temperature(self, times: Vector) -> Vector:
@@ -282,7 +282,7 @@ class UCL(CompiledModel):
         return x, dx if with_slopes else None
 
     def _fill(self, episode: Episode, deltas: Vector, scale: float, x: Matrix, dx: Matrix) -> None:
-        """Variables of one episode at many delta."""
+        """Variables of one episode at many delta: the heuristic of Eq. (15), cooled."""
         known = self._prepared(episode)
         track, columns = known.track, known.columns
         if columns is None:
@@ -303,18 +303,6 @@ class UCL(CompiledModel):
             x,
             dx,
         )
-
-    def variables_at(self, known: Beliefs, t: Vector, q: int = 0) -> Matrix:
-        """The same for beliefs at given times."""
-        z, cooled = self.credible_z(t)[:, None], self.inverse_temperature(t)[:, None]
-        unit = np.sqrt(self.noise_variance) if self.bonus == "known" else 1.0
-        sd = np.sqrt(known.variance[0])
-        if q:
-            sd = known.variance[q] / (2.0 * sd)
-        bonus = unit * sd * z
-        if self.bonus == "free":
-            return np.stack([known.b[q] * cooled, known.f[q] * cooled, bonus * cooled], axis=-1)
-        return np.stack([(known.b[q] + bonus) * cooled, known.f[q] * cooled], axis=-1)
 
     def __str__(self) -> str:
         cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from penchant._version import __version__
@@ -20,6 +21,7 @@ from penchant.io.leftovers import removed_in_the_end
 from penchant.io.output import write_table, write_text
 from penchant.report.reproduction_figures import reproduction_figure
 from penchant.report.reproduction_page import reproduction_page
+from penchant.study.paper.claims import Claim
 from penchant.study.paper.reproduction import Reproduction
 
 PAGE, RESULTS = "index.html", "results.json"
@@ -105,7 +107,7 @@ def reproduction_document(found: Reproduction) -> dict[str, Any]:
     """Every number and verdict, ready for JSON."""
     return {
         "format": "penchant-reproduction",
-        "version": 1,
+        "version": 2,
         "penchant": __version__,
         "seed": found.run.seed,
         "replicates": found.run.replicates,
@@ -116,20 +118,32 @@ def reproduction_document(found: Reproduction) -> dict[str, Any]:
                 "name": result.name,
                 "title": result.title,
                 "settings": result.settings,
-                "claims": [
-                    {
-                        "where": claim.where,
-                        "statement": claim.statement,
-                        "verdict": claim.verdict,
-                        "why": claim.why,
-                        "conditions": dict(claim.parts),
-                        "evidence": claim.evidence,
-                        "errata": list(claim.errata),
-                    }
-                    for claim in result.claims
-                ],
+                "claims": [_claim(claim) for claim in result.claims],
                 "tables": result.tables(),
             }
             for result in found.results
         ],
+    }
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    """A claim with its conditions, and the numbers that decide them."""
+    return {
+        "where": claim.where,
+        "statement": claim.statement,
+        "verdict": claim.verdict,
+        "why": claim.why,
+        "conditions": claim.conditions,
+        "measured": {
+            name: {
+                "value": found.value,
+                "monte_carlo_error": found.error,
+                "low": found.low if np.isfinite(found.low) else None,
+                "high": found.high if np.isfinite(found.high) else None,
+            }
+            for name, found in claim.measured.items()
+        },
+        "not_in_the_paper": claim.untold or None,
+        "evidence": claim.evidence,
+        "errata": list(claim.errata),
     }

@@ -14,6 +14,7 @@ from penchant.study.paper.claims import Claim
 from penchant.study.paper.reproduction import Reproduction, Result
 
 LONG = 30  # rows beyond which a table is in its file only
+MET = {True: "met", False: "not met", None: "open"}
 
 
 def reproduction_page(found: Reproduction, figures: Sequence[Drawn], *, command: str) -> str:
@@ -43,17 +44,19 @@ def reproduction_page(found: Reproduction, figures: Sequence[Drawn], *, command:
 
 
 def _in_short(found: Reproduction) -> list[Block]:
-    counts = found.counts()
-    said = ", ".join(f"{count} {_verb(verdict, count)}" for verdict, count in counts.items())
     rows = [
         (claim.verdict, claim.statement, claim.where, _errata(claim)) for _, claim in found.claims
     ]
     return [
         Paragraph(
-            f"Of {len(rows)} claims of the paper {said} in this run. Every verdict is computed "
-            "from its numbers: a claim holds if all the conditions it amounts to are met, in part "
-            "if some are (results.json lists them). Replicates without a finite estimate are "
-            "counted and enter no average."
+            f"Of {len(rows)} claims of the paper {verdict_counts(found)} in this run. Every "
+            "verdict is computed from its numbers: a claim holds if all the conditions it amounts "
+            "to are met, in part if some are. A number that a simulation decides stands with its "
+            "Monte Carlo standard error (±), and a condition is met or not only if three such "
+            "errors agree; otherwise there are not enough replicates to tell. What would take the "
+            "subjects' choices, or landscapes that the paper does not print, cannot be told from "
+            "the paper: it is neither confirmed nor accused. Replicates without a finite estimate "
+            "are counted and enter no average."
         ),
         DataTable(
             "Claims of the paper",
@@ -64,10 +67,23 @@ def _in_short(found: Reproduction) -> list[Block]:
     ]
 
 
-def _verb(verdict: str, count: int) -> str:
-    if count == 1:
-        return verdict
-    return verdict.replace("holds", "hold").replace("does", "do")
+_SEVERAL = {
+    "holds": "hold",
+    "holds in part": "hold in part",
+    "does not hold": "do not hold",
+    "not enough replicates to tell": "have not enough replicates to tell",
+    "cannot be told from the paper": "cannot be told from the paper",
+}
+_ONE = {"not enough replicates to tell": "has not enough replicates to tell"}
+
+
+def verdict_counts(found: Reproduction) -> str:
+    """How many claims have each verdict, in words; those that none has are left out."""
+    return ", ".join(
+        f"{count} {_ONE.get(verdict, verdict) if count == 1 else _SEVERAL[verdict]}"
+        for verdict, count in found.counts().items()
+        if count
+    )
 
 
 def _errata(claim: Claim) -> str:
@@ -90,7 +106,28 @@ def _section(result: Result, drawn: Drawn) -> Section:
             words=frozenset((0, 1, 2)),
         ),
     ]
+    decided = _deciding(result)
+    if decided:
+        blocks.append(
+            DataTable(
+                "The numbers that decide",
+                ("condition", "found", "asked", "met", "claim"),
+                decided,
+                "±: Monte Carlo standard error. Met or not met by three of them; otherwise open.",
+                folded=True,
+                words=frozenset((0, 1, 2, 3, 4)),
+            )
+        )
     return Section(result.title, [*blocks, *_tables(result)])
+
+
+def _deciding(result: Result) -> list[tuple[str, ...]]:
+    """Every condition that a simulation decides."""
+    return [
+        (name, str(found), found.asked, MET[found.met], claim.statement)
+        for claim in result.claims
+        for name, found in claim.measured.items()
+    ]
 
 
 def _flat(result: Result) -> list[tuple[str, str]]:

@@ -14,8 +14,19 @@ from penchant.softmax._emit import LANES as LANES
 FEW = 5  # variables, for which sets of two options have code of their own
 AHEAD = 16  # rows, at least, between what is computed and what is fetched
 
-WIDE = ("avx512", "icelake", "cannonlake", "tigerlake", "rocketlake", "rapids", "knl", "knm")
-WIDE += ("znver4", "znver5")  # names of processors with vectors of eight
+# in names of processors with vectors of eight
+WIDE = [
+    "avx512",
+    "icelake",
+    "cannonlake",
+    "tigerlake",
+    "rocketlake",
+    "rapids",
+    "knl",
+    "knm",
+    "znver4",
+    "znver5",
+]
 PLAIN = ("generic", "x86-64", "nocona", "core2", "penryn", "nehalem", "westmere", "btver1")
 
 

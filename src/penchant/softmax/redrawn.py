@@ -81,9 +81,8 @@ class Lattice:
         near = np.stack([near, np.repeat(near[values.argmax()][None], n_cells, axis=0)], axis=1)
         largest = np.abs(np.einsum("ctma,cja->cjtm", self.x[points], near)).max(axis=(2, 3))
         near *= np.minimum(1.0, MOST_CERTAIN / np.maximum(largest, MOST_CERTAIN))[:, :, None]
-        candidates = (near[:, :, None] * np.array(FACTORS)[:, None]).reshape(
-            n_cells, -1, near.shape[2]
-        )
+        scaled = near[:, :, None] * np.array(FACTORS)[:, None]
+        candidates = scaled.reshape(n_cells, -1, self.x.shape[3])
         q = np.einsum("ctma,cja->cjtm", self.x[points], candidates)
         sums = special.logsumexp(q + self.offset[points][:, None], axis=3).sum(axis=2)
         return replace(self, aim=(points, np.ascontiguousarray(candidates), sums))

@@ -1,10 +1,9 @@
 """The simulated study: its design, and verdicts that follow its numbers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from penchant.study.paper.alike import alike
 from penchant.study.paper.length_scales import LengthScales, compared_length_scales
 from penchant.study.paper.simulated_study import TRUTH, _subjects, landscapes, simulated_study
 from penchant.study.paper.simulated_study_claims import claims_of_study
@@ -39,37 +38,45 @@ def test_agents_go_through_the_whole_pipeline_to_both_tables(found):
 
 @pytest.mark.slow
 def test_verdicts_follow_the_numbers(found):
-    here = claims_of_study(found.study, found.drawn, TRUTH, found.length_scales)
-    assert here[2].verdict in ("does not hold", "holds in part")
+    def claims(truth=TRUTH, scales=found.length_scales):
+        return claims_of_study(found.study, found.drawn, truth, scales, found.studies)
+
+    here = claims()
+    assert here[1].verdict in ("does not hold", "holds in part")
     # Had the agents been as Table II says, it would describe them.
-    told = {
-        column.group.performance: dict(
-            TRUTH[column.group.performance], prior_variance=float(column.natural.estimate[2])
-        )
-        for column in found.study.linearized
-    }
-    assert (
-        claims_of_study(found.study, found.drawn, told, found.length_scales)[2].verdict == "holds"
-    )
-    turned = {s: "low" if who == "high" else "high" for s, who in found.drawn.items()}
-    wrong = claims_of_study(found.study, turned, TRUTH, found.length_scales)
-    assert wrong[0].verdict == "does not hold"
+    told = {}
+    for column in found.study.linearized:
+        values = column.natural.estimate.tolist()
+        names = list(TRUTH[column.group.performance])[:3]
+        told[column.group.performance] = dict(zip(names, values, strict=True))
+    assert not [k for k, met in claims(told)[1].conditions.items() if met is False]
 
 
 @pytest.mark.slow
-def test_a_length_scale_that_matters_would_be_a_finding(found):
-    scales = found.length_scales
-    correlated = replace(scales, correlations=scales.correlations + 0.2)
-    verdicts = [
-        claims_of_study(found.study, found.drawn, TRUTH, s)[4].verdict for s in (scales, correlated)
-    ]
-    assert verdicts == ["holds in part", "holds"]
+def test_what_the_subjects_did_is_not_judged_by_agents(found):
+    verdicts = {claim.statement: claim.verdict for claim in found.claims}
+    for words in ("Participants' performance", "The fitting procedure is able to distinguish"):
+        (said,) = [s for s in verdicts if s.startswith(words)]
+        assert verdicts[said] == "cannot be told from the paper"
 
 
-def test_a_tenth_of_a_tile_is_no_length_scale():
-    episodes, _ = _subjects(landscapes(), 0.01, np.random.default_rng(3))
-    found = compared_length_scales([e for e in episodes if "low" in e.subject][:2])
-    assert isinstance(found, LengthScales)
-    assert found.correlations[found.scales == 0.1] == pytest.approx(np.exp(-10))
-    assert found.differences[found.scales == 0.1] < 0.1
-    assert found.differences[found.scales == 1.0] > 1
+def test_tests_between_landscapes_tell_agents_apart_who_are_alike():
+    agents = {name: value for name, value in TRUTH["high"].items() if name != "length_scale"}
+    found = alike(landscapes(), agents, rng=np.random.default_rng(4), n_studies=2)
+    assert found.p_values.shape == (2, 3)
+    assert (found.p_values[:, 1] < 0.05).all()  # where one study in twenty would be due
+    assert all(0 <= share <= 1 and error > 0 for share, error in found.rejected)
+
+
+def test_the_length_scale_is_tried_on_the_estimates_of_either_category():
+    episodes, drawn = _subjects(landscapes(), 0.02, np.random.default_rng(3))
+    mine = {who: [e for e in episodes if drawn[e.subject] == who] for who in ("low", "high")}
+    found = {who: compared_length_scales(plays, who) for who, plays in mine.items()}
+    assert isinstance(found["low"], LengthScales)
+    # A tenth of a tile is no length scale, so that nothing changes.
+    assert all(change < 0.05 for change, _ in found["low"].changes(0.1, 0.05))
+    assert found["low"].changes(0.1, 1.0)[0][0] > 0.5
+    # For high performance mu0 does change, and sigma0^2 stays at a third of the nominal value.
+    nu, mean, variance = (change for change, _ in found["high"].changes(4.0, 8.0))
+    assert variance < 0.01 < nu < 0.25 < mean
+    np.testing.assert_allclose(found["high"].natural[:, 2], 1e6 / 3, rtol=0.03)

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from penchant.study.paper.artefact import Artefact, artefact
+from penchant.study.paper.bound import bound_of_deviation
 from penchant.study.paper.mapped_back import mapped_back
 from penchant.study.paper.published import TABLES
 from penchant.study.paper.tables import tables, welch_tests
@@ -77,27 +78,46 @@ def test_agents_come_back_as_a_third_of_the_nominal_variance(found):
 
 def test_verdicts_are_those_of_the_printed_numbers(found):
     assert [claim.verdict for claim in found.claims] == [
+        "holds",  # the bound itself, which Table I breaks
         "holds in part",
-        "holds in part",
-        "does not hold",
+        "does not hold",  # 3.3e5
+        "cannot be told from the paper",  # high above low
+        "holds",
         "holds in part",
         "holds",
         "holds",
     ]
 
 
+def test_the_bound_is_correct_and_table_1_breaks_it(found):
+    claim = found.claims[0]
+    assert all(claim.conditions.values())
+    assert claim.evidence["beyond"] == ["high A", "high B"]
+    bound = bound_of_deviation(rng=np.random.default_rng(5))
+    assert bound.smallest == pytest.approx(2.0, rel=1e-6)
+    wrong = replace(bound, negative_above=False)
+    turned = claims_of_tables(found.mapped, found.differences, found.artefact, wrong)[0]
+    assert turned.verdict == "holds in part"
+
+
 def test_verdicts_would_turn_with_other_numbers(found):
     told = Artefact(
         found.artefact.true_variances,
         np.tile(found.artefact.true_variances[:, None], (1, 10)),
-        found.artefact.ratios,
+        np.full_like(found.artefact.ratios, 2.0),
     )
-    small = [replace(m, ratio=0.2) for m in found.mapped]
+    small = [replace(m, ratio=2.0) for m in found.mapped]
     small[3] = replace(small[3], natural=small[3].printed, low=small[3].printed)
     small[3] = replace(small[3], high=small[3].printed)
     clear = [replace(d, p_value=0.001 if "high" in d.first else 0.01) for d in found.differences]
-    claims = claims_of_tables(tuple(small), tuple(clear), told)
-    assert [c.verdict for c in claims[:5]] == ["holds", "holds", "holds", "holds", "does not hold"]
+    bound = bound_of_deviation(rng=np.random.default_rng(5))
+    claims = claims_of_tables(tuple(small), tuple(clear), told, bound)
+    assert [claims[i].verdict for i in (1, 2, 5, 6)] == [
+        "holds",
+        "holds",
+        "holds",
+        "does not hold",
+    ]
 
 
 def test_every_agent_is_counted():

@@ -75,6 +75,15 @@ class Artefact:
         }
 
 
+def model_of_high() -> UCL:
+    """The model of the high-performing subjects, with the length scale of their nominal point."""
+    return UCL(
+        locations=grid(*GRID),
+        noise_variance=EXPERIMENT_NOISE_VARIANCE,
+        length_scale=NOMINALS["high"].length_scale,
+    )
+
+
 def artefact(*, rng: np.random.Generator, n_replicates: int) -> Artefact:
     """Let agents with several true sigma0^2 play 90 decisions, and linearise about (200, 1e6, 4).
 
@@ -86,11 +95,7 @@ def artefact(*, rng: np.random.Generator, n_replicates: int) -> Artefact:
         Agents for every true value.
     """
     nominal = NOMINALS["high"]
-    model = UCL(
-        locations=grid(*GRID),
-        noise_variance=EXPERIMENT_NOISE_VARIANCE,
-        length_scale=nominal.length_scale,
-    )
+    model = model_of_high()
     place = landscape_a(*GRID, noise=GaussianNoise(EXPERIMENT_NOISE_VARIANCE))
     variances = np.full((len(TRUE_VARIANCES), n_replicates), np.nan)
     ratios = np.full_like(variances, np.nan)

@@ -40,11 +40,6 @@ class Counterexample:
         """Mean estimate less the truth."""
         return self.mean - self.truth
 
-    @property
-    def is_downward(self) -> bool:
-        """The bias is below zero by more than three Monte Carlo errors."""
-        return self.bias < -3 * self.error_of_mean
-
 
 def counterexample(
     *, rng: np.random.Generator, n_replicates: int, threads: int | None = None

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
 from penchant.study.paper.claims import Claim
 from penchant.study.paper.convergence import Convergence, convergence
 from penchant.study.paper.counterexample import Counterexample, counterexample
+from penchant.study.paper.ensembles import Ensemble, ensembles, sampled
 from penchant.study.paper.figure_2_3_claims import claims_of_figure_2, claims_of_figure_3
 from penchant.study.paper.information import Asymptotics, asymptotics
 from penchant.study.paper.prefixes import fit_prefixes
@@ -21,14 +21,25 @@ from penchant.study.paper.published import (
     SoftmaxSetting,
 )
 
+DECIDED_AT = {
+    "figure-2": (20, 30, 40, 49, 101, 150, 200, 300),
+    "figure-3": (20, 30, 40, 49, 300),
+}  # n at which many replicates decide what the text says of n < 50, of n > 100 and of the end
+
+MORE = {"figure-2": 100, "figure-3": 20}  # times the replicates of the figure
+
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxFigure:
-    """Figure 2 or 3: estimates at every n, beside the asymptotic distribution at the truth."""
+    """Figure 2 or 3: estimates at every n, beside the asymptotic distribution at the truth.
+
+    `drawn` holds many more replicates at some n: they decide the claims.
+    """
 
     setting: SoftmaxSetting
     found: Convergence
     expected: Asymptotics
+    drawn: tuple[Ensemble, ...]
     claims: tuple[Claim, ...]
     counterexample: Counterexample | None = None
 
@@ -57,6 +68,7 @@ class SoftmaxFigure:
             "theta0": list(self.setting.truth),
             "decisions": int(self.found.n[-1]),
             "replicates": self.found.n_replicates,
+            "replicates that decide": len(self.drawn[0].theta),
         }
 
     def tables(self) -> dict[str, dict[str, list[float]]]:
@@ -88,10 +100,10 @@ def figure_2(
     threads
         Processors; all if not given. The answer does not depend on it.
     """
-    found, expected = _converging(FIGURE_2, rng, n_replicates, n_decisions, threads)
-    other = counterexample(rng=rng, n_replicates=100 * n_replicates, threads=threads)
-    claims = claims_of_figure_2(found, expected, other)
-    return SoftmaxFigure(FIGURE_2, found, expected, claims, other)
+    found, expected, drawn = _converging(FIGURE_2, rng, n_replicates, n_decisions, threads)
+    other = counterexample(rng=rng, n_replicates=300 * n_replicates, threads=threads)
+    claims = claims_of_figure_2(found, expected, drawn, other)
+    return SoftmaxFigure(FIGURE_2, found, expected, drawn, claims, other)
 
 
 def figure_3(
@@ -102,8 +114,9 @@ def figure_3(
     threads: int | None = None,
 ) -> SoftmaxFigure:
     """Figure 3: m = 100 options, theta0 = (1, 2, 3). Parameters are those of `figure_2`."""
-    found, expected = _converging(FIGURE_3, rng, n_replicates, n_decisions, threads)
-    return SoftmaxFigure(FIGURE_3, found, expected, claims_of_figure_3(found, expected))
+    found, expected, drawn = _converging(FIGURE_3, rng, n_replicates, n_decisions, threads)
+    claims = claims_of_figure_3(found, expected, drawn)
+    return SoftmaxFigure(FIGURE_3, found, expected, drawn, claims)
 
 
 def _converging(
@@ -112,18 +125,20 @@ def _converging(
     n_replicates: int,
     n_decisions: int,
     threads: int | None,
-) -> tuple[Convergence, Asymptotics]:
+) -> tuple[Convergence, Asymptotics, tuple[Ensemble, ...]]:
     truth = np.array(setting.truth)
     x = rng.normal(size=(n_decisions, setting.n_options, len(truth)))
-    chosen = drawn(x, truth, n_replicates, rng)
+    chosen = sampled(x, truth, n_replicates, rng)
     repeated = np.ascontiguousarray(np.broadcast_to(x, (n_replicates, *x.shape)))
-    number = setting.name[-1]
-    estimates = fit_prefixes(repeated, chosen, what=f"Figure {number}", threads=threads)
-    return convergence(estimates, truth), asymptotics(x, truth)
-
-
-def drawn(x: Matrix, theta: Vector, n_replicates: int, rng: np.random.Generator) -> IntVector:
-    """Options chosen with the probabilities of Eq. (3): (n_replicates, n_decisions)."""
-    # The largest of Q plus Gumbel noise falls on each option with its softmax probability.
-    q = x @ theta
-    return np.stack([(q + rng.gumbel(size=q.shape)).argmax(axis=1) for _ in range(n_replicates)])
+    what = f"Figure {setting.name[-1]}"
+    estimates = fit_prefixes(repeated, chosen, what=what, threads=threads)
+    many = ensembles(
+        x,
+        truth,
+        sorted({n for n in DECIDED_AT[setting.name] if n < n_decisions} | {n_decisions}),
+        rng=rng,
+        n_replicates=MORE[setting.name] * n_replicates,
+        what=what,
+        threads=threads,
+    )
+    return convergence(estimates, truth), asymptotics(x, truth), many

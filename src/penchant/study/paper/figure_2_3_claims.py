@@ -2,148 +2,164 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, Vector
-from penchant.study.paper.claims import Claim
+from penchant._typing import Vector
+from penchant.study.paper.claims import Claim, Measured, Part
 from penchant.study.paper.convergence import HALF_WIDTHS, Convergence
 from penchant.study.paper.counterexample import Counterexample
+from penchant.study.paper.ensembles import Ensemble
 from penchant.study.paper.information import Asymptotics
+from penchant.study.paper.monte_carlo import Found, mean_of, quantile_of, share_of
 from penchant.study.paper.published import LEVEL
 
 CLOSE = 0.05  # relative error of a mean that has converged
+SHARED = 0.7  # part of their common length that intervals share which overlap closely
 ACCURATE = (0.93, 0.97)  # coverage of 95 % intervals that a test can rely on
 PROPORTIONAL = 0.15  # relative deviation of widths that scale roughly with theta
-NOISE = 2.0  # Monte Carlo errors
+SMALL, LARGE = 50, 100  # decisions below which there is a bias, and above which none counts
+RARE = 0.05  # share of replicates without an estimate that nobody would meet
 
 
 def claims_of_figure_2(
-    found: Convergence, expected: Asymptotics, other: Counterexample
+    found: Convergence,
+    expected: Asymptotics,
+    drawn: Sequence[Ensemble],
+    other: Counterexample,
 ) -> tuple[Claim, ...]:
     """Convergence, overlap of the bands, bias and its explanation, existence."""
     return (
-        _converges(found, "Section V.A"),
-        _bands_overlap(found, expected),
-        _tests_are_accurate(found),
-        _biased_above(found, expected, "Section V.A"),
-        _explanation(found, expected, other),
-        _always_exists(found, "Section V.A"),
+        _converges(drawn, "Section V.A"),
+        _bands_overlap(drawn, expected),
+        _tests_are_accurate(drawn),
+        _biased_above(drawn, expected, "Section V.A"),
+        _explanation(drawn, expected, other),
+        _always_exists(found, drawn, "Section V.A"),
     )
 
 
-def claims_of_figure_3(found: Convergence, expected: Asymptotics) -> tuple[Claim, ...]:
+def claims_of_figure_3(
+    found: Convergence, expected: Asymptotics, drawn: Sequence[Ensemble]
+) -> tuple[Claim, ...]:
     """Convergence, bias, widths of the intervals, existence."""
     return (
-        _converges(found, "Section V.B"),
-        _biased_above(found, expected, "Section V.B"),
-        _widths(found, expected),
-        _always_exists(found, "Section V.B"),
+        _converges(drawn, "Section V.B"),
+        _biased_above(drawn, expected, "Section V.B"),
+        _widths(drawn[-1], expected),
+        _always_exists(found, drawn, "Section V.B"),
     )
 
 
-def _converges(found: Convergence, where: str) -> Claim:
-    relative = np.abs(found.mean[-1] / found.truth - 1.0)
-    parts = {f"theta{a + 1} within 5 % at the end": bool(r < CLOSE) for a, r in enumerate(relative)}
+def _converges(drawn: Sequence[Ensemble], where: str) -> Claim:
+    last = drawn[-1]
+    means = [mean_of(column) for column in last.theta.T]
+    parts: dict[str, Part] = {
+        f"{name}: mean over true value at n = {last.n}": Measured(
+            mean / true, error / true, 1 - CLOSE, 1 + CLOSE
+        )
+        for name, (mean, error), true in zip(_names(last), means, last.truth, strict=True)
+    }
     return Claim(
         where,
         "The mean estimate converges to the true value.",
         parts,
-        f"At n = {found.n[-1]} the mean of the existing estimates is {_words(found.mean[-1])} "
-        f"(true {_words(found.truth)}).",
-        {"mean": found.mean[-1].tolist(), "relative_error": relative.tolist()},
+        f"At n = {last.n} the mean of the existing estimates of {len(last.theta)} replicates is "
+        f"{_found(means)} (true {_words(last.truth)}).",
+        {"mean": [mean for mean, _ in means], "monte_carlo_error": [error for _, error in means]},
     )
 
 
-def overlap(found: Convergence, expected: Asymptotics) -> Vector:
-    """Length shared by the empirical and the asymptotic band over the length of both together."""
-    half = HALF_WIDTHS * expected.standard_errors
-    low, high = found.truth - half, found.truth + half
-    shared = np.minimum(high, found.high) - np.maximum(low, found.low)
-    whole = np.maximum(high, found.high) - np.minimum(low, found.low)
-    return np.asarray((np.maximum(shared, 0.0) / whole).mean(axis=1))
+def overlap(drawn: Ensemble, standard_error: float) -> Found:
+    """Length shared by the empirical and the asymptotic band over that of both together."""
+    low, low_error = quantile_of(drawn.theta[:, 0], (1 - LEVEL) / 2)
+    high, high_error = quantile_of(drawn.theta[:, 0], (1 + LEVEL) / 2)
+    centre, half = float(drawn.truth[0]), HALF_WIDTHS * standard_error
+    whole = max(high, centre + half) - min(low, centre - half)
+    shared = min(high, centre + half) - max(low, centre - half)
+    return max(shared, 0.0) / whole, float(np.hypot(low_error, high_error)) / whole
 
 
-def least_overlap(n_replicates: int) -> float:
-    """Overlap that 19 of 20 ensembles reach whose estimates are exactly normal.
-
-    Percentiles of few replicates are noisy: bands that share less than this differ by more.
-    """
-    draws = np.random.default_rng(0).normal(size=(2000, n_replicates))
-    low, high = np.percentile(draws, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], axis=1)
-    shared = np.minimum(high, HALF_WIDTHS) - np.maximum(low, -HALF_WIDTHS)
-    whole = np.maximum(high, HALF_WIDTHS) - np.minimum(low, -HALF_WIDTHS)
-    return float(np.percentile(shared / whole, 5))
-
-
-def _bands_overlap(found: Convergence, expected: Asymptotics) -> Claim:
-    shared, least = overlap(found, expected), least_overlap(found.n_replicates)
-    ranges = {"100 < n <= 200": _between(found, 101, 200), "n > 200": _between(found, 201, None)}
-    reached = {word: rows for word, rows in ranges.items() if rows.any()} or ranges
-    median = {word: _median(shared[rows]) for word, rows in reached.items()}
-    early = _median(shared[_between(found, 10, 49)])
+def _bands_overlap(drawn: Sequence[Ensemble], expected: Asymptotics) -> Claim:
+    shares = {e.n: overlap(e, expected.standard_errors[e.n - 1, 0]) for e in drawn}
+    late = {n: share for n, share in shares.items() if n > LARGE} or {LARGE + 1: (np.nan, np.inf)}
+    first, (early, error) = next(iter(shares.items()))
     return Claim(
         "Section V.A, Figure 2",
         "For n greater than 100 the empirical and the asymptotic 95 % intervals overlap closely.",
-        {word: bool(value >= least) for word, value in median.items()},
-        "They share "
-        + " and ".join(f"{value:.0%} of their length for {word}" for word, value in median.items())
-        + f" (medians), against {early:.0%} for 10 <= n < 50. If estimates were exactly normal, "
-        f"19 of 20 ensembles of {found.n_replicates} replicates would share {least:.0%} or more.",
-        {"shared": median, "shared_10_to_49": early, "least_if_normal": least},
+        {f"length shared at n = {n}": Measured(*share, low=SHARED) for n, share in late.items()},
+        f"Of their common length the intervals share {_shares(late)} of "
+        f"{len(drawn[0].theta)} replicates, against {early:.0%} ± {error:.1%} at n = {first}.",
+        {"shared": {str(n): share for n, (share, _) in shares.items()}},
     )
 
 
-def _tests_are_accurate(found: Convergence) -> Claim:
-    rows = _between(found, 101, None)
-    coverage = float(np.nanmean(found.coverage[rows])) if rows.any() else float("nan")
+def _tests_are_accurate(drawn: Sequence[Ensemble]) -> Claim:
+    late = [e for e in drawn if e.n > LARGE]
+    everywhere = np.all([e.exists for e in late], axis=0) if late else np.zeros(0, dtype=bool)
+    inside = [
+        (np.abs(e.theta - e.truth) <= HALF_WIDTHS * e.standard_errors)[everywhere] for e in late
+    ]
+    coverage, error = mean_of(np.mean(inside, axis=0)) if late else (np.nan, np.inf)
     low, high = ACCURATE
     return Claim(
         "Section V.A",
         "Tests based on the asymptotic distribution will be accurate for n greater than 100.",
-        {"coverage between 93 % and 97 %": low <= coverage <= high},
-        f"95 % intervals hold the truth in {coverage:.1%} of replicates, averaged over n > 100.",
-        {"coverage": coverage},
+        {"coverage of 95 % intervals": Measured(coverage, error, low, high)},
+        f"95 % intervals hold the truth in {coverage:.1%} ± {error:.1%} of {everywhere.sum()} "
+        f"replicates, averaged over n = {', '.join(str(e.n) for e in late)}."
+        if late
+        else "No n greater than 100 was run.",
+        {"coverage": coverage, "monte_carlo_error": error},
         (9,),
     )
 
 
-def _biased_above(found: Convergence, expected: Asymptotics, where: str) -> Claim:
-    rows = _between(found, 10, 49)
-    bias, predicted = _mean_bias(found, rows), expected.bias[rows].mean(axis=0)
-    later = expected.bias[found.at(50)] if found.n[-1] >= 50 else np.full_like(bias, np.nan)
-    noise = np.nanmean(found.error_of_mean[rows], axis=0)
-    names = [f"theta{a + 1}" for a in range(len(bias))]
-    above = bias > NOISE * noise
+def _biased_above(drawn: Sequence[Ensemble], expected: Asymptotics, where: str) -> Claim:
+    parts: dict[str, Part] = {}
+    said, numbers = [], {}
+    for few in (e for e in drawn if e.n < SMALL):
+        biases = [mean_of(column - t) for column, t in zip(few.theta.T, few.truth, strict=True)]
+        for name, bias in zip(_names(few), biases, strict=True):
+            parts[f"{name}: bias at n = {few.n}"] = Measured(*bias, low=0.0)
+        predicted = _words(expected.bias[few.n - 1])
+        lost = int((~few.exists).sum())
+        without = f", {lost} without an estimate" if lost else ""
+        said.append(f"{_found(biases)} at n = {few.n} (first-order bias {predicted}{without})")
+        numbers[str(few.n)] = [bias for bias, _ in biases]
+    later = expected.bias[min(SMALL, len(expected.bias)) - 1]
     return Claim(
         where,
         "For small amounts of data, n < 50, the mean estimate is biased above the true value.",
-        {f"{name} above": bool(yes) for name, yes in zip(names, above, strict=True)},
-        f"Averaged over 10 <= n < 50 the existing estimates lie {_words(bias)} above the truth; "
-        f"the first-order bias predicts {_words(predicted)}. It falls as 1/n and does not stop at "
-        f"n = 50, where it is still {_words(later)}. For smaller n the mean does not exist: see "
-        "below.",
-        {"bias": bias.tolist(), "first_order_bias": predicted.tolist()},
+        parts,
+        f"Mean of the existing estimates of {len(drawn[0].theta)} replicates less the truth: "
+        + "; ".join(said)
+        + f". The bias falls as 1/n and does not stop at n = 50, where it is still "
+        f"{_words(later)} to first order. For very small n the mean does not exist: see below.",
+        {"bias": numbers},
     )
 
 
-def _explanation(found: Convergence, expected: Asymptotics, other: Counterexample) -> Claim:
-    rows = _between(found, 25, 99)
-    bias, predicted = _mean_bias(found, rows), expected.bias[rows].mean(axis=0)
+def _explanation(drawn: Sequence[Ensemble], expected: Asymptotics, other: Counterexample) -> Claim:
+    few = drawn[0]
+    bias = mean_of(few.theta[:, 0] - few.truth[0])
     return Claim(
         "Section V.A",
         "The bias points upwards because the option with the larger objective is more likely "
         "to be picked.",
-        {"no downward bias where larger options are picked more": not other.is_downward},
-        "The bias is -I'/(2 I^2), upwards where information falls with theta: it predicts "
-        f"{_words(predicted)} for 25 <= n < 100, where {_words(bias)} was found. With exponential "
-        f"variables and theta0 = {other.truth:g} larger options are still picked more often (by "
-        f"{other.excess_picked:.2f} on average), but the bias is {other.bias:.4f} "
-        f"(Monte Carlo error {other.error_of_mean:.4f}, predicted {other.predicted_bias:.4f}).",
         {
-            "bias": bias.tolist(),
-            "first_order_bias": predicted.tolist(),
+            "bias where larger options are picked more": Measured(
+                other.bias, other.error_of_mean, low=0.0
+            )
+        },
+        "The bias is -I'/(2 I^2), upwards where information falls with theta: it predicts "
+        f"{_words(expected.bias[few.n - 1])} at n = {few.n}, where {_found([bias])} was found. "
+        f"With exponential variables and theta0 = {other.truth:g} larger options are still picked "
+        f"more often (by {other.excess_picked:.2f} on average), but the bias is {other.bias:.4f} "
+        f"± {other.error_of_mean:.4f} (predicted {other.predicted_bias:.4f}).",
+        {
             "counterexample_bias": other.bias,
             "counterexample_error": other.error_of_mean,
             "counterexample_first_order_bias": other.predicted_bias,
@@ -153,29 +169,36 @@ def _explanation(found: Convergence, expected: Asymptotics, other: Counterexampl
     )
 
 
-def _widths(found: Convergence, expected: Asymptotics) -> Claim:
-    widths = expected.standard_errors[-1]
-    empirical = (found.high - found.low)[-1]
-    ratios, wanted = widths / widths[0], found.truth / found.truth[0]
-    deviation = np.abs(ratios / wanted - 1.0)
+def _widths(last: Ensemble, expected: Asymptotics) -> Claim:
+    ends = [[quantile_of(c, p) for p in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)] for c in last.theta.T]
+    widths = np.array([high - low for (low, _), (high, _) in ends])
+    errors = np.array([np.hypot(one, two) for (_, one), (_, two) in ends])
+    ratios, wanted = widths / widths[0], last.truth / last.truth[0]
+    spread = ratios * np.hypot(errors / widths, errors[0] / widths[0])
+    parts: dict[str, Part] = {}
+    for a in range(1, len(widths)):
+        ratio, error, asked = float(ratios[a]), float(spread[a]), float(wanted[a])
+        name = f"width of theta{a + 1} over that of theta1"
+        parts[f"{name}, wider"] = Measured(ratio, error, low=1.0)
+        parts[f"{name}, in proportion"] = Measured(
+            ratio, error, asked * (1 - PROPORTIONAL), asked * (1 + PROPORTIONAL)
+        )
+    at_truth = expected.standard_errors[last.n - 1]
     # Spherical variables make the information a uu' + b (1 - uu'): variances are affine in theta^2.
-    squares = found.truth**2
+    squares = last.truth**2
     share = (squares[1] - squares[0]) / (squares[-1] - squares[0])
-    middle = float(np.sqrt(widths[0] ** 2 + share * (widths[-1] ** 2 - widths[0] ** 2)))
+    middle = float(np.sqrt(at_truth[0] ** 2 + share * (at_truth[-1] ** 2 - at_truth[0] ** 2)))
     return Claim(
         "Section V.B",
         "The width of the confidence intervals scales roughly with the true value of theta_i.",
+        parts,
+        f"At n = {last.n} the empirical 95 % intervals of {len(last.theta)} replicates are "
+        f"{_words(widths)} wide, as {_words(ratios)}, not as {_words(wanted)}; asymptotic standard "
+        f"errors are {_words(at_truth)}. For such variables the variance is a + b theta_i^2, which "
+        f"predicts {middle:.3g} for the middle one.",
         {
-            "wider for larger theta": bool((np.diff(widths) > 0).all()),
-            "in proportion": bool((deviation[1:] < PROPORTIONAL).all()),
-        },
-        f"At n = {found.n[-1]} asymptotic standard errors are {_words(widths)}, as "
-        f"{_words(ratios)}, not as {_words(wanted)}; empirical widths are {_words(empirical)}. "
-        "For such variables the variance is a + b theta_i^2, which predicts "
-        f"{middle:.3g} for the middle one.",
-        {
-            "asymptotic_errors": widths.tolist(),
-            "empirical_widths": empirical.tolist(),
+            "asymptotic_errors": at_truth.tolist(),
+            "empirical_widths": widths.tolist(),
             "ratios": ratios.tolist(),
             "predicted_middle": middle,
         },
@@ -183,43 +206,48 @@ def _widths(found: Convergence, expected: Asymptotics) -> Claim:
     )
 
 
-def _always_exists(found: Convergence, where: str) -> Claim:
+def _always_exists(found: Convergence, drawn: Sequence[Ensemble], where: str) -> Claim:
     lost = np.flatnonzero(found.missing > 0)
-    last = int(found.n[lost[-1]]) if len(lost) else 0
+    end = int(found.n[lost[-1]]) if len(lost) else 0
     shown: dict[str, Any] = {
         str(n): int(found.missing[found.at(n)]) for n in (1, 2, 3, 5, 8, 10, 20) if n <= found.n[-1]
     }
     counts = ", ".join(f"{count} at n = {n}" for n, count in shown.items())
+    last = drawn[-1]
     why = (
         f"Of {found.n_replicates} replicates these have no finite estimate, because some direction "
-        f"of theta predicts every choice: {counts}; the last at n = {last}. Convexity is not "
-        "enough. They are counted here and enter no mean."
+        f"of theta predicts every choice: {counts}; the last at n = {end}. Convexity is not "
+        "enough, and one such replicate is proof. They are counted here and enter no mean."
     )
     return Claim(
         where,
         "The problem is convex, so the algorithm will converge.",
         {
             "an estimate exists for every n": not len(lost),
-            "an estimate exists at the end": bool(found.missing[-1] == 0),
+            f"share without an estimate at n = {last.n}": Measured(
+                *share_of(~last.exists), high=RARE
+            ),
         },
         why if len(lost) else "Every replicate has a finite estimate at every n.",
-        {"missing": shown, "last_n_with_missing": last},
+        {"missing": shown, "last_n_with_missing": end},
         (7,),
     )
 
 
-def _between(found: Convergence, low: int, high: int | None) -> BoolVector:
-    return np.asarray((found.n >= low) & (found.n <= (found.n[-1] if high is None else high)))
+def _names(drawn: Ensemble) -> list[str]:
+    d = len(drawn.truth)
+    return ["theta"] if d == 1 else [f"theta{a + 1}" for a in range(d)]
 
 
-def _mean_bias(found: Convergence, rows: BoolVector) -> Vector:
-    if not rows.any():
-        return np.full(len(found.truth), np.nan)
-    return np.asarray(np.nanmean(found.mean[rows], axis=0) - found.truth)
+def _found(found: Sequence[Found]) -> str:
+    """Numbers with their Monte Carlo errors."""
+    return ", ".join(str(Measured(*one)) for one in found)
 
 
-def _median(values: Vector) -> float:
-    return float(np.nanmedian(values)) if len(values) else float("nan")
+def _shares(shares: dict[int, Found]) -> str:
+    return ", ".join(
+        f"{share:.0%} ± {error:.1%} at n = {n}" for n, (share, error) in shares.items()
+    )
 
 
 def _words(values: Vector) -> str:

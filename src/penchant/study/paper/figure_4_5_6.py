@@ -7,26 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penchant._progress import progress
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
-from penchant.inference.linearized import linearized_choices
-from penchant.inference.nominal import nominal_point
-from penchant.inference.problem import Problem
+from penchant.study.paper.bfgs import Stopped, bfgs_stops
 from penchant.study.paper.claims import Claim
 from penchant.study.paper.convergence import Convergence, convergence
-from penchant.study.paper.figure_4_5_6_claims import claims_of_estimable, claims_of_separated
+from penchant.study.paper.ensembles import Ensemble
+from penchant.study.paper.figure_4_5_6_claims import (
+    claims_of_both,
+    claims_of_estimable,
+    claims_of_separated,
+)
+from penchant.study.paper.linearized_plays import linearized_columns, linearized_ensembles
 from penchant.study.paper.longer import longer_plays
 from penchant.study.paper.nominals import NominalComparison, compared_nominals
-from penchant.study.paper.plays import (
-    ExactEstimates,
-    beginnings,
-    exact_estimates,
-    model_of,
-    played,
-)
+from penchant.study.paper.plays import ExactEstimates, beginnings, exact_estimates, played
 from penchant.study.paper.prefixes import Prefixes, fit_prefixes
 from penchant.study.paper.published import (
+    EXPERIMENT_DECISIONS,
     FIGURE_4,
     FIGURE_5,
     FIGURE_6,
@@ -35,10 +33,15 @@ from penchant.study.paper.published import (
     SIMULATION_NOISE_VARIANCE,
     UCLSetting,
 )
+from penchant.study.paper.regrets import Growth, regret_growth
 
 EXACT_AT = (30, 60, 100)
+DECIDED_AT = (30, EXPERIMENT_DECISIONS, HORIZON)  # t that the text speaks of
+MORE = 6  # times the plays of the figure decide what the text says
+BFGS_AT = tuple(range(10, HORIZON + 1, 10))
 LONGER = 160  # decisions of Figure 6, to see what more data give
 NAMES = ("theta1", "theta2", "theta3")
+BOTH = (FIGURE_4, FIGURE_5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,8 @@ class UCLFigure:
         sigma0^2 mapped back from the usable ones at the horizon.
     exact
         Exact maximum likelihood after some t.
+    stopped
+        What BFGS reports, for Figure 6: no estimate.
     """
 
     setting: UCLSetting
@@ -63,6 +68,8 @@ class UCLFigure:
     prior_variance: Vector
     exact: tuple[ExactEstimates, ...]
     claims: tuple[Claim, ...]
+    n_decide: int
+    stopped: Stopped | None = None
     parameter_names: tuple[str, ...] = NAMES
 
     @property
@@ -94,6 +101,7 @@ class UCLFigure:
             "landscape": "A, as reconstructed",
             "horizon": int(self.found.n[-1]),
             "replicates": self.found.n_replicates,
+            "replicates that decide": self.n_decide,
         }
 
     def tables(self) -> dict[str, dict[str, list[float]]]:
@@ -101,7 +109,10 @@ class UCLFigure:
         columns = self.found.columns(self.parameter_names)
         columns["unusable"] = self.unusable.tolist()
         columns["t"] = columns.pop("n")
-        return {self.name: columns, f"{self.name}-exact": exact_columns(self.exact)}
+        found = {self.name: columns, f"{self.name}-exact": exact_columns(self.exact)}
+        if self.stopped is not None:
+            found[f"{self.name}-bfgs"] = self.stopped.columns(self.parameter_names)
+        return found
 
 
 def exact_columns(exact: tuple[ExactEstimates, ...]) -> dict[str, list[float]]:
@@ -118,11 +129,27 @@ def exact_columns(exact: tuple[ExactEstimates, ...]) -> dict[str, list[float]]:
 
 @dataclass(frozen=True, eq=False)
 class EstimablePlays:
-    """The plays of Figures 4 and 5, which differ in their nominal point only."""
+    """The plays of Figures 4 and 5, which differ in their nominal point only.
+
+    Attributes
+    ----------
+    episodes
+        The plays that are drawn: one for every replicate of the figures.
+    exact
+        Their exact estimates.
+    many
+        Linearised estimates of many more plays about both points, at the t the text speaks of.
+    nominals
+        Both points on the same plays at the horizon.
+    growth
+        How regret grows.
+    """
 
     episodes: tuple[Episode, ...]
     exact: tuple[ExactEstimates, ...]
+    many: dict[str, tuple[Ensemble, ...]]
     nominals: NominalComparison
+    growth: tuple[Growth, ...]
 
 
 def estimable_plays(
@@ -135,16 +162,21 @@ def estimable_plays(
     rng
         Source of randomness.
     n_replicates
-        Plays.
+        Plays of the figures; six times as many decide the claims.
     threads
         Processors; all if not given. The answer does not depend on it.
     """
     setting = FIGURE_4
-    episodes = played(setting, rng=rng, n_replicates=n_replicates, n_decisions=HORIZON)
+    plays = played(setting, rng=rng, n_replicates=MORE * n_replicates, n_decisions=HORIZON)
+    episodes = tuple(plays[:n_replicates])
+    many = {s.name: linearized_ensembles(s, plays, DECIDED_AT, threads) for s in BOTH}
+    first, second = ((s, many[s.name][-1]) for s in BOTH)
     return EstimablePlays(
-        tuple(episodes),
+        episodes,
         tuple(exact_estimates(setting, episodes, t, threads) for t in EXACT_AT),
-        compared_nominals(model_of(setting), episodes, FIGURE_4.nominal, FIGURE_5.nominal),
+        many,
+        compared_nominals(plays, first, second),
+        regret_growth(setting, rng=rng, n_replicates=n_replicates),
     )
 
 
@@ -154,7 +186,7 @@ def figure_4(plays: EstimablePlays, threads: int | None = None) -> UCLFigure:
 
 
 def figure_5(plays: EstimablePlays, threads: int | None = None) -> UCLFigure:
-    """Figure 5: linearised about (250, 0.5)."""
+    """Figure 5: linearised about (250, 0.5). What compares it with Figure 4 is here."""
     return _estimable(FIGURE_5, plays, threads)
 
 
@@ -169,43 +201,51 @@ def figure_6(
     setting = FIGURE_6
     longer = played(setting, rng=rng, n_replicates=n_replicates, n_decisions=LONGER)
     episodes = beginnings(longer, HORIZON)
-    estimates = linearized_prefixes(setting, episodes, threads)
+    x, chosen = _columns_and_chosen(setting, episodes)
+    estimates = fit_prefixes(x, chosen, what="Figure 6", threads=threads)
     found = convergence(estimates, np.array(setting.truth))
     exact = exact_estimates(setting, episodes, HORIZON, threads)
+    stopped = bfgs_stops(x, chosen, BFGS_AT)
     distinct = np.array([len(set(e.chosen.tolist())) for e in episodes])
+    grown = regret_growth(setting, rng=rng, n_replicates=n_replicates)
+    claims = claims_of_separated(
+        setting, found, exact, stopped, distinct, longer_plays(setting, longer), grown
+    )
     return UCLFigure(
         setting,
         found,
         _unusable(setting, estimates),
         _mapped_back(setting, estimates),
         (exact,),
-        claims_of_separated(setting, found, exact, distinct, longer_plays(setting, longer)),
+        claims,
+        n_replicates,
+        stopped,
     )
 
 
 def _estimable(setting: UCLSetting, plays: EstimablePlays, threads: int | None) -> UCLFigure:
     estimates = linearized_prefixes(setting, plays.episodes, threads)
     found = convergence(estimates, np.array(setting.truth))
+    many = plays.many[setting.name]
+    claims = claims_of_estimable(setting, many)
+    if setting is FIGURE_5:
+        claims += claims_of_both(plays.nominals, plays.exact[-1], plays.growth)
     unusable, variance = _unusable(setting, estimates), _mapped_back(setting, estimates)
-    claims = claims_of_estimable(setting, found, unusable, variance, plays.exact, plays.nominals)
-    return UCLFigure(setting, found, unusable, variance, plays.exact, claims)
+    return UCLFigure(setting, found, unusable, variance, plays.exact, claims, len(many[-1].theta))
 
 
 def linearized_prefixes(
     setting: UCLSetting, episodes: Sequence[Episode], threads: int | None = None
 ) -> Prefixes:
     """The paper's estimator on the first t decisions of every play, for every t."""
-    model = model_of(setting)
-    psi, ratios = nominal_point(model, setting.nominal)
-    number = setting.name[-1]
-    columns = []
-    with progress(f"Figure {number}: beliefs", len(episodes)) as advance:
-        for episode in episodes:
-            choices = linearized_choices(Problem(model, (episode,)), psi, ratios)
-            columns.append(choices.explanatory.reshape(episode.n_events, -1, len(NAMES)))
-            advance(1)
-    chosen = np.stack([episode.chosen for episode in episodes])
-    return fit_prefixes(np.stack(columns), chosen, what=f"Figure {number}", threads=threads)
+    x, chosen = _columns_and_chosen(setting, episodes)
+    return fit_prefixes(x, chosen, what=f"Figure {setting.name[-1]}", threads=threads)
+
+
+def _columns_and_chosen(
+    setting: UCLSetting, episodes: Sequence[Episode]
+) -> tuple[Matrix, IntVector]:
+    return linearized_columns(setting, episodes), np.stack([e.chosen for e in episodes])
 
 
 def _inside(setting: UCLSetting, theta: Matrix) -> BoolVector:

@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import special
 
-from penchant._typing import IntVector, Vector
-from penchant.study.paper.claims import Claim
+from penchant._typing import IntVector
+from penchant.study.paper.bfgs import Stopped
+from penchant.study.paper.claims import Claim, Measured, Part
 from penchant.study.paper.convergence import HALF_WIDTHS, Convergence
+from penchant.study.paper.ensembles import Ensemble
 from penchant.study.paper.longer import LongerPlays
+from penchant.study.paper.monte_carlo import mean_of, median_of, share_of
 from penchant.study.paper.nominals import NominalComparison
 from penchant.study.paper.plays import ExactEstimates
-from penchant.study.paper.published import UCLSetting
+from penchant.study.paper.published import EXPERIMENT_DECISIONS, UCLSetting
+from penchant.study.paper.regrets import Growth, growth_words
 
-CLOSE = 0.1  # relative error of a mean that has converged
+CLOSE = 0.2  # relative error of a mean that has converged
+ALIKE = 0.1  # relative difference of estimates that do not depend on the nominal point
+POWER = 0.8  # share of plays that are significant where a procedure can identify a parameter
+NEARLY_ALWAYS = 0.95
 EARLY = 30  # decisions after which the true value is said to be inside the interval
-FEW = 0.05  # share of unusable estimates that one could overlook
+NATURAL = ("nu", "mu0", "sigma0^2")
+UNSTATED = "the landscape and the rewards of the simulations"
 
 
-def claims_of_estimable(
-    setting: UCLSetting,
-    found: Convergence,
-    unusable: Vector,
-    prior_variance: Vector,
-    exact: tuple[ExactEstimates, ...],
-    nominals: NominalComparison,
-) -> tuple[Claim, ...]:
-    """Claims of Figures 4 and 5."""
+def claims_of_estimable(setting: UCLSetting, many: Sequence[Ensemble]) -> tuple[Claim, ...]:
+    """Claims of Figures 4 and 5, each by itself."""
+    at = {drawn.n: drawn for drawn in many}
+    figure = f"Section VI.D, Figure {setting.name[-1]}"
     return (
         _printed_truth(setting),
-        _converges(found),
-        _inside_early(found),
-        _robust(setting, found, unusable, prior_variance, exact[-1]),
+        _converges(many[-1], figure),
+        _inside_early(many, figure),
+        _significant(at[EXPERIMENT_DECISIONS], figure),
+    )
+
+
+def claims_of_both(
+    nominals: NominalComparison, exact: ExactEstimates, growth: Sequence[Growth]
+) -> tuple[Claim, ...]:
+    """Claims that hold Figures 4 and 5 against each other, or are about their agents."""
+    return (
+        _robust(nominals, exact),
         _compare_by_likelihood(nominals),
+        _regret(growth, "(200, 1, 1, 4)", "logarithmic", "high performance"),
     )
 
 
@@ -40,14 +55,17 @@ def claims_of_separated(
     setting: UCLSetting,
     found: Convergence,
     exact: ExactEstimates,
+    stopped: Stopped,
     distinct: IntVector,
     longer: LongerPlays,
+    growth: Sequence[Growth],
 ) -> tuple[Claim, ...]:
     """Claims of Figure 6."""
     return (
         _printed_truth(setting),
-        _has_estimates(found, exact, distinct),
+        _has_estimates(found, exact, stopped, distinct),
         _more_data(found, longer),
+        _regret(growth, "(30, 1000, 0, 0.5)", "linear", "low performance"),
     )
 
 
@@ -67,83 +85,107 @@ def _printed_truth(setting: UCLSetting) -> Claim:
     )
 
 
-def _converges(found: Convergence) -> Claim:
-    relative = found.mean[-1] / found.truth
-    first, last = found.coverage[found.at(EARLY)], found.coverage[-1]
-    parts = {f"theta{a + 1}": bool(abs(r - 1) < CLOSE) for a, r in enumerate(relative)}
-    rest = " What linearisation leaves out does not vanish with data."
+def _converges(last: Ensemble, where: str) -> Claim:
+    means = [mean_of(column / t) for column, t in zip(last.theta.T, last.truth, strict=True)]
+    parts: dict[str, Part] = {
+        f"theta{a + 1}: mean over true value": Measured(*mean, 1 - CLOSE, 1 + CLOSE)
+        for a, mean in enumerate(means)
+    }
+    coverage = [share_of(column) for column in last.covers.T]
+    unmet = any(part.met is False for part in parts.values() if isinstance(part, Measured))
+    rest = " What linearisation leaves out does not vanish with data." if unmet else ""
     return Claim(
-        "Section VI.D",
-        "The estimator converges to the true value of theta within the horizon T = 100.",
+        where,
+        f"The estimator converges to the true value of theta within the horizon T = {last.n}.",
         parts,
-        f"At T = {found.n[-1]} the means are "
-        + ", ".join(f"{r:.0%}" for r in relative)
-        + " of the true values, with 95 % intervals that hold the truth in "
-        + ", ".join(f"{c:.0%}" for c in last)
-        + f" of replicates ({', '.join(f'{c:.0%}' for c in first)} at t = {EARLY})."
-        + ("" if all(parts.values()) else rest),
+        f"At T = {last.n} the means over {int(last.exists.sum())} plays are "
+        + ", ".join(f"{mean:.0%} ± {error:.0%}" for mean, error in means)
+        + " of the true values; 95 % intervals hold the truth in "
+        + ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in coverage)
+        + f" of them.{rest}",
         {
-            "mean_over_truth": relative.tolist(),
-            "coverage": last.tolist(),
-            f"coverage_at_{EARLY}": first.tolist(),
+            "mean_over_truth": [mean for mean, _ in means],
+            "monte_carlo_error": [error for _, error in means],
+            "coverage": [share for share, _ in coverage],
         },
         (30,),
     )
 
 
-def _inside_early(found: Convergence) -> Claim:
-    row = found.at(EARLY)
-    half = HALF_WIDTHS * found.standard_error[row:]
-    inside = np.asarray((np.abs(found.mean[row:] - found.truth) <= half).all(axis=0))
-    size = half[0] / np.abs(found.truth)
-    parts: dict[str, bool] = {}
-    for a in range(len(found.truth)):
-        parts[f"theta{a + 1} inside"] = bool(inside[a])
-        parts[f"theta{a + 1}: the interval tells its sign"] = bool(size[a] < 1)
+def _inside_early(many: Sequence[Ensemble], where: str) -> Claim:
+    parts: dict[str, Part] = {}
+    sizes = []
+    for drawn in many:
+        half = HALF_WIDTHS * np.nanmedian(drawn.standard_errors, axis=0)
+        if drawn.n == EARLY:
+            sizes = (half / np.abs(drawn.truth)).tolist()
+        for a, h in enumerate(half):
+            mean, error = mean_of(drawn.theta[:, a] - drawn.truth[a])
+            name = f"theta{a + 1}: error of the mean over half the interval at t = {drawn.n}"
+            parts[name] = Measured(mean / h, error / h, -1.0, 1.0)
+    coverage = [share_of(column) for column in many[0].covers.T]
     return Claim(
-        "Section VI.D",
+        where,
         "The true value of the parameter is within the 95 % confidence interval after 30 observed "
-        "choices, so the procedure can identify it in a statistically significant way.",
+        "choices.",
         parts,
-        f"The interval around the mean holds the truth from t = {EARLY} on for "
-        f"{int(inside.sum())} of {len(inside)} parameters, but at t = {EARLY} it reaches "
-        + ", ".join(f"{s:.2g}" for s in size)
-        + " times the true value to either side: where that is above 1 it tells nothing.",
-        {"half_width_over_truth": size.tolist()},
+        f"The interval around the mean estimate reaches {_words(sizes)} times the true value to "
+        f"either side at t = {EARLY}: where that is above 1, holding the truth says little. The "
+        "intervals of single plays hold it in "
+        + ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in coverage)
+        + f" of plays at t = {many[0].n}.",
+        {"half_width_over_truth": sizes, "coverage": [share for share, _ in coverage]},
         (30,),
     )
 
 
-def _robust(
-    setting: UCLSetting,
-    found: Convergence,
-    unusable: Vector,
-    prior_variance: Vector,
-    exact: ExactEstimates,
-) -> Claim:
-    existing = found.n_replicates - found.missing
-    early, late = found.at(EARLY), len(found.n) - 1
-    share = float(unusable[late] / max(existing[late], 1))
-    median = float(np.median(prior_variance)) if len(prior_variance) else float("nan")
-    truth = setting.prior.variance
+def _significant(drawn: Ensemble, where: str) -> Claim:
+    here = drawn.exists
+    z = drawn.theta[here] / drawn.standard_errors[here]
+    told = np.sign(drawn.truth) * z > HALF_WIDTHS
+    shares = [share_of(column) for column in told.T]
+    return Claim(
+        where,
+        f"With {drawn.n} choices, as in the experiment, the procedure can identify the true value "
+        "of the parameter in a statistically significant way.",
+        {
+            f"theta{a + 1}: share of plays with a 95 % interval on the right side of 0": Measured(
+                *share, low=POWER
+            )
+            for a, share in enumerate(shares)
+        },
+        f"Of {int(here.sum())} plays of {drawn.n} decisions, theta1, theta2 and theta3 differ from "
+        "0 at the 5 % level, in the right direction, in "
+        + ", ".join(f"{share:.0%} ± {error:.1%}" for share, error in shares)
+        + ".",
+        {"shares": [share for share, _ in shares]},
+        (30,),
+    )
+
+
+def _robust(nominals: NominalComparison, exact: ExactEstimates) -> Claim:
+    medians = [median_of(column) for column in nominals.differences.T]
+    usable = [share_of(~row) for row in nominals.usable]
+    typical = np.nanmedian(nominals.natural, axis=1)
     return Claim(
         "Section VI.D",
         "The procedure is at least somewhat robust to the choice of linearisation point.",
         {
-            "theta1 converges": bool(abs(found.mean[-1, 0] / found.truth[0] - 1) < CLOSE),
-            "nearly all estimates usable": share <= FEW,
-            "sigma0^2 within 10 %": bool(abs(median / truth - 1) < CLOSE),
+            f"{name}: relative difference of both estimates (median)": Measured(*median, high=ALIKE)
+            for name, median in zip(NATURAL, medians, strict=True)
         },
-        f"nu <= 0 or delta <= 0, outside the model, in {int(unusable[early])} of "
-        f"{existing[early]} existing estimates at t = {EARLY} and in {int(unusable[late])} of "
-        f"{existing[late]} at T = {found.n[late]}; the others map back to a median sigma0^2 of "
-        f"{median:.3g} (true {truth:g}). Exact maximum likelihood, with no point to choose: "
-        f"medians nu {exact.medians[0]:.3g}, mu0 {exact.medians[1]:.4g}, sigma0^2 "
-        f"{exact.medians[2]:.3g}; {_statuses(exact)}.",
+        f"About (150, 2) and (250, 0.5), on the same {nominals.natural.shape[1]} plays of 100 "
+        "decisions, estimates of nu, mu0 and sigma0^2 differ by "
+        + ", ".join(f"{value:.1%} ± {error:.1%}" for value, error in medians)
+        + f" (medians); medians of sigma0^2 are {typical[0, 2]:.3g} and {typical[1, 2]:.3g} (true "
+        "1). nu <= 0 or delta <= 0, outside the model, in "
+        + " and ".join(f"{share:.1%} ± {error:.1%}" for share, error in usable)
+        + f" of the plays, which counts as the largest difference. Exact maximum likelihood, with "
+        f"no point to choose, on {len(exact.values)} of the plays: medians nu "
+        f"{exact.medians[0]:.3g}, mu0 {exact.medians[1]:.4g}, sigma0^2 {exact.medians[2]:.3g}.",
         {
-            "unusable_early": int(unusable[early]),
-            "unusable": int(unusable[late]),
-            "median_prior_variance": median,
+            "relative_differences": [value for value, _ in medians],
+            "unusable": [share for share, _ in usable],
             "exact_medians": exact.medians.tolist(),
             "exact_coverage": exact.coverage.tolist(),
             "exact_statuses": exact.statuses,
@@ -152,40 +194,72 @@ def _robust(
 
 
 def _compare_by_likelihood(nominals: NominalComparison) -> Claim:
-    known, disagree = nominals.comparable, nominals.disagree
+    share = share_of(nominals.agrees)
     return Claim(
         "Section VI.E",
-        "Of two linearisation points the one with the higher likelihood is better.",
+        "If the estimates about two linearisation points differ, the one with the higher "
+        "likelihood value is better.",
         {
-            "the linearised likelihood mostly prefers the better point": 2 * disagree < known,
-            "it always does": known > 0 and disagree == 0,
+            "share of plays where it is, more often than not": Measured(*share, low=0.5),
+            "share of plays where it is, nearly always": Measured(*share, low=NEARLY_ALWAYS),
         },
-        f"Of {known} plays where both linearised estimates lie inside the model, the linearised "
-        f"likelihood prefers the point with the lower exact likelihood in {disagree}. Linearised "
-        "likelihoods of different points belong to different models; only the exact one compares "
-        "them.",
-        {"comparable": known, "disagree": disagree},
+        f"Of {nominals.agrees.size} plays where both linearised estimates lie inside the model, "
+        f"the linearised likelihood prefers the estimate with the higher exact likelihood in "
+        f"{share[0]:.0%} ± {share[1]:.1%}. Linearised likelihoods of different points belong to "
+        "different models; only the exact one compares them.",
+        {"comparable": int(nominals.agrees.size), "agree": int(nominals.agrees.sum())},
         (27,),
     )
 
 
-def _has_estimates(found: Convergence, exact: ExactEstimates, distinct: IntVector) -> Claim:
+def _regret(growth: Sequence[Growth], who: str, order: str, performance: str) -> Claim:
+    return Claim(
+        "Section VI.D",
+        f"The parameters {who} result in {performance}, specifically {order} regret.",
+        {},
+        f"Share of agents whose regret over 100 decisions is best described as {order}: "
+        + growth_words(growth, order)
+        + ". It depends on the landscape and on the size of its rewards, which the paper does not "
+        "state for its simulations; both landscapes are reconstructions.",
+        {
+            f"{g.landscape}, rewards up to {g.best:g}": {
+                "logarithmic": g.logarithmic[0],
+                "linear": g.linear[0],
+            }
+            for g in growth
+        },
+        untold=UNSTATED,
+    )
+
+
+def _has_estimates(
+    found: Convergence, exact: ExactEstimates, stopped: Stopped, distinct: IntVector
+) -> Claim:
     n, horizon = found.n_replicates, int(found.n[-1])
     lost, early = int(found.missing[-1]), int(found.missing[found.at(EARLY)])
     separated = exact.statuses.get("separated", 0)
+    without = np.arange(n) < lost
     supremum = -float(special.gammaln(horizon + 1))
+    errors = np.median(stopped.standard_errors[-1], axis=0)
     reason = (
-        " The choices are separated: an agent who never repeats itself lets the likelihood rise "
-        f"for ever towards that of drawing without replacement, -log({horizon}!) = "
-        f"{supremum:.1f}. Widths and biases as printed are places where an optimiser stopped."
+        " The choices are separated, which a direction of theta proves for every replicate: an "
+        "agent who never repeats itself lets the likelihood rise for ever towards that of drawing "
+        f"without replacement, -log({horizon}!) = {supremum:.4f}. BFGS from 0 stops on the way: it "
+        f"reports success in {int(stopped.success[-1].sum())} of {n} replicates at T = {horizon}, "
+        f"at {float(np.median(stopped.log_likelihood[-1])):.4f} with standard errors of "
+        f"{', '.join(f'{e:.1g}' for e in errors)} (medians)."
     )
     return Claim(
         "Section VI.D, Figure 6",
-        "The estimate exists, with a confidence interval much wider than the parameter and a "
-        "persistent bias of theta3.",
+        "The estimates have confidence intervals many orders of magnitude wider than theta1 and "
+        "theta2, and a persistent bias of theta3.",
         {
-            "most replicates have a linearised estimate": lost < n / 2,
-            "most replicates have an exact estimate": separated < n / 2,
+            "share of replicates with a linearised estimate": Measured(
+                *share_of(~without), low=0.5
+            ),
+            "share of replicates with an exact estimate": Measured(
+                *share_of(np.arange(n) >= separated), low=0.5
+            ),
         },
         f"{early} of {n} replicates have no finite linearised estimate at t = {EARLY}, {lost} of "
         f"{n} at T = {horizon}, and {separated} of {n} no finite exact one; "
@@ -197,31 +271,40 @@ def _has_estimates(found: Convergence, exact: ExactEstimates, distinct: IntVecto
             "exact_separated": separated,
             "without_repetition": int((distinct == horizon).sum()),
             "supremum": supremum,
+            "bfgs_success": int(stopped.success[-1].sum()),
+            "bfgs_log_likelihood": float(np.median(stopped.log_likelihood[-1])),
+            "bfgs_standard_errors": errors.tolist(),
         },
         (7,),
     )
 
 
 def _more_data(found: Convergence, longer: LongerPlays) -> Claim:
-    size = HALF_WIDTHS * longer.standard_errors / np.abs(found.truth)
+    scale = HALF_WIDTHS / np.abs(found.truth)
+    sizes = [median_of(column) for column in (scale * longer.standard_errors).T]
     return Claim(
         "Section VI.D, Figure 6",
         "One must observe more data to shrink the confidence intervals and get precise estimates.",
-        {f"theta{a + 1} within its own size": bool(s < 1) for a, s in enumerate(size)},
+        {
+            f"theta{a + 1}: half the interval over the true value (median)": Measured(
+                *size, high=1.0
+            )
+            for a, size in enumerate(sizes)
+        },
         f"With {longer.t} decisions, so that options are repeated, {longer.existing} of "
         f"{found.n_replicates} replicates have a finite linearised estimate; its 95 % interval "
         "reaches "
-        + ", ".join(f"{s:.2g}" for s in size)
+        + ", ".join(str(Measured(*size)) for size in sizes)
         + " times the true value to either side. Once an option was tried its reward says little "
         "of the prior.",
         {
             "decisions": longer.t,
             "existing": longer.existing,
-            "half_width_over_truth": size.tolist(),
+            "half_width_over_truth": [size for size, _ in sizes],
         },
         (7,),
     )
 
 
-def _statuses(exact: ExactEstimates) -> str:
-    return ", ".join(f"{count} {status}" for status, count in exact.statuses.items())
+def _words(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:.2g}" for value in values)

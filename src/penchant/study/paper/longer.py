@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penchant._typing import Vector
+from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.nominal import nominal_point
@@ -26,15 +26,17 @@ class LongerPlays:
     ----------
     t
         Decisions.
-    existing
-        Replicates with a finite estimate.
     standard_errors
-        Medians over those; NaN if there is none.
+        Of the replicates with a finite estimate: (n_existing, n_parameters).
     """
 
     t: int
-    existing: int
-    standard_errors: Vector
+    standard_errors: Matrix
+
+    @property
+    def existing(self) -> int:
+        """Replicates with a finite estimate."""
+        return len(self.standard_errors)
 
 
 def longer_plays(setting: UCLSetting, episodes: Sequence[Episode]) -> LongerPlays:
@@ -46,5 +48,4 @@ def longer_plays(setting: UCLSetting, episodes: Sequence[Episode]) -> LongerPlay
         estimate = fit(linearized_choices(Problem(model, (episode,)), psi, ratios), threads=1)
         if estimate.status in FINITE:
             errors.append(estimate.standard_errors)
-    medians = np.median(errors, axis=0) if errors else np.full(len(ratios) + len(psi), np.nan)
-    return LongerPlays(episodes[0].n_events, len(errors), medians)
+    return LongerPlays(episodes[0].n_events, np.array(errors).reshape(-1, len(ratios) + len(psi)))

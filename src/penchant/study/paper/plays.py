@@ -28,6 +28,15 @@ def model_of(setting: UCLSetting) -> UCL:
     )
 
 
+def natural_truth(setting: UCLSetting) -> dict[str, float]:
+    """nu, mu0, sigma0^2 of the agents of a figure."""
+    return {
+        "decision_noise": setting.decision_noise,
+        "prior_mean": setting.prior.mean,
+        "prior_variance": setting.prior.variance,
+    }
+
+
 def played(
     setting: UCLSetting, *, rng: np.random.Generator, n_replicates: int, n_decisions: int
 ) -> list[Episode]:
@@ -37,15 +46,10 @@ def played(
     -----
     Paper: the landscape of the simulations is not stated. A is assumed, as reconstructed here.
     """
-    truth = {
-        "decision_noise": setting.decision_noise,
-        "prior_mean": setting.prior.mean,
-        "prior_variance": setting.prior.variance,
-    }
     return simulate_many(
         landscape_a(*GRID, noise=GaussianNoise(SIMULATION_NOISE_VARIANCE)),
         model_of(setting),
-        truth,
+        natural_truth(setting),
         n_decisions=n_decisions,
         n_agents=n_replicates,
         rng=rng,
@@ -95,7 +99,7 @@ def exact_estimates(
     """Fit the first t decisions of every play exactly."""
     estimates = fit_each_model(beginnings(episodes, t), model_of(setting), threads=threads)
     converged = [e.parameters for e in estimates if e.status == "converged"]
-    truth = (setting.decision_noise, setting.prior.mean, setting.prior.variance)
+    truth = tuple(natural_truth(setting).values())
     values = [[p.estimate for p in found] for found in converged]
     inside = [[p.low <= v <= p.high for p, v in zip(f, truth, strict=True)] for f in converged]
     return ExactEstimates(

@@ -20,6 +20,7 @@ from penchant.bandit.locations import grid
 from penchant.models.simulate import simulate_many
 from penchant.models.ucl import UCL
 from penchant.study.data import StudyData
+from penchant.study.paper.alike import Alike, alike
 from penchant.study.paper.claims import Claim
 from penchant.study.paper.length_scales import LengthScales, compared_length_scales
 from penchant.study.paper.published import (
@@ -46,7 +47,8 @@ TRUTH: Mapping[str, Mapping[str, float]] = {
         "length_scale": 0.1,
     },
 }
-LIKELY_LOW = 20  # low-performing subjects whose length scale is tried
+SEVERAL = 20  # subjects of either category whose length scale is tried
+STUDIES = 10  # of agents who are alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +62,15 @@ class SimulatedStudy:
     drawn
         Performance that each subject was drawn with.
     length_scales
-        What the length scale changes for low-performing subjects.
+        What the length scale changes in either category.
+    studies
+        Tests between landscapes in studies of agents who are alike.
     """
 
     study: Study
     drawn: Mapping[str, str]
-    length_scales: LengthScales
+    length_scales: Mapping[str, LengthScales]
+    studies: Alike
     claims: tuple[Claim, ...]
     name: str = "study"
     title: str = "A simulated study with the paper's design"
@@ -86,7 +91,14 @@ class SimulatedStudy:
             f"study-{name}": self.study.columns(name)
             for name in ("table-1", "table-2", "tests", "subjects", "failures")
         }
-        found["study-length-scales"] = self.length_scales.columns()
+        scales = [found_in.columns() for found_in in self.length_scales.values()]
+        found["study-length-scales"] = {
+            name: [value for one in scales for value in one[name]] for name in scales[0]
+        }
+        found["study-alike"] = {
+            f"theta{a + 1}_p_value": column.tolist()
+            for a, column in enumerate(self.studies.p_values.T)
+        }
         return found
 
 
@@ -121,9 +133,17 @@ def simulated_study(
         n_bootstrap=0,
         threads=threads,
     )
-    low = [e for e in episodes if drawn[e.subject] == "low"][:LIKELY_LOW]
-    scales = compared_length_scales(low)
-    return SimulatedStudy(study, drawn, scales, claims_of_study(study, drawn, TRUTH, scales))
+    scales = {
+        who: compared_length_scales(
+            [e for e in episodes if drawn[e.subject] == who][:SEVERAL], who, threads
+        )
+        for who in ("low", "high")
+    }
+    agents = {name: value for name, value in TRUTH["high"].items() if name != "length_scale"}
+    n_studies = max(2, round(share * STUDIES))
+    studies = alike(places, agents, rng=rng, n_studies=n_studies, threads=threads)
+    claims = claims_of_study(study, drawn, TRUTH, scales, studies)
+    return SimulatedStudy(study, drawn, scales, studies, claims)
 
 
 def landscapes() -> dict[str, Landscape]:

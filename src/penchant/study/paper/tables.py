@@ -10,6 +10,7 @@ from penchant.population.compare import compare_groups
 from penchant.population.comparison import Difference
 from penchant.population.estimate import PopulationEstimate
 from penchant.study.paper.artefact import Artefact, artefact
+from penchant.study.paper.bound import bound_of_deviation
 from penchant.study.paper.claims import Claim
 from penchant.study.paper.mapped_back import MappedBack, mapped_back
 from penchant.study.paper.published import EXPERIMENT_NOISE_VARIANCE, REPLICATES, TABLES
@@ -60,7 +61,8 @@ def tables(*, rng: np.random.Generator, n_replicates: int = REPLICATES) -> Paper
     mapped = tuple(mapped_back(category) for category in TABLES)
     differences = welch_tests()
     shown = artefact(rng=rng, n_replicates=n_replicates)
-    return PaperTables(mapped, differences, shown, claims_of_tables(mapped, differences, shown))
+    claims = claims_of_tables(mapped, differences, shown, bound_of_deviation(rng=rng))
+    return PaperTables(mapped, differences, shown, claims)
 
 
 def welch_tests() -> tuple[Difference, ...]:
