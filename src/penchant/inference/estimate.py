@@ -18,10 +18,11 @@ from penchant.inference import predicting
 from penchant.inference.advice import advised
 from penchant.inference.grid_profile import whole_grids
 from penchant.inference.grids import Grid
-from penchant.inference.natural_intervals import profile_intervals
+from penchant.inference.natural_intervals import profile_intervals, values_at
 from penchant.inference.peaks import Peak
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
+from penchant.inference.suprema import shared_suprema
 from penchant.models.model import Model, Natural, model_words, natural_parameters
 from penchant.models.natural_prior import Prior
 from penchant.softmax.diagnostics import Diagnostics, Status
@@ -45,7 +46,8 @@ class ModelEstimate:
         Weights first, then shape parameters, with their joint covariance (inverse observed
         information); NaN where there is none.
     parameters
-        Natural parameters: name, estimate, standard_error, low, high.
+        Natural parameters: name, estimate, standard_error, low, high; NaN where choices that are
+        separated leave none, with the values that explain them from low to high.
     log_likelihood, null_log_likelihood
         Exact, at the estimate and for uniform choice.
     grid
@@ -161,7 +163,7 @@ class ModelEstimate:
             found.append(
                 Parameter(
                     natural.name,
-                    natural.value(self.weights, self.psi),
+                    self.value_of(natural),
                     float(np.sqrt(variance)),
                     float(low),
                     float(high),
@@ -169,23 +171,36 @@ class ModelEstimate:
             )
         return tuple(found)
 
+    def value_of(self, natural: Natural) -> float:
+        """A natural parameter; NaN where it has no estimate, its weight being at infinity."""
+        used = [natural.index, *([natural.other] if natural.kind == "ratio" else [])]
+        if natural.kind != "shape" and not np.isfinite(self.weights[used]).all():
+            return float("nan")
+        return natural.value(self.weights, self.psi)
+
     def interval(self, level: float = 0.95, kind: IntervalKind = "wald") -> Matrix:
         """Interval of each natural parameter: (n_natural, 2).
 
         "wald": on the logarithm for positive parameters, Fieller's for ratios. "profile": inverts
         the likelihood-ratio test; right where the likelihood is skewed, infinite where it is flat,
         and one-sided where choices are separated.
+
+        Where choices are separated there is no Wald interval, and "wald" gives the values that are
+        consistent with them: of a shape parameter without an estimate those that share the
+        supremum of the likelihood, from 0 or to infinity where nothing ends them; of everything
+        else the profile interval. NaN without the episodes, which are not stored.
         """
         check_level(level)
         if kind == "wald":
-            return np.array([self._wald(natural, level) for natural in self.natural])
+            wald: Matrix = joint_wald_intervals([self], level)[0]
+            return wald
         if kind != "profile":
             raise DataError(f"kind must be 'wald' or 'profile'; got {kind!r}. Choose one.")
         found: Matrix = joint_profile_intervals([self], level)[0]
         return found
 
     def _wald(self, natural: Natural, level: float) -> tuple[float, float]:
-        value = natural.value(self.weights, self.psi)
+        value = self.value_of(natural)
         if natural.kind == "share":
             low, high = self._wald(Natural(natural.name, "weight", natural.index), level)
             return natural.share_of(high), natural.share_of(low)
@@ -291,9 +306,7 @@ class ModelEstimate:
         return self.summary()
 
     def __repr__(self) -> str:
-        values = ", ".join(
-            f"{n.name}={number(n.value(self.weights, self.psi))}" for n in self.natural
-        )
+        values = ", ".join(f"{n.name}={number(self.value_of(n))}" for n in self.natural)
         return f"<ModelEstimate {self.status}: {values}>"
 
     def _repr_html_(self) -> str:
@@ -356,19 +369,67 @@ class ModelEstimate:
         return {**self.__dict__, "grid": self.profile, "episodes": None}
 
 
-def joint_profile_intervals(estimates: Sequence[ModelEstimate], level: float) -> Matrix:
+def joint_wald_intervals(estimates: Sequence[ModelEstimate], level: float) -> Matrix:
+    """Wald intervals (n_estimates, n_natural, 2), or what separated choices are consistent with."""
+    ends = np.array([[e._wald(natural, level) for natural in e.natural] for e in estimates])
+    lost = [k for k, e in enumerate(estimates) if e.status == "separated" and e.episodes]
+    for a, natural in enumerate(estimates[0].natural if lost else ()):
+        is_shape = natural.kind == "shape"
+        shared = [k for k in lost if is_shape and np.isnan(estimates[k].psi[natural.index])]
+        others = [k for k in lost if k not in shared]
+        if shared:
+            ends[shared, a] = _consistent([estimates[k] for k in shared], natural)
+        if others:
+            mine = [estimates[k] for k in others]
+            ends[others, a] = joint_profile_intervals(mine, level, [natural])[:, 0]
+    return ends
+
+
+def _profiles_of(estimates: Sequence[ModelEstimate]) -> Profiles:
+    groups = tuple(e._problem().episodes for e in estimates)
+    return Profiles(estimates[0].model, groups, estimates[0].prior)
+
+
+def _consistent(estimates: Sequence[ModelEstimate], natural: Natural) -> Matrix:
+    """Values of a shape parameter at which the likelihood comes to its supremum.
+
+    A model of one rate may know its points of indifference; else they are searched for.
+    """
+    exact = getattr(estimates[0].model, "consistent_rates", None)
+    known = [None if exact is None else exact(list(e.episodes or ())) for e in estimates]
+    ends = np.array([(np.nan, np.nan) if pair is None else pair for pair in known])
+    unknown = [k for k, pair in enumerate(known) if pair is None]
+    if unknown:
+        ends[unknown] = _searched([estimates[k] for k in unknown], natural)
+    return ends
+
+
+def _searched(estimates: Sequence[ModelEstimate], natural: Natural) -> Matrix:
+    profiles = _profiles_of(estimates)
+    positions = shared_suprema(
+        profiles,
+        [e.searched for e in estimates],
+        np.array([e.peak.point.psi for e in estimates]),
+        np.array([e.log_likelihood for e in estimates]),
+        natural.index,
+    )
+    return np.sort(values_at(profiles, natural, positions), axis=1)
+
+
+def joint_profile_intervals(
+    estimates: Sequence[ModelEstimate], level: float, naturals: Sequence[Natural] | None = None
+) -> Matrix:
     """Profile intervals (n_estimates, n_natural, 2) of estimates of one model, found together."""
-    first = estimates[0]
+    asked = estimates[0].natural if naturals is None else naturals
     known = [k for k, e in enumerate(estimates) if e.status != "not identified"]
-    ends = np.full((len(estimates), len(first.natural), 2), np.nan)
+    ends = np.full((len(estimates), len(asked), 2), np.nan)
     if known:
         mine = [estimates[k] for k in known]
-        groups = tuple(e._problem().episodes for e in mine)
         ends[known] = profile_intervals(
-            Profiles(first.model, groups, first.prior),
+            _profiles_of(mine),
             [e.searched for e in mine],
             [e.peak for e in mine],
-            first.natural,
+            asked,
             level,
             np.stack([e.rising for e in mine]),
         )

@@ -14,7 +14,12 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.by_subject import BySubject
-from penchant.inference.estimate import IntervalKind, ModelEstimate, joint_profile_intervals
+from penchant.inference.estimate import (
+    IntervalKind,
+    ModelEstimate,
+    joint_profile_intervals,
+    joint_wald_intervals,
+)
 from penchant.inference.fit import check_prior, fit_profiles
 from penchant.inference.predicting import as_episodes, weights_only
 from penchant.inference.problem import Problem
@@ -41,10 +46,11 @@ class ModelEstimates(BySubject[ModelEstimate]):
         self, level: float = 0.95, kind: IntervalKind = "wald"
     ) -> list[tuple[Parameter, ...]]:
         """Natural parameters of each subject, with intervals at this level."""
-        if kind != "profile":
-            return [e.parameters_at(level, kind) for e in self.estimates]
         check_level(level)
-        ends = joint_profile_intervals(self.estimates, level)
+        if kind not in ("wald", "profile"):
+            raise DataError(f"kind must be 'wald' or 'profile'; got {kind!r}. Choose one.")
+        joint = joint_wald_intervals if kind == "wald" else joint_profile_intervals
+        ends = joint(self.estimates, level)
         return [e.parameters_within(mine) for e, mine in zip(self.estimates, ends, strict=True)]
 
     def to_frame(

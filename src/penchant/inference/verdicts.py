@@ -18,6 +18,7 @@ from penchant.inference.points import Points
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.inference.proofs import Proofs
+from penchant.inference.untold import told
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.fit import diagnostics_of, status_of
 from penchant.softmax.solve import Solution, has_maximum, maximum_likelihood, scaled_inverse
@@ -75,6 +76,7 @@ def estimates_at(
         if verdict.status in USELESS:
             covariances[k] = np.nan
         theta[k, : profiles.n_weights] = verdict.weights
+        theta[k, profiles.n_weights :][~verdict.told] = np.nan
         episodes = profiles.groups[k]
         found.append(
             ModelEstimate(
@@ -109,11 +111,12 @@ def estimate_at(
 
 @dataclass(frozen=True)
 class _Verdict:
-    """What is said of one peak."""
+    """What is said of one peak; `told` are the shape parameters that have an estimate."""
 
     status: Status
     message: str
     weights: Vector
+    told: BoolVector
     log_likelihood: float
     checks: Diagnostics
 
@@ -126,6 +129,8 @@ class _Cases:
     ----------
     touched
         Weights that must be positive and are 0.
+    unmoved
+        Shape parameters that change no probability, as the weights that they shape are 0.
     flat, loose
         The whole profile is within a 95 % interval; or a shape parameter is, along a ridge.
     is_plain
@@ -136,6 +141,7 @@ class _Cases:
     peaks: Peaks
     proofs: Proofs
     touched: BoolVector
+    unmoved: BoolVector
     flat: BoolVector
     loose: BoolVector
     is_plain: BoolVector
@@ -146,18 +152,21 @@ class _Cases:
     ) -> _Cases:
         """Look at all of them."""
         proofs = Proofs.of(profiles, peaks.points)
-        touched = peaks.points.theta[:, profiles.positive] <= 1e-12
+        touched = np.asarray(peaks.points.theta[:, profiles.positive] <= 1e-12)
+        unmoved = np.asarray(peaks.points.fisher.diagonal(0, 1, 2) <= 0)
+        unmoved &= np.any(touched, axis=1, keepdims=True)
         flat = np.array([isinstance(grid, Grid) and _flat(grid) for grid in grids], dtype=bool)
         loose = _loose(profiles, peaks)
         doubtful = touched.any(axis=1) | peaks.at_bound.any(axis=1) | flat | loose.any(axis=1)
         plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
-        return cls(profiles, peaks, proofs, touched, flat, loose, plain)
+        return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, plain)
 
     def plain(self, k: int) -> _Verdict:
         """The maximum exists and was reached."""
         points, checks = self.peaks.points, self.proofs.diagnostics(k, int(self.peaks.n_steps[k]))
         reached = float(points.log_likelihood[k])
-        return _Verdict("converged", REACHED, points.theta[k], reached, checks)
+        moved = ~self.unmoved[k]
+        return _Verdict("converged", REACHED, points.theta[k], moved, reached, checks)
 
     def closer(self, k: int) -> _Verdict:
         """The worst that can be said, and the sentence that goes with it."""
@@ -166,7 +175,7 @@ class _Cases:
         if not (self.proofs.good[k] and peak.converged):
             problem = Problem(profiles.model, profiles.groups[k], profiles.prior)
             found = _looked_into(problem, peak, found)
-        held = _bounds(profiles, peak, self.touched[k])
+        held = _bounds(profiles, peak, self.touched[k], self.unmoved[k])
         checks = replace(found.checks, bounds=held, iterations=peak.n_steps)
         inner = found.status, found.message
         status, message = self._judged(k, inner, held)
@@ -225,8 +234,10 @@ def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
     solution = _inner_solution(problem, choices, peak)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
     status, message = status_of(solution, checks, problem.model.weights, has_prior)
-    supremum = solution.log_likelihood if status == "separated" else found.log_likelihood
-    return _Verdict(status, message, solution.theta, supremum, checks)
+    if status != "separated":
+        return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
+    known = told(problem, peak.point.psi, solution)
+    return _Verdict(status, message, solution.theta, known, solution.log_likelihood, checks)
 
 
 def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
@@ -252,12 +263,14 @@ def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
     )
 
 
-def _bounds(profiles: Profiles, peak: Peak, touched: BoolVector) -> tuple[str, ...]:
+def _bounds(
+    profiles: Profiles, peak: Peak, touched: BoolVector, unmoved: BoolVector
+) -> tuple[str, ...]:
     """What holds the estimate: ends of psi's range, weights that must be positive."""
     found = [
         f"{shape.name} = {shape.low if u <= low else shape.high:g}"
         for shape, u, (low, _), held in zip(
-            profiles.shape, peak.u, profiles.bounds, peak.at_bound, strict=True
+            profiles.shape, peak.u, profiles.bounds, peak.at_bound & ~unmoved, strict=True
         )
         if held
     ]

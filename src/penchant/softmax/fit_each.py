@@ -231,8 +231,8 @@ def _weight_of_small(choices: Choices, batch: Batch) -> Callable[[IntVector], Ve
         mine = np.flatnonzero(np.isin(choices.subject, some))
         subject, part = choices.subject[mine], choices.subset(mine)
         small = differ_hardly(part, batch.largest[subject, 1])
-        weights = small if part.weights is None else part.weights * small
-        return np.bincount(subject, weights, minlength=len(batch.theta))[some]
+        weights = small.astype(np.float64) if part.weights is None else part.weights * small
+        return np.asarray(np.bincount(subject, weights, len(batch.theta))[some], dtype=np.float64)
 
     return weight
 
