@@ -8,6 +8,7 @@ from penchant._typing import BoolVector, Matrix
 from penchant.inference.climbing import pseudoinverse
 from penchant.inference.peaks import Peaks
 from penchant.inference.profiles import Profiles
+from penchant.inference.weakness import REACH
 
 
 def joint_covariances(profiles: Profiles, peaks: Peaks, touched: BoolVector) -> Matrix:
@@ -15,7 +16,8 @@ def joint_covariances(profiles: Profiles, peaks: Peaks, touched: BoolVector) -> 
 
     With C the inverse curvature of the profile and D the derivative of the weights along it, the
     blocks are I^-1 + D C D', D C and C. psi at the end of its range and weights held at 0 have
-    none; where the curvature is not positive nothing has.
+    none; where the curvature is not positive nothing has. Nor have weights that would be others if
+    the search had ended elsewhere: see `_artefacts`.
     """
     d, q, n = profiles.n_weights, profiles.n_shape, len(peaks)
     information, held, drift = peaks.points.information, peaks.at_bound, peaks.drift
@@ -30,10 +32,30 @@ def joint_covariances(profiles: Profiles, peaks: Peaks, touched: BoolVector) -> 
     covariance[:, d:, d:] = shape * stretch[:, :, None] * stretch[:, None, :]
     without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
     without[:, profiles.positive] |= touched
+    without[:, :d] |= _artefacts(profiles, peaks, inner)
     covariance[without[:, :, None] | without[:, None, :]] = np.nan
     flat = ~_positive_definite(np.where(closed, np.eye(q), curvature))
     covariance[flat | ~_positive_definite(information)] = np.nan
     return covariance
+
+
+def _artefacts(profiles: Profiles, peaks: Peaks, inner: Matrix) -> BoolVector:
+    """Weights that psi, held where the search ended, decides: (n, n_weights).
+
+    A positive psi is held there at an end of a logarithmic range, or at the lower end of another
+    one: it may go on to 0 or to infinity. Weights that move by more than their standard error if
+    the range ends seven times further have no standard error: it would be that of the range.
+    """
+    shape, psi = profiles.shape, peaks.points.psi
+    decided = np.zeros((len(psi), profiles.n_weights), dtype=bool)
+    errors = np.sqrt(np.maximum(inner.diagonal(0, 1, 2), 0.0))
+    for q, one in enumerate(shape):
+        if one.low > 0:
+            open_end = peaks.at_bound[:, q] & ((one.scale == "log") | (psi[:, q] <= one.low))
+            further = REACH * psi[:, q] / np.broadcast_to(one.stretch(psi[:, q]), len(psi))
+            moves = np.abs(peaks.drift[:, :, q]) * further[:, None]
+            decided |= open_end[:, None] & (moves > errors)
+    return decided
 
 
 def _positive_definite(matrices: Matrix) -> BoolVector:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, Vector
+from penchant._typing import BoolVector, IntVector, Vector
 from penchant.choices import Choices
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grids import Grid
@@ -19,6 +19,7 @@ from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.inference.proofs import Proofs
 from penchant.inference.untold import told
+from penchant.inference.weakness import weakly_identified
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.fit import diagnostics_of, status_of
 from penchant.softmax.solve import Solution, has_maximum, maximum_likelihood, scaled_inverse
@@ -67,12 +68,16 @@ def estimates_at(
     points = peaks.points
     cases = _Cases.of(profiles, grids, peaks)
     covariances = joint_covariances(profiles, peaks, cases.touched)
+    weak = weakly_identified(profiles, grids, peaks, covariances, cases.reached)
     theta = np.concatenate([points.theta, points.psi], axis=1)
     null = -profiles.n_decisions * float(np.log(profiles.n_options))
     names = (*profiles.weights, *(s.name for s in profiles.shape))
     found = []
     for k, grid in enumerate(grids):
         verdict = cases.plain(k) if cases.is_plain[k] else cases.closer(k)
+        if k in weak and verdict.status == "converged":
+            said = verdict.message.removeprefix(REACHED)
+            verdict = replace(verdict, status="weakly identified", message=weak[k] + said)
         if verdict.status in USELESS:
             covariances[k] = np.nan
         theta[k, : profiles.n_weights] = verdict.weights
@@ -160,6 +165,12 @@ class _Cases:
         doubtful = touched.any(axis=1) | peaks.at_bound.any(axis=1) | flat | loose.any(axis=1)
         plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
         return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, plain)
+
+    @property
+    def reached(self) -> IntVector:
+        """Those that are at a maximum, and held by nothing."""
+        held = self.touched.any(axis=1) | self.peaks.at_bound.any(axis=1)
+        return np.flatnonzero(self.proofs.exists & self.peaks.converged & ~held)
 
     def plain(self, k: int) -> _Verdict:
         """The maximum exists and was reached."""
