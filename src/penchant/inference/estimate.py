@@ -381,7 +381,8 @@ def joint_wald_intervals(estimates: Sequence[ModelEstimate], level: float) -> Ma
             ends[shared, a] = _consistent([estimates[k] for k in shared], natural)
         if others:
             mine = [estimates[k] for k in others]
-            ends[others, a] = joint_profile_intervals(mine, level, [natural])[:, 0]
+            with np.errstate(over="ignore", invalid="ignore"):  # weights that go to infinity
+                ends[others, a] = joint_profile_intervals(mine, level, [natural])[:, 0]
     return ends
 
 

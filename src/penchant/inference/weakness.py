@@ -1,12 +1,13 @@
 """Parameters whose order of magnitude the choices do not tell: "weakly identified".
 
-A positive parameter (a temperature, a noise, a rate, a length, a variance) is weakly identified if
-a value e^1.96, about seven, times as large or as small as the estimate is in its 95 % interval, by
-the curvature or by the likelihood ratio; or if the end of the range that was searched is, so that
-nobody knows how far it goes on. By the curvature that is a standard error as large as the parameter
-itself. A ratio of weights (a prior mean, a bonus) may be 0 or negative: its unit is the largest
-entry of the variable that it is relative to over the largest of its own, for a prior mean the
-largest reward that was expected, and it is weakly identified if its standard error is larger.
+A temperature, or any other parameter that is 1 over a weight or a weight that must be positive, is
+weakly identified if a value e^1.96, about seven, times as large or as small as the estimate is in
+its 95 % interval, by the curvature or by the likelihood ratio. By the curvature that is a standard
+error as large as the parameter itself. A ratio of weights (a prior mean, a bonus) may be 0 or
+negative: its unit is the largest entry of the variable that it is relative to over the largest of
+its own, for a prior mean the largest reward that was expected, and it is weakly identified if its
+standard error is larger. Shape parameters are asked for all of their range only: where they are
+unknown, so that choices mean little, the temperature moves with them.
 
 A weight of 0 leaves the shape of its variable without meaning (Davies 1977): towards an infinite
 temperature the likelihood ratio has one degree of freedom more for each shape parameter.
@@ -61,9 +62,7 @@ def weakly_identified(
 
 
 def is_positive(profiles: Profiles, natural: Natural) -> bool:
-    """Whether a parameter is known by its order of magnitude: it is above 0 everywhere."""
-    if natural.kind == "shape":
-        return profiles.shape[natural.index].low > 0
+    """Whether a parameter is known by its order of magnitude: made of one weight, and above 0."""
     return natural.kind == "reciprocal" or (
         natural.kind == "weight" and natural.index in profiles.positive
     )
@@ -72,7 +71,7 @@ def is_positive(profiles: Profiles, natural: Natural) -> bool:
 def _sentence(said: Sequence[str]) -> str:
     return (
         f"The choices do not tell the order of magnitude of {' and '.join(said)}: a value seven "
-        f"times away, or the end of the range, is inside the 95 % interval. {ADVICE}"
+        f"times away is inside the 95 % interval. {ADVICE}"
     )
 
 
@@ -108,60 +107,38 @@ class _Positive:
 
     def limits(self) -> dict[int, list[str]]:
         """Towards where the interval of each subject is open, in words; only where it is."""
-        value = self._values(self.peaks.points.theta, self.peaks.points.psi)[self.which]
+        value = self._values(self.peaks.points.theta)[self.which]
         error = _errors(self.natural, self.peaks, self.covariances, self.which) / value
         reached = np.zeros((len(self.which), 2), dtype=bool)
         reached[error > 1.0] = True  # by the curvature, to both sides
-        ended = np.zeros((len(self.which), 2), dtype=bool)
         for i, k in enumerate(self.which):
-            self._look_at_cells(i, int(k), np.log(value[i]), reached, ended)
+            reached[i] |= self._shown_by_cells(int(k), float(np.log(value[i])))
         self._follow(np.flatnonzero(error > SURE), reached)
-        words = "towards 0", f"towards {self._end}"
+        words = "towards 0", "towards infinity"
         return {
-            int(k): [
-                *(w for w, far in zip(words, reached[i], strict=True) if far),
-                *(["to the end of its range"] if ended[i].any() and not reached[i].any() else []),
-            ]
+            int(k): [w for w, far in zip(words, reached[i], strict=True) if far]
             for i, k in enumerate(self.which)
-            if reached[i].any() or ended[i].any()
+            if reached[i].any()
         }
 
-    @property
-    def _end(self) -> str:
-        shape = self.profiles.shape[self.natural.index] if self.natural.kind == "shape" else None
-        return "infinity" if shape is None or shape.scale == "log" else f"{shape.high:g}"
-
-    def _values(self, theta: Matrix, psi: Matrix) -> Vector:
-        """The natural parameter at many points."""
-        natural = self.natural
+    def _values(self, theta: Matrix) -> Vector:
+        """The natural parameter at many weights."""
+        weight = np.maximum(theta[:, self.natural.index], 0.0)
         with np.errstate(divide="ignore"):
-            if natural.kind == "shape":
-                return np.asarray(natural.scale * psi[:, natural.index] ** natural.power)
-            weight = np.maximum(theta[:, natural.index], 0.0)
-            return weight if natural.kind == "weight" else 1.0 / weight
+            return weight if self.natural.kind == "weight" else 1.0 / weight
 
-    def _look_at_cells(
-        self, i: int, k: int, centre: float, reached: BoolVector, ended: BoolVector
-    ) -> None:
+    def _shown_by_cells(self, k: int, centre: float) -> BoolVector:
         """What the grid shows of the profile: cells that are inside the interval, and far away."""
         grid = self.grids[k]
         if not isinstance(grid, Grid):  # far below its peak, all of it
-            return
+            return np.zeros(2, dtype=bool)
         inside = grid.looked & (grid.values > self.peaks.points.value[k] - DROP)
         with np.errstate(divide="ignore"):
-            away = np.log(self._values(grid.theta[inside], grid.psi[inside])) - centre
-        reached[i] |= bool((away < -REACH).any()), bool((away > REACH).any())
-        if self.natural.kind == "shape" and inside.any():
-            shape = self.profiles.shape[self.natural.index]
-            own = grid.psi[inside, self.natural.index]
-            # A linear range ends, such as at 1, where the parameter does.
-            high = shape.scale == "log" and bool((own >= shape.high).any())
-            ended[i] |= bool((own <= shape.low).any()), high
+            away = np.log(self._values(grid.theta[inside])) - centre
+        return np.array([(away < -REACH).any(), (away > REACH).any()])
 
     def _follow(self, rows: IntVector, reached: BoolVector) -> None:
         """Follow the profile outwards, where the grid does not show enough."""
-        if self.natural.kind == "shape" and self.profiles.n_shape == 1:
-            return  # its grid is the profile
         for side, sign in enumerate((-1.0, 1.0)):
             some = rows[~reached[rows].any(axis=1)]
             some = np.array(
