@@ -8,7 +8,8 @@ from penchant._typing import BoolVector, Matrix
 from penchant.inference.climbing import pseudoinverse
 from penchant.inference.peaks import Peaks
 from penchant.inference.profiles import Profiles
-from penchant.inference.weakness import REACH
+
+PROPORTIONAL = 0.5  # elasticity: by how many per cent a weight changes with one of psi
 
 
 def joint_covariances(profiles: Profiles, peaks: Peaks, touched: BoolVector) -> Matrix:
@@ -32,29 +33,29 @@ def joint_covariances(profiles: Profiles, peaks: Peaks, touched: BoolVector) -> 
     covariance[:, d:, d:] = shape * stretch[:, :, None] * stretch[:, None, :]
     without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
     without[:, profiles.positive] |= touched
-    without[:, :d] |= _artefacts(profiles, peaks, inner)
+    without[:, :d] |= _artefacts(profiles, peaks)
     covariance[without[:, :, None] | without[:, None, :]] = np.nan
     flat = ~_positive_definite(np.where(closed, np.eye(q), curvature))
     covariance[flat | ~_positive_definite(information)] = np.nan
     return covariance
 
 
-def _artefacts(profiles: Profiles, peaks: Peaks, inner: Matrix) -> BoolVector:
-    """Weights that psi, held where the search ended, decides: (n, n_weights).
+def _artefacts(profiles: Profiles, peaks: Peaks) -> BoolVector:
+    """Weights that follow a psi held where the search ended: (n, n_weights).
 
     A positive psi is held there at an end of a logarithmic range, or at the lower end of another
-    one: it may go on to 0 or to infinity. Weights that move by more than their standard error if
-    the range ends seven times further have no standard error: it would be that of the range.
+    one: it may go on to 0 or to infinity. A weight that changes in proportion to it, such as one
+    over a learning rate, is known only together with it: its standard error would be that of where
+    the range ends.
     """
-    shape, psi = profiles.shape, peaks.points.psi
-    decided = np.zeros((len(psi), profiles.n_weights), dtype=bool)
-    errors = np.sqrt(np.maximum(inner.diagonal(0, 1, 2), 0.0))
-    for q, one in enumerate(shape):
+    psi, theta = peaks.points.psi, np.abs(peaks.points.theta)
+    decided = np.zeros(theta.shape, dtype=bool)
+    for q, one in enumerate(profiles.shape):
         if one.low > 0:
             open_end = peaks.at_bound[:, q] & ((one.scale == "log") | (psi[:, q] <= one.low))
-            further = REACH * psi[:, q] / np.broadcast_to(one.stretch(psi[:, q]), len(psi))
-            moves = np.abs(peaks.drift[:, :, q]) * further[:, None]
-            decided |= open_end[:, None] & (moves > errors)
+            relative = psi[:, q] / np.broadcast_to(one.stretch(psi[:, q]), len(psi))
+            moves = np.abs(peaks.drift[:, :, q]) * relative[:, None]
+            decided |= open_end[:, None] & (moves > PROPORTIONAL * theta)
     return decided
 
 
