@@ -237,6 +237,54 @@ def test_separated_but_for_a_negligible_difference_is_weak():
     assert estimate.diagnostics.near_separation == {"x1": 1.0}
 
 
+def _separated_but_for(size, seed):
+    """A badge that only options chosen have, or a value that is followed always; but for `size`."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(12, 90))
+    if seed % 2:
+        x = rng.integers(0, 4, size=(n, 2, 1)).astype(float)
+        chosen = x[:, :, 0].argmax(axis=1)
+        x[0, :, 0], chosen[0] = [0.0, size], 0
+        return x, chosen
+    x = rng.normal(size=(n, 3, 2))
+    chosen = (x[:, :, 0] + rng.gumbel(size=(n, 3))).argmax(axis=1)
+    x[:, :, 1] = 0.0
+    x[np.arange(5), chosen[:5], 1] = 1.0
+    x[6, (chosen[6] + 1) % 3, 1] = size
+    return x, chosen
+
+
+@pytest.mark.parametrize("size", [5e-5, 1e-5, 1e-6, 1e-7, 1e-8])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_maximum_that_hangs_on_less_than_a_thousandth_is_weak(size, seed):
+    x, chosen = _separated_but_for(size, seed)
+    estimate = pn.fit(pn.Choices.from_arrays(x, chosen))
+    assert estimate.status == "weakly identified"
+    assert "below a thousandth of a standard deviation" in estimate.message
+    assert set(estimate.diagnostics.near_separation) == {f"x{x.shape[2]}"}
+    each = pn.fit_each(pn.Choices.from_arrays(x, chosen, subject=np.full(len(x), "ann")))
+    assert each.status == ("weakly identified",)
+    assert each.messages == (estimate.message,)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_maximum_that_hangs_on_more_is_not(seed):
+    x, chosen = _separated_but_for(0.05, seed)
+    assert pn.fit(pn.Choices.from_arrays(x, chosen)).status == "converged"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_small_differences_that_nothing_hangs_on_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(70, 3, 2))
+    chosen = (x @ [4.0, -3.0] + rng.gumbel(size=(70, 3))).argmax(axis=1)
+    x[:30, 1] = x[:30, 0] + 1e-6 * rng.normal(size=(30, 2))
+    subject = np.repeat(["ann", "bob"], 35)
+    assert pn.fit(pn.Choices.from_arrays(x, chosen)).status == "converged"
+    each = pn.fit_each(pn.Choices.from_arrays(x, chosen, subject=subject))
+    assert each.status == ("converged", "converged")
+
+
 def _with_outlier(size):
     rng = np.random.default_rng(5)
     x = rng.normal(size=(100, 3, 1))

@@ -20,10 +20,15 @@ from penchant.inference.calibrated_intervals import calibrated_intervals
 from penchant.inference.grid_profile import whole_grids
 from penchant.inference.grids import Grid
 from penchant.inference.limits import lost_there
-from penchant.inference.natural_intervals import profile_intervals, profile_positions
+from penchant.inference.natural_intervals import (
+    profile_intervals,
+    profile_positions,
+    values_at,
+)
 from penchant.inference.peaks import Peak
 from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
+from penchant.inference.suprema import shared_suprema
 from penchant.models.model import Model, Natural, model_words, natural_parameters
 from penchant.models.natural_prior import Prior
 from penchant.softmax.calibrated import further_level
@@ -51,7 +56,8 @@ class ModelEstimate:
         Weights first, then shape parameters, with their joint covariance (inverse observed
         information); NaN where there is none.
     parameters
-        Natural parameters: name, estimate, standard_error, low, high.
+        Natural parameters: name, estimate, standard_error, low, high; NaN where choices that are
+        separated leave none, with the values that explain them from low to high.
     log_likelihood, null_log_likelihood
         Exact, at the estimate and for uniform choice.
     grid
@@ -176,13 +182,20 @@ class ModelEstimate:
             found.append(
                 Parameter(
                     natural.name,
-                    natural.value(self.weights, self.psi),
+                    self.value_of(natural),
                     float("nan") if natural.name in lost else float(np.sqrt(variance)),
                     float(low),
                     float(high),
                 )
             )
         return tuple(found)
+
+    def value_of(self, natural: Natural) -> float:
+        """A natural parameter; NaN where it has no estimate, its weight being at infinity."""
+        used = [natural.index, *([natural.other] if natural.kind == "ratio" else [])]
+        if natural.kind != "shape" and not np.isfinite(self.weights[used]).all():
+            return float("nan")
+        return natural.value(self.weights, self.psi)
 
     def interval(
         self,
@@ -200,6 +213,11 @@ class ModelEstimate:
         "calibrated": the same test, with its distribution found by simulating choices instead of
         taken from large samples; for few decisions, such as a questionnaire.
 
+        Where choices are separated there is no Wald interval, and "wald" gives the values that are
+        consistent with them: of a shape parameter without an estimate those that share the
+        supremum of the likelihood, from 0 or to infinity where nothing ends them; of everything
+        else the profile interval. NaN without the episodes, which are not stored.
+
         Parameters
         ----------
         rng
@@ -208,17 +226,11 @@ class ModelEstimate:
             Sets of choices drawn at every value that is tried, for "calibrated".
         """
         check_level(level)
-        if kind == "wald":
-            return np.array([self._wald(natural, level) for natural in self.natural])
-        if kind not in INTERVAL_WORDS:
-            raise DataError(
-                f"kind must be 'wald', 'profile' or 'calibrated'; got {kind!r}. Choose one."
-            )
         found: Matrix = joint_intervals([self], level, kind, rng, n_drawn)[0]
         return found
 
     def _wald(self, natural: Natural, level: float) -> tuple[float, float]:
-        value = natural.value(self.weights, self.psi)
+        value = self.value_of(natural)
         if natural.name in lost_there(self.model.shape, self.peak):
             return np.nan, np.nan
         if natural.kind == "share":
@@ -341,9 +353,7 @@ class ModelEstimate:
         return self.summary()
 
     def __repr__(self) -> str:
-        values = ", ".join(
-            f"{n.name}={number(n.value(self.weights, self.psi))}" for n in self.natural
-        )
+        values = ", ".join(f"{n.name}={number(self.value_of(n))}" for n in self.natural)
         return f"<ModelEstimate {self.status}: {values}>"
 
     def _repr_html_(self) -> str:
@@ -441,27 +451,105 @@ def joint_intervals(
     rng: np.random.Generator | None = None,
     n_drawn: int = N_DRAWN,
 ) -> Matrix:
-    """Profile or calibrated intervals (n_estimates, n_natural, 2) of estimates of one model.
+    """Intervals (n_estimates, n_natural, 2) of estimates of one model.
 
     All are found together, and none depends on the others.
     """
+    if kind == "wald":
+        return _wald_intervals(estimates, level)
+    if kind == "profile":
+        return _profile_intervals(estimates, level, estimates[0].natural)
+    if kind == "calibrated":
+        return _calibrated_intervals(estimates, level, rng, n_drawn)
+    raise DataError(f"kind must be 'wald', 'profile' or 'calibrated'; got {kind!r}. Choose one.")
+
+
+def _wald_intervals(estimates: Sequence[ModelEstimate], level: float) -> Matrix:
+    """Wald intervals, or what separated choices are consistent with."""
+    ends = np.array([[e._wald(natural, level) for natural in e.natural] for e in estimates])
+    lost = [k for k, e in enumerate(estimates) if e.status == "separated" and e.episodes]
+    for a, natural in enumerate(estimates[0].natural if lost else ()):
+        is_shape = natural.kind == "shape"
+        shared = [k for k in lost if is_shape and np.isnan(estimates[k].psi[natural.index])]
+        others = [k for k in lost if k not in shared]
+        if shared:
+            ends[shared, a] = _consistent([estimates[k] for k in shared], natural)
+        if others:
+            mine = [estimates[k] for k in others]
+            with np.errstate(over="ignore", invalid="ignore"):  # weights that go to infinity
+                ends[others, a] = _profile_intervals(mine, level, [natural])[:, 0]
+    return ends
+
+
+def _profiles_of(estimates: Sequence[ModelEstimate]) -> Profiles:
+    groups = tuple(e._problem().episodes for e in estimates)
+    return Profiles(estimates[0].model, groups, estimates[0].prior)
+
+
+def _consistent(estimates: Sequence[ModelEstimate], natural: Natural) -> Matrix:
+    """Values of a shape parameter at which the likelihood comes to its supremum.
+
+    A model of one rate may know its points of indifference; else they are searched for.
+    """
+    exact = getattr(estimates[0].model, "consistent_rates", None)
+    known = [None if exact is None else exact(list(e.episodes or ())) for e in estimates]
+    ends = np.array([(np.nan, np.nan) if pair is None else pair for pair in known])
+    unknown = [k for k, pair in enumerate(known) if pair is None]
+    if unknown:
+        ends[unknown] = _searched([estimates[k] for k in unknown], natural)
+    return ends
+
+
+def _searched(estimates: Sequence[ModelEstimate], natural: Natural) -> Matrix:
+    profiles = _profiles_of(estimates)
+    positions = shared_suprema(
+        profiles,
+        [e.searched for e in estimates],
+        np.array([e.peak.point.psi for e in estimates]),
+        np.array([e.log_likelihood for e in estimates]),
+        natural.index,
+    )
+    return np.sort(values_at(profiles, natural, positions), axis=1)
+
+
+def _profile_intervals(
+    estimates: Sequence[ModelEstimate], level: float, naturals: Sequence[Natural]
+) -> Matrix:
+    known = [k for k, e in enumerate(estimates) if e.status != "not identified"]
+    ends = np.full((len(estimates), len(naturals), 2), np.nan)
+    if known:
+        mine = [estimates[k] for k in known]
+        ends[known] = profile_intervals(
+            _profiles_of(mine),
+            [e.searched for e in mine],
+            [e.peak for e in mine],
+            naturals,
+            level,
+            np.stack([e.rising for e in mine]),
+        )
+    return ends
+
+
+def _calibrated_intervals(
+    estimates: Sequence[ModelEstimate],
+    level: float,
+    rng: np.random.Generator | None,
+    n_drawn: int,
+) -> Matrix:
     first = estimates[0]
-    seed = check_drawing(rng, n_drawn, first.prior is not None) if kind == "calibrated" else 0
+    seed = check_drawing(rng, n_drawn, first.prior is not None)
     known = [k for k, e in enumerate(estimates) if e.status != "not identified"]
     ends = np.full((len(estimates), len(first.natural), 2), np.nan)
     if not known:
         return ends
     mine = [estimates[k] for k in known]
     asked = level, seed, n_drawn
-    if kind == "calibrated" and all(asked in e._calibrated for e in mine):
+    if all(asked in e._calibrated for e in mine):
         ends[known] = [e._calibrated[asked] for e in mine]
         return ends
-    profiles = Profiles(first.model, tuple(e._problem().episodes for e in mine), first.prior)
+    profiles = _profiles_of(mine)
     grids, peaks = [e.searched for e in mine], [e.peak for e in mine]
     rising = np.stack([e.rising for e in mine])
-    if kind == "profile":
-        ends[known] = profile_intervals(profiles, grids, peaks, first.natural, level, rising)
-        return ends
     near, far = (
         profile_positions(profiles, grids, peaks, first.natural, at, rising)
         for at in (level, further_level(level))

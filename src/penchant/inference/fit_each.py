@@ -51,8 +51,6 @@ class ModelEstimates(BySubject[ModelEstimate]):
 
         "calibrated" ones need an rng; those of a subject do not depend on who else is fitted.
         """
-        if kind not in ("profile", "calibrated"):
-            return [e.parameters_at(level, kind) for e in self.estimates]
         check_level(level)
         ends = joint_intervals(self.estimates, level, kind, rng)
         return [e.parameters_within(mine) for e, mine in zip(self.estimates, ends, strict=True)]

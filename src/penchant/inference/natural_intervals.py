@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -20,7 +21,7 @@ from scipy import special
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.climbing import Near, climb_together
 from penchant.inference.grids import Grid, grid_steps
-from penchant.inference.peaks import Peak
+from penchant.inference.peaks import Peak, Peaks
 from penchant.inference.planes import Planes
 from penchant.inference.points import Points
 from penchant.inference.profiles import Profiles
@@ -83,6 +84,33 @@ def profile_positions(
     return ends
 
 
+def still_above(
+    profiles: Profiles,
+    grids: Sequence[Any],
+    peaks: Sequence[Peak] | Peaks,
+    natural: Natural,
+    whose: IntVector,
+    distance: float,
+    drop: float,
+) -> BoolVector:
+    """Whether the profiles of some subjects are above their target at a distance from the peak.
+
+    The distance is on the logarithm of the parameter; beyond the range searched nothing is.
+    """
+    line = Line(profiles, natural)
+    mine = [peaks[int(k)] for k in whose]
+    centre = np.array([line.position(peak) for peak in mine])
+    far = line.further(centre, distance)
+    tasks = _Tasks.of(line, grids, peaks, whose, centre, float(np.sign(far - centre)[0]), drop)
+    reached = np.isinf(replace(tasks, limit=far, coarse=True).run())
+    return np.asarray(reached & line.holds(far))
+
+
+def values_at(profiles: Profiles, natural: Natural, positions: Matrix) -> Matrix:
+    """Natural parameters at positions; infinite ones are beyond what was looked at."""
+    return Line(profiles, natural).values(positions)
+
+
 @dataclass(frozen=True)
 class Line:
     """One natural parameter, and the positions along it."""
@@ -141,6 +169,24 @@ class Line:
         towards = -sign if self.natural.kind == "reciprocal" else sign
         return np.asarray(upwards * towards > 0)
 
+    def further(self, positions: Vector, distance: float) -> Vector:
+        """Positions of parameters e^distance as large, which may be outside the range searched."""
+        if self.natural.kind == "reciprocal":
+            return positions + distance
+        factor = float(np.exp(distance))
+        if not self.is_shape:
+            return positions * factor
+        shape = self.profiles.shape[self.natural.index]
+        own = shape.from_search(positions) * factor ** (1 / self.natural.power)
+        return np.asarray(shape.to_search(own))
+
+    def holds(self, positions: Vector) -> BoolVector:
+        """Whether positions are inside the range searched."""
+        if not self.is_shape:
+            return np.ones(len(positions), dtype=bool)
+        low, high = self.profiles.bounds[self.natural.index]
+        return np.asarray((low <= positions) & (positions <= high))
+
     def planes(self, positions: Vector) -> Planes:
         """Where the weights lie if the parameter has this position."""
         natural = self.natural
@@ -189,6 +235,8 @@ class _Tasks:
         the position.
     psi, theta
         Where the last climb of each task ended.
+    coarse
+        Whether it is enough to know that an end is before the limit.
     """
 
     line: Line
@@ -205,13 +253,14 @@ class _Tasks:
     step: Vector
     psi: Matrix
     theta: Matrix
+    coarse: bool = False
 
     @classmethod
     def of(
         cls,
         line: Line,
-        grids: Sequence[Grid],
-        peaks: Sequence[Peak],
+        grids: Sequence[Any],
+        peaks: Sequence[Peak] | Peaks,
         whose: IntVector,
         centre: Vector,
         sign: float,
@@ -281,6 +330,7 @@ class _Tasks:
             arrived = np.abs(short) < CLOSE
             arrived |= np.abs(position - self.inside[active]) < 1e-10 * (1 + np.abs(position))
             inwards = short < 0
+            arrived |= self.coarse & ~inwards
             self._move(active, position, short, inwards, kept)
             found[active[arrived]] = position[arrived]
             active = active[~arrived]

@@ -356,9 +356,9 @@ class Profiles:
         points.fisher[:] = fisher * stretch[:, None, :] * stretch[:, :, None]
 
     def without_small_differences(self, points: Points, ignored: float) -> Batch:
-        """Fits in which options that hardly differ from the chosen one do not differ at all.
+        """Fits in which variables that hardly differ from the chosen option's are equal to these.
 
-        Hardly: by less than `ignored` of the largest difference, in all variables.
+        Hardly: by less than `ignored` of the largest difference.
         """
         parts = []
         for begin, end in self.portions(points.subject):
@@ -368,7 +368,7 @@ class Profiles:
             away = x - x[np.arange(len(x)), rows.chosen][:, None]
             unit = np.maximum(some.largest[:, 1], np.finfo(np.float64).tiny)
             size = np.abs(away) / np.repeat(unit, np.diff(rows.events), axis=0)[:, None]
-            away[size.max(axis=2) <= ignored] = 0.0
+            away[size <= ignored] = 0.0
             parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
         return Batch.joined(parts)
 

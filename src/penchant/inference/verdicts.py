@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, Vector
+from penchant._typing import BoolVector, IntVector, Vector
 from penchant.choices import Choices
 from penchant.choices.notes import pooled_notes
 from penchant.inference.estimate import ModelEstimate
@@ -22,6 +22,8 @@ from penchant.inference.problem import Problem
 from penchant.inference.profiles import Profiles
 from penchant.inference.proofs import Proofs
 from penchant.inference.run_off import are_run_off, run_off_words
+from penchant.inference.untold import told
+from penchant.inference.weakness import weakly_identified
 from penchant.models.natural_prior import NaturalPrior
 from penchant.models.task_doubts import doubts_of
 from penchant.softmax.diagnostics import Diagnostics, Status
@@ -72,15 +74,20 @@ def estimates_at(
     points = peaks.points
     cases = _Cases.of(profiles, grids, peaks)
     covariances = joint_covariances(profiles, peaks, cases.touched)
+    weak = weakly_identified(profiles, grids, peaks, covariances, cases.reached)
     theta = np.concatenate([points.theta, points.psi], axis=1)
     null = -profiles.n_decisions * float(np.log(profiles.n_options))
     names = (*profiles.weights, *(s.name for s in profiles.shape))
     found = []
     for k, grid in enumerate(grids):
         verdict = cases.plain(k) if cases.is_plain[k] else cases.closer(k)
+        if k in weak and verdict.status == "converged":
+            said = verdict.message.removeprefix(REACHED)
+            verdict = replace(verdict, status="weakly identified", message=weak[k] + said)
         if verdict.status in USELESS:
             covariances[k] = np.nan
         theta[k, : profiles.n_weights] = verdict.weights
+        theta[k, profiles.n_weights :][~verdict.told] = np.nan
         episodes = profiles.groups[k]
         found.append(
             ModelEstimate(
@@ -116,11 +123,12 @@ def estimate_at(
 
 @dataclass(frozen=True)
 class _Verdict:
-    """What is said of one peak."""
+    """What is said of one peak; `told` are the shape parameters that have an estimate."""
 
     status: Status
     message: str
     weights: Vector
+    told: BoolVector
     log_likelihood: float
     checks: Diagnostics
 
@@ -133,6 +141,8 @@ class _Cases:
     ----------
     touched
         Weights that must be positive and are 0.
+    unmoved
+        Shape parameters that change no probability, as the weights that they shape are 0.
     flat, loose
         The whole profile is within a 95 % interval; or a shape parameter is, along a ridge.
     is_plain
@@ -143,6 +153,7 @@ class _Cases:
     peaks: Peaks
     proofs: Proofs
     touched: BoolVector
+    unmoved: BoolVector
     flat: BoolVector
     loose: BoolVector
     is_plain: BoolVector
@@ -153,19 +164,28 @@ class _Cases:
     ) -> _Cases:
         """Look at all of them."""
         proofs = Proofs.of(profiles, peaks.points)
-        touched = peaks.points.theta[:, profiles.positive] <= 1e-12
+        touched = np.asarray(peaks.points.theta[:, profiles.positive] <= 1e-12)
+        unmoved = np.asarray(peaks.points.fisher.diagonal(0, 1, 2) <= 0)
+        unmoved &= np.any(touched, axis=1, keepdims=True)
         flat = np.array([isinstance(grid, Grid) and _flat(grid) for grid in grids], dtype=bool)
         loose = _loose(profiles, peaks)
         doubtful = touched.any(axis=1) | peaks.at_bound.any(axis=1) | flat | loose.any(axis=1)
         doubtful |= are_run_off(profiles, peaks)
         plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
-        return cls(profiles, peaks, proofs, touched, flat, loose, plain)
+        return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, plain)
+
+    @property
+    def reached(self) -> IntVector:
+        """Those that are at a maximum, and held by nothing."""
+        held = self.touched.any(axis=1) | self.peaks.at_bound.any(axis=1)
+        return np.flatnonzero(self.proofs.exists & self.peaks.converged & ~held)
 
     def plain(self, k: int) -> _Verdict:
         """The maximum exists and was reached."""
         points, checks = self.peaks.points, self.proofs.diagnostics(k, int(self.peaks.n_steps[k]))
         reached = float(points.log_likelihood[k])
-        return _Verdict("converged", REACHED, points.theta[k], reached, checks)
+        moved = ~self.unmoved[k]
+        return _Verdict("converged", REACHED, points.theta[k], moved, reached, checks)
 
     def closer(self, k: int) -> _Verdict:
         """The worst that can be said, and the sentence that goes with it."""
@@ -174,7 +194,7 @@ class _Cases:
         if not (self.proofs.good[k] and peak.converged):
             problem = Problem(profiles.model, profiles.groups[k], profiles.prior)
             found = _looked_into(problem, peak, found)
-        held = _bounds(profiles, peak, self.touched[k])
+        held = _bounds(profiles, peak, self.touched[k], self.unmoved[k])
         checks = replace(found.checks, bounds=held, iterations=peak.n_steps)
         inner = found.status, found.message
         status, message = self._judged(k, inner, held)
@@ -245,8 +265,10 @@ def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
     solution = _inner_solution(problem, choices, peak)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
     status, message = status_of(solution, checks, problem.model.weights, has_prior)
-    supremum = solution.log_likelihood if status == "separated" else found.log_likelihood
-    return _Verdict(status, message, solution.theta, supremum, checks)
+    if status != "separated":
+        return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
+    known = told(problem, peak.point.psi, solution)
+    return _Verdict(status, message, solution.theta, known, solution.log_likelihood, checks)
 
 
 def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
@@ -277,11 +299,14 @@ def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
     )
 
 
-def _bounds(profiles: Profiles, peak: Peak, touched: BoolVector) -> tuple[str, ...]:
+def _bounds(
+    profiles: Profiles, peak: Peak, touched: BoolVector, unmoved: BoolVector
+) -> tuple[str, ...]:
     """What holds the estimate: ends of psi's range, weights that must be positive."""
     found = [
         f"{shape.name} = {(shape.high if upper else shape.low) if limit is None else limit.value:g}"
         for shape, upper, limit in ends_reached(profiles.shape, peak)
+        if not unmoved[profiles.shape.index(shape)]
     ]
     if touched.any():
         assert profiles.limits is not None

@@ -184,7 +184,7 @@ def numbers_of(fit: Any, scale: Scale) -> tuple[tuple[str, ...], Vector, Matrix]
     if isinstance(fit, ModelEstimate):
         naturals = fit.natural
         slopes = np.array([n.gradient(fit.weights, fit.psi) for n in naturals])
-        values = np.array([n.value(fit.weights, fit.psi) for n in naturals])
+        values = np.array([fit.value_of(n) for n in naturals])
         names = tuple(n.name for n in naturals)
     elif fit.natural is None:
         return tuple(fit.names), fit.theta, fit.covariance

@@ -23,7 +23,7 @@ from penchant.softmax.fit import NEWTON_STEPS, WEAK, estimate_from, fit
 from penchant.softmax.identification import Identification
 from penchant.softmax.intervals import wald_interval
 from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
-from penchant.softmax.near_separation import FAR, UNDECIDED
+from penchant.softmax.near_separation import differ_hardly, hang_on
 from penchant.softmax.prepared import check_units
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.solution import Solution
@@ -178,7 +178,14 @@ def fit_each(
             check_units(batch.largest.max(axis=0), choices.names)
             covariances, conditions = batch.covariances()
             totals = _totals(work, groups)
-            good = settled(batch, covariances, conditions, totals, parameter_prior is not None)
+            good = settled(
+                batch,
+                covariances,
+                conditions,
+                totals,
+                parameter_prior is not None,
+                _weight_of_small(work, batch),
+            )
             with np.errstate(over="ignore"):  # infinite, where no number is as large
                 batch.memo[:, 0] *= units
                 covariances = covariances / units[:, None, None]
@@ -198,22 +205,42 @@ def settled(
     conditions: Vector,
     totals: Vector,
     has_prior: bool,
+    small: Callable[[IntVector], Vector] | None = None,
 ) -> BoolVector:
     """Subjects whose maximum is proven; the others are looked at one by one.
 
-    `totals` are the weights of all decisions of each subject, or their number.
+    `totals` are the weights of all decisions of each subject, or their number; `small` tells for
+    some subjects how much of that have decisions with negligible differences.
     """
     good = batch.converged & batch.surely_identified
     if has_prior:
         return np.asarray(good)
-    reach = np.einsum("sa,sa->s", batch.largest[:, 1], np.abs(batch.theta))
-    undecided = np.einsum("sa,sac,sc->s", batch.theta, batch.information, batch.theta)
-    certain = (reach >= FAR) & (undecided < UNDECIDED * batch.theta.shape[1])
-    good &= (conditions <= WEAK) & ~certain
+    good &= conditions <= WEAK
+    doubtful = np.flatnonzero(good)
+    for weight in filter(None, (totals.__getitem__, small)):
+        bounds = batch.largest[doubtful, 1], batch.information[doubtful]
+        doubtful = doubtful[hang_on(weight(doubtful), *bounds)]
+    good[doubtful] = False
     known = batch.largest[good, 1], covariances[good], batch.decrement[good]
     exact = separation.moved(*known) <= separation.EXACT
     good[good] = exact & separation.certificates(*known, totals[good])
     return np.asarray(good)
+
+
+def _weight_of_small(choices: Choices, batch: Batch) -> Callable[[IntVector], Vector]:
+    """Weight of decisions in which a variable hardly differs from the chosen option's."""
+
+    def weight(some: IntVector) -> Vector:
+        assert choices.subject is not None
+        if not len(some):
+            return np.zeros(0)
+        mine = np.flatnonzero(np.isin(choices.subject, some))
+        subject, part = choices.subject[mine], choices.subset(mine)
+        small = differ_hardly(part, batch.largest[subject, 1])
+        weights = small.astype(np.float64) if part.weights is None else part.weights * small
+        return np.asarray(np.bincount(subject, weights, len(batch.theta))[some], dtype=np.float64)
+
+    return weight
 
 
 def _totals(choices: Choices, groups: Grouping) -> Vector:

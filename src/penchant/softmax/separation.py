@@ -125,18 +125,17 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
 
 
 def without_small_differences(choices: Choices, scale: Vector, ignored: float) -> Choices | None:
-    """The choices less options that hardly differ from the chosen one; None if there are none."""
+    """The choices, variables that hardly differ from the chosen option's equal to these; or None.
+
+    None where there are none. Hardly: by less than `ignored` of what is rarely exceeded.
+    """
     unit = typical_difference(choices, scale)
     chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))
-    rows = choices.explanatory
-    differs = np.asarray((np.abs(rows - rows[chosen]) > ignored * unit).max(axis=1))
-    differs[choices.chosen_row] = True
-    if choices.available is not None:
-        differs |= ~choices.available
-    if differs.all():
+    rows, level = choices.explanatory, choices.explanatory[chosen]
+    small = (np.abs(rows - level) <= ignored * unit) & (rows != level)
+    if not small.any():
         return None
-    on_offer = differs if choices.available is None else differs & choices.available
-    return replace(choices, available=on_offer)
+    return replace(choices, explanatory=np.where(small, level, rows))
 
 
 def combined(choices: Choices, scale: Vector, first: Vector, second: Vector) -> Vector:

@@ -90,6 +90,8 @@ def recovered(
     """True values beside estimates, for every natural parameter that people were given."""
     found = estimates.parameters_at(level, intervals, rng)
     usable = np.array([status in USABLE for status in estimates.status])
+    # What separated choices are consistent with is no interval of this level.
+    told = np.array([intervals == "profile" or s != "separated" for s in estimates.status])
     parameters = []
     for j, natural in enumerate(natural_parameters(model)):
         if natural.name not in people:
@@ -102,7 +104,9 @@ def recovered(
                 natural.name,
                 people[natural.name],
                 np.where(sensible, values, np.nan),
-                np.array([[person[j].low, person[j].high] for person in found]),
+                np.where(
+                    told[:, None], [[person[j].low, person[j].high] for person in found], np.nan
+                ),
                 estimates.status,
                 positive,
             )

@@ -1,0 +1,149 @@
+"""People whose choices are separated: no number where there is no estimate."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import penchant as pn
+
+NOW = [54, 55, 19, 31, 14, 47, 15, 25, 78, 40, 11, 67, 34, 27, 69, 49, 80, 24, 33, 28]
+LATER = [55, 75, 25, 85, 25, 50, 35, 60, 80, 55, 30, 75, 35, 50, 85, 60, 85, 35, 80, 30]
+DELAY = [117, 61, 53, 7, 19, 160, 13, 14, 162, 62, 7, 119, 186, 21, 91, 89, 157, 29, 14, 179]
+OFFERS = {
+    "amount": np.column_stack([NOW, LATER]).astype(float),
+    "delay": np.column_stack([np.zeros(len(NOW)), DELAY]),
+}
+HYPERBOLIC = pn.HyperbolicDiscounting()
+
+
+def consistent(rate, model=HYPERBOLIC, subject=None):
+    """A person who always takes what is worth more."""
+    values = model.values(OFFERS, {"discount_rate": rate})
+    return pn.Trials(values.argmax(axis=1), OFFERS, subject=subject)
+
+
+@pytest.mark.parametrize("model", [HYPERBOLIC, pn.ExponentialDiscounting()])
+@pytest.mark.parametrize("rate", [1e-5, 0.003, 0.02, 0.07, 5.0])
+def test_consistent_people_have_a_range_of_rates_and_no_estimate(model, rate):
+    trials = consistent(rate, model)
+    estimate = pn.fit(trials, model)
+    assert estimate.status == "separated"
+    temperature, found = estimate.parameters
+    assert np.isnan([temperature.estimate, temperature.standard_error]).all()
+    assert np.isnan([found.estimate, found.standard_error]).all()
+    assert (found.low, found.high) == model.consistent_rates(trials)
+    assert temperature.low == 0
+    assert temperature.high == estimate.interval(kind="profile")[0, 1] > 0
+
+
+class Unknowing:
+    """The same model, that does not know its points of indifference."""
+
+    weights, positive = HYPERBOLIC.weights, HYPERBOLIC.positive
+    natural, shape = HYPERBOLIC.natural, HYPERBOLIC.shape
+
+    def explanatory(self, trials, rate):
+        return HYPERBOLIC.explanatory(trials, rate)
+
+
+@pytest.mark.parametrize("rate", [0.003, 0.02, 5.0])
+def test_where_a_model_knows_no_points_of_indifference_they_are_searched_for(rate):
+    trials = consistent(rate)
+    ends = pn.fit(trials, Unknowing()).interval()[1]
+    # weights that tell a thousandth apart are far out: no search goes there
+    assert ends == pytest.approx(HYPERBOLIC.consistent_rates(trials), rel=1e-3)
+
+
+def test_who_never_waits_has_a_rate_without_an_upper_end():
+    estimate = pn.fit(consistent(50.0), HYPERBOLIC)
+    assert estimate.interval()[1, 1] == np.inf
+    assert estimate.interval()[1, 0] > 0.2
+
+
+def test_who_always_waits_has_a_rate_without_a_lower_end():
+    assert pn.fit(consistent(1e-6), HYPERBOLIC).interval()[1, 0] == 0
+
+
+def test_no_output_has_a_number_without_an_estimate():
+    estimate = pn.fit(consistent(0.02), HYPERBOLIC)
+    frame = estimate.to_frame(backend="pyarrow").to_pydict()
+    assert np.isnan(frame["estimate"]).all() and np.isnan(frame["standard_error"]).all()
+    assert np.isfinite(frame["low"]).all() and np.isfinite(frame["high"]).all()
+    document = json.loads(json.dumps(estimate.to_dict()))
+    assert [p["estimate"] for p in document["parameters"]] == [None, None]
+    assert document["theta"] == ["inf", None]
+    assert repr(estimate) == "<ModelEstimate separated: temperature=-, discount_rate=->"
+    low, high = (f"{end:.4g}" for end in estimate.interval()[1])
+    for text in (estimate.summary(), estimate.to_latex(), estimate._repr_html_()):
+        assert low in text and high in text
+    (row,) = [line for line in estimate.summary().splitlines() if "discount_rate" in line][:1]
+    assert row.split() == ["discount_rate", "-", "-", low, high]
+
+
+def test_a_column_of_estimates_holds_those_of_people_who_have_one():
+    rng = np.random.default_rng(2)
+    noisy = [
+        pn.simulate_trials(OFFERS, HYPERBOLIC, {"temperature": 6.0, "discount_rate": 0.02}, rng=rng)
+        for _ in range(4)
+    ]
+    people = [dataclasses.replace(one, subject=f"n{i}") for i, one in enumerate(noisy)]
+    people += [consistent(rate, subject=f"c{i}") for i, rate in enumerate([0.003, 5.0, 9.0])]
+    fits = pn.fit_each(people, HYPERBOLIC)
+    column = fits.to_frame(backend="pyarrow").to_pydict()
+    known = np.isfinite(column["discount_rate"])
+    assert known.tolist() == [status != "separated" for status in fits.status]
+    assert fits.status[4:] == ("separated",) * 3
+    alone = [pn.fit(one, HYPERBOLIC) for one in people]
+    np.testing.assert_allclose(
+        np.column_stack([column["discount_rate_low"], column["discount_rate_high"]]),
+        [one.interval()[1] for one in alone],
+    )
+    assert pn.pool(fits, scale="natural", rule="mean-sample").n_subjects == known.sum()
+
+
+def never_first(rng, n=150):
+    """A learner of three options who never takes the first, and takes the better of the others."""
+    model = pn.QLearning(2)
+    truth = {"temperature": 0.3, "learning_rate": 0.4}
+    place = pn.Landscape([0.3, 0.6], pn.GaussianNoise(0.4))
+    play = pn.simulate(place, model, truth, n_decisions=n, rng=rng)
+    return pn.Episode(play.chosen + 1, play.rewards)
+
+
+def test_what_undecided_choices_tell_of_separated_people_keeps_its_number():
+    model = pn.QLearning(3, bias=True)
+    estimate = pn.fit(never_first(np.random.default_rng(4)), model)
+    assert estimate.status == "separated"
+    found = {p.name: p for p in estimate.parameters}
+    bias = [name for name, p in found.items() if np.isnan(p.estimate)]
+    assert len(bias) == 1 and bias[0] not in ("temperature", "learning_rate")
+    assert found["temperature"].estimate == pytest.approx(0.3, rel=0.7)
+    assert found["learning_rate"].estimate == pytest.approx(0.4, rel=0.7)
+    profile = estimate.interval(kind="profile")
+    np.testing.assert_array_equal(estimate.interval(), profile)
+    assert found[bias[0]].low == -np.inf
+
+
+def test_a_rate_that_a_weight_of_0_leaves_without_meaning_has_no_number():
+    rng = np.random.default_rng(8)
+    people = [
+        pn.Episode(rng.integers(2, size=30), rng.normal(0.5, 0.4, 30), subject=s) for s in range(30)
+    ]
+    fits = pn.fit_each(people, pn.QLearning(2))
+    without = [f for f in fits if np.isinf(f.parameters[0].estimate)]
+    assert without  # learning would predict their choices worse than a coin, at every rate
+    for fit in without:
+        assert fit.status == "at a bound"
+        assert fit.diagnostics.bounds == ("inverse_temperature >= 0",)
+        assert np.isnan(fit.parameters[1].estimate)
+
+
+def test_intervals_of_separated_people_are_not_counted_as_covering():
+    model, rng = pn.QLearning(2), np.random.default_rng(3)
+    task = pn.Task(pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1)), n_decisions=15)
+    ranges = {"temperature": (0.02, 0.03), "learning_rate": (0.3, 0.6)}
+    found = pn.recover(model, task, ranges, n_subjects=8, rng=rng).of("learning_rate")
+    lost = np.array([status == "separated" for status in found.statuses])
+    assert lost.any() and not found.has_interval[lost].any()
