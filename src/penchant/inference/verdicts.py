@@ -23,7 +23,7 @@ from penchant.inference.profiles import Profiles
 from penchant.inference.proofs import Proofs
 from penchant.inference.run_off import are_run_off, run_off_words
 from penchant.inference.untold import told
-from penchant.inference.weakness import weakly_identified
+from penchant.inference.weakness import few_words, weakly_identified
 from penchant.models.natural_prior import NaturalPrior
 from penchant.models.task_doubts import doubts_of
 from penchant.softmax.diagnostics import Diagnostics, Status
@@ -245,7 +245,9 @@ class _Cases:
 def _notes(profiles: Profiles, episodes: Sequence[Any]) -> tuple[str, ...]:
     """What is to be said of the data, and of what the model takes for known."""
     of_data = dict.fromkeys(note for e in episodes for note in e.notes)
-    return (*of_data, *doubts_of(profiles.model, episodes))
+    n_decisions = sum(len(episode.scored_options) for episode in episodes)
+    few = few_words(n_decisions, profiles.n_weights + profiles.n_shape)
+    return (*of_data, *doubts_of(profiles.model, episodes), *few)
 
 
 def _whose(episodes: Sequence[Any], subject: Any) -> Any:

@@ -7,7 +7,8 @@ error as large as the parameter itself. A ratio of weights (a prior mean, a bonu
 negative: its unit is the largest entry of the variable that it is relative to over the largest of
 its own, for a prior mean the largest reward that was expected, and it is weakly identified if its
 standard error is larger. Shape parameters are asked for all of their range only: where they are
-unknown, so that choices mean little, the temperature moves with them.
+unknown, so that choices mean little, the temperature moves with them. With five decisions or fewer
+for each parameter the rule does not ask, and a note says so: there the maximum is what there is.
 
 A weight of 0 leaves the shape of its variable without meaning (Davies 1977): towards an infinite
 temperature the likelihood ratio has one degree of freedom more for each shape parameter.
@@ -19,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.grids import Grid
@@ -27,12 +27,14 @@ from penchant.inference.natural_intervals import still_above
 from penchant.inference.peaks import Peaks
 from penchant.inference.profiles import Profiles
 from penchant.models.model import Natural
+from penchant.tails import chi_square_point, normal_point
 
-REACH = float(stats.norm.isf(0.025))  # on the logarithm: a standard error as large as the parameter
-DROP = float(stats.chi2.isf(0.05, 1)) / 2
+REACH = float(normal_point(0.025))  # on the logarithm: a standard error as large as the parameter
+DROP = float(chi_square_point(0.05, 1)) / 2
 # Below this standard error of the logarithm, the ends are eight standard errors away: no profile is
 # so skewed that it is worth a climb.
 SURE = 0.25
+FEW = 5  # decisions for each parameter: of so few no order of magnitude is expected
 ADVICE = (
     "Read the profile intervals; do not interpret its size, or average it. Hold it fixed, give a "
     "parameter_prior, or collect more decisions."
@@ -47,9 +49,10 @@ def weakly_identified(
     which: IntVector,
 ) -> dict[int, str]:
     """Sentences about those of some subjects whose parameters are weakly identified."""
-    found: dict[int, list[str]] = {int(k): [] for k in which}
     if profiles.prior is not None:
         return {}
+    which = which[~are_few(profiles)[peaks.points.subject[which]]]
+    found: dict[int, list[str]] = {int(k): [] for k in which}
     for natural in profiles.natural:
         if natural.kind == "ratio":
             for k in which[_vague(natural, peaks, covariances, which)]:
@@ -59,6 +62,21 @@ def weakly_identified(
             for k, words in mine.limits().items():
                 found[k].append(f"{natural.name} ({' and '.join(words)})")
     return {k: _sentence(said) for k, said in found.items() if said}
+
+
+def are_few(profiles: Profiles) -> BoolVector:
+    """Subjects with so few decisions that the rule does not ask: a note says it of all they tell."""
+    return np.asarray(profiles.n_decisions <= FEW * (profiles.n_weights + profiles.n_shape))
+
+
+def few_words(n_decisions: int, n_parameters: int) -> tuple[str, ...]:
+    """The note on an estimate from so few decisions."""
+    if n_decisions > FEW * n_parameters:
+        return ()
+    return (
+        f"{n_decisions} decisions for {n_parameters} parameters: too few to rest on standard "
+        "errors; read the profile intervals.",
+    )
 
 
 def is_positive(profiles: Profiles, natural: Natural) -> bool:
@@ -156,5 +174,5 @@ class _Positive:
                 self.natural,
                 self.which[some],
                 sign * REACH,
-                float(stats.chi2.isf(0.05, freedom)) / 2,
+                float(chi_square_point(0.05, freedom)) / 2,
             )
