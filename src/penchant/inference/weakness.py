@@ -65,7 +65,7 @@ def weakly_identified(
 
 
 def are_few(profiles: Profiles) -> BoolVector:
-    """Subjects with so few decisions that the rule does not ask: a note says it of all they tell."""
+    """Subjects with so few decisions that the rule does not ask; a note says so."""
     return np.asarray(profiles.n_decisions <= FEW * (profiles.n_weights + profiles.n_shape))
 
 
