@@ -130,7 +130,7 @@ def test_a_full_disk_leaves_nothing(penchant, folder, monkeypatch):
     monkeypatch.setattr(reproduction_files, "write_json", full)
     before = contents(folder)
     ended = penchant("reproduce", "--only", "figure-1", "-o", "out")
-    assert (ended.code, contents(folder)) == (2, before)
+    assert (ended.code, contents(folder)) == (1, before)
     assert "the disk is full" in ended.err
 
 

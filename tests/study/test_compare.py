@@ -10,8 +10,8 @@ import penchant as pn
 from penchant.study.folds import fold_labels, splits
 
 MODELS = {
-    "learner": pn.QLearning(3),
-    "sticky": pn.QLearning(3, stickiness=True),
+    "learner": pn.QLearning(3, initial_value=0.0),
+    "sticky": pn.QLearning(3, initial_value=0.0, stickiness=True),
     "habit": pn.RandomChoice(3),
 }
 

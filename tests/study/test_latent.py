@@ -305,7 +305,7 @@ def test_shape_parameters_on_a_logarithm_are_drawn_on_it():
 
 
 def test_draws_stay_where_the_model_is():
-    estimate = _estimate(n=30)
+    estimate = _estimate(n=60)
     draws = pn.parameter_draws(estimate, 500, rng=np.random.default_rng(0))
     assert (draws[:, 0] > 0).all()
     assert (draws[:, -1] >= 0.0).all() and (draws[:, -1] <= 1.0).all()

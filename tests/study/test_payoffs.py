@@ -343,7 +343,6 @@ def test_a_study_without_payoffs_says_that_nobody_played_anew():
     agents = table.groupby("measure").simulated.apply(lambda values: values.notna().any())
     assert agents.to_dict() == {
         "reward": False,
-        "regret": False,
         "distance": True,
         "likeliest": True,
     }

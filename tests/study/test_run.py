@@ -252,4 +252,4 @@ def test_the_plan_holds_a_nominal_length_scale_fixed():
 
 
 def test_the_study_says_what_it_is(found):
-    assert repr(found) == "<Study of 17 subjects in 4 groups: 17 converged>"
+    assert repr(found) == "<Study of 17 subjects in 4 groups: 15 converged, 2 weakly identified>"

@@ -285,6 +285,13 @@ class ModelEstimate:
 
     # -- predictions -----------------------------------------------------------------------------
 
+    @property
+    def working_psi(self) -> Vector:
+        """Psi to compute with: any value will do where a weight of 0 leaves it without meaning."""
+        if not np.isfinite(self.weights).all():
+            return self.psi
+        return np.where(np.isnan(self.psi), self.peak.point.psi, self.psi)
+
     def predict(
         self, episodes: Episode | Sequence[Episode] | None = None, *, average: bool = False
     ) -> Matrix:
@@ -299,13 +306,13 @@ class ModelEstimate:
         """
         data = self._problem().episodes if episodes is None else predicting.as_episodes(episodes)
         if not average:
-            return predicting.probabilities(self.model, data, self.weights, self.psi)
+            return predicting.probabilities(self.model, data, self.weights, self.working_psi)
         return predicting.averaged(self.model, data, self.profile, self.peak)
 
     def log_likelihoods(self, episodes: Episode | Sequence[Episode] | None = None) -> Vector:
         """Log-probability of each decision scored."""
         data = self._problem().episodes if episodes is None else predicting.as_episodes(episodes)
-        return predicting.decision_log_likelihoods(self.model, data, self.weights, self.psi)
+        return predicting.decision_log_likelihoods(self.model, data, self.weights, self.working_psi)
 
     # -- for reading -----------------------------------------------------------------------------
 

@@ -67,6 +67,8 @@ class GershmanHybrid(CompiledModel):
         A weight for repeating the last choice, in log-odds.
     bias
         A weight for option 0, in log-odds.
+    because
+        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------

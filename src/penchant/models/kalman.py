@@ -95,6 +95,8 @@ class KalmanFilter(CompiledModel):
         A weight phi for repeating the last choice, in log-odds.
     bias
         A weight b_i for every option but the last, in log-odds.
+    because
+        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------

@@ -87,6 +87,8 @@ class QLearning(CompiledModel):
         Rate a of that trace. Where stickiness is there too, at most 0.999: at 1 they are the same.
     bias
         A weight b_i for every option but the last, in log-odds.
+    because
+        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------

@@ -61,6 +61,8 @@ class UCB1(CompiledModel):
         A weight for repeating the last choice, in log-odds.
     bias
         A weight for every option but the last, in log-odds.
+    because
+        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------

@@ -54,6 +54,8 @@ class WinStayLoseShift(CompiledModel):
         "task": 0 where 0 is among the rewards, else their median.
     equal
         One weight for both, w = l. With two options it is reported as epsilon.
+    because
+        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------

@@ -151,7 +151,7 @@ def latent(estimates: ModelEstimate | ModelEstimates, episodes: Any = None) -> L
 
 def _described(estimate: ModelEstimate, episode: Any) -> tuple[dict[str, Any], dict[str, Matrix]]:
     """Columns and matrices of one episode."""
-    theta, psi = estimate.weights, estimate.psi
+    theta, psi = estimate.weights, estimate.working_psi
     at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
     x = np.asarray(estimate.model.explanatory(episode, *at))
     if _is_finite(estimate):
@@ -215,7 +215,7 @@ def _joined(
 
 
 def _is_finite(estimate: ModelEstimate) -> bool:
-    return bool(np.isfinite(estimate.theta).all())
+    return bool(np.isfinite(np.append(estimate.weights, estimate.working_psi)).all())
 
 
 def _of_fit(estimate: ModelEstimate) -> tuple[Any, ...]:

@@ -164,4 +164,4 @@ def _n_options(estimate: ModelEstimate, episode: Any) -> int:
     known = getattr(estimate.model, "n_options", None)
     if known is not None:
         return int(known)
-    return int(np.asarray(estimate.model.explanatory(episode, *estimate.psi)).shape[1])
+    return int(np.asarray(estimate.model.explanatory(episode, *estimate.working_psi)).shape[1])

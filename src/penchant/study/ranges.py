@@ -46,7 +46,7 @@ def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Mo
         if subject in lost:
             fit = fits[subject].exact
             found[i] = [
-                _range(p, _ends(natural, model), fit.status)
+                _range(p, natural, _ends(natural, model), fit.status)
                 for natural, p in zip(naturals, fit.parameters, strict=True)
             ]
             found[i] = np.where(positive(model)[:, None], _logarithm(found[i]), found[i])
@@ -69,13 +69,16 @@ def _ends(natural: Natural, model: Model) -> tuple[float, float]:
     return (0.0, natural.scale) if natural.kind == "share" else (-np.inf, np.inf)
 
 
-def _range(p: Parameter, ends: tuple[float, float], status: str) -> tuple[float, float]:
+def _range(
+    p: Parameter, natural: Natural, ends: tuple[float, float], status: str
+) -> tuple[float, float]:
     """Between which values a subject lies who has no estimate that can be averaged."""
     low, high = max(p.low, ends[0]), min(p.high, ends[1])
     if _same(low, ends[0]) and _same(high, ends[1]):  # anything is possible
         return np.nan, np.nan
-    for end in ends:
-        if _same(p.estimate, end):
+    goes_on = status == "separated" and np.isnan(p.estimate) and natural.kind != "shape"
+    for value, end in zip((low, high), ends, strict=True):
+        if _same(p.estimate, end) or (goes_on and _same(value, end)):  # its weight is infinite
             return end, end
     if np.isnan([p.low, p.high]).any():  # Wald intervals know nothing here
         return (np.nan, np.nan) if status in OPEN else (p.estimate, p.estimate)
