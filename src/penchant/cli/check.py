@@ -34,6 +34,6 @@ def check(
         Print JSON instead of words.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.running import run_check
+    from penchant.cli.checking import run_check
 
     return run_check(file, data, terms, json, agent, history)

@@ -27,6 +27,10 @@ def fit(
         stdin.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
+    if agent.model is not None:
+        from penchant.cli.playing import run_fit_play
+
+        return run_fit_play(file, data, terms, model, show, agent, history)
     from penchant.cli.running import run_fit
 
     return run_fit(file, data, terms, model, show, agent, history)

@@ -13,10 +13,11 @@ from penchant.cli.episodes import Play, load_episodes, say_episodes, say_places
 from penchant.cli.model import fit_options
 from penchant.cli.model_settings import counts_options, model_named
 from penchant.cli.offers import load_trials, say_trials
-from penchant.cli.options import Agent, Data, History, Model, Show
+from penchant.cli.options import Agent, Data, History, Model, Show, Terms
 from penchant.cli.play_result import linearized_many, linearized_one, model_many, model_one
 from penchant.cli.refusing import refuse
 from penchant.cli.result import Result
+from penchant.cli.running import shown
 from penchant.cli.words import say
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit import fit_model
@@ -27,6 +28,24 @@ from penchant.models.task_values import for_task
 from penchant.models.ucl import UCL
 
 OF_CHOICES = {"method", "constraint", "covariance", "max_steps"}
+
+
+def run_fit_play(
+    file: str | None,
+    data: Data,
+    terms: Terms,
+    model: Model,
+    show: Show,
+    agent: Agent,
+    history: History,
+) -> int:
+    """Fit a model to a history of play or to offers, write, print; the exit code."""
+
+    def result() -> Result:
+        refuse(terms, "with --model")
+        return play_result(file, data, model, show, agent, history)
+
+    return shown(result, file, show)
 
 
 def play_result(

@@ -1,22 +1,18 @@
-"""What the commands do: load, call one function, show."""
+"""What `fit` does with choices: load, call one function, show. No model is loaded for it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penchant.choices import Choices
-from penchant.cli.checking_offers import run_check_offers
-from penchant.cli.checking_play import is_history, run_check_play
 from penchant.cli.checking_usage import check_seed
 from penchant.cli.loading import load_choices
 from penchant.cli.model import check_bounds, constraints, fit_options
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.playing import play_result
 from penchant.cli.refusing import refuse
 from penchant.cli.reserved import reserved
 from penchant.cli.result import VALID, Result, many, one, print_result, write_result
-from penchant.cli.showing import checked_document, checked_words
 from penchant.cli.words import on_command_line, say
-from penchant.io.document import json_text
-from penchant.models.catalogue import entry_of
 from penchant.softmax import fit, fit_each
 from penchant.softmax.intervals import check_level
 
@@ -32,20 +28,25 @@ def run_fit(
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit, write, print; the exit code."""
+    """Fit choices given as explanatory variables, write, print; the exit code."""
+
+    def result() -> Result:
+        refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
+        refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
+        return _choices_result(file, data, terms, model, show)
+
+    return shown(result, file, show)
+
+
+def shown(result_of: Callable[[], Result], file: str | None, show: Show) -> int:
+    """Make a result, keep it, print it; the exit code."""
     check_level(show.level)
     if show.intervals == "calibrated":
         check_seed(show.seed, " with --intervals calibrated")
     else:
         refuse(show, "without --intervals calibrated", names={"seed"})
     with reserved(show.output, overwrite=show.overwrite, suffixes=SUFFIXES, read=file):
-        if agent.model is None:
-            refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
-            refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
-            result = _choices_result(file, data, terms, model, show)
-        else:
-            refuse(terms, "with --model")
-            result = play_result(file, data, model, show, agent, history)
+        result = result_of()
         _say_doubts(result, show)
         try:
             if show.output is not None:
@@ -86,24 +87,3 @@ def _say_doubts(result: Result, show: Show) -> None:
     if show.json:
         for doubt in result.doubts:
             say(on_command_line(doubt))
-
-
-def run_check(
-    file: str | None, data: Data, terms: Terms, json: bool, agent: Agent, history: History
-) -> int:
-    """Validate, diagnose, print; the exit code."""
-    if agent.model is not None and entry_of(agent.model).data == "trials":
-        return run_check_offers(file, data, agent, history, json)
-    if is_history(file, data, terms, agent, history):
-        return run_check_play(file, data, agent, history, json)
-    refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
-    refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
-    choices = load_choices(file, data, terms)
-    estimates = [fit(choices)] if choices.subject is None else list(fit_each(choices))
-    if json:
-        say_notes(choices)
-        found = [checked_document(estimate) for estimate in estimates]
-        print(json_text(found[0] if choices.subject is None else found), end="")
-    else:
-        print(checked_words(choices, estimates))
-    return exit_code(tuple(estimate.status for estimate in estimates))
