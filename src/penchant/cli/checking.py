@@ -9,9 +9,9 @@ from penchant.cli.options import Agent, Data, History, Terms
 from penchant.cli.refusing import refuse
 from penchant.cli.running import exit_code, say_notes
 from penchant.cli.showing import checked_document, checked_words
+from penchant.inference import fit, fit_each
 from penchant.io.document import json_text
 from penchant.models.catalogue import entry_of
-from penchant.softmax import fit, fit_each
 
 
 def run_check(
