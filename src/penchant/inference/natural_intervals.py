@@ -36,6 +36,7 @@ NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on th
 BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
+LONGEST = 10.0  # by which a unit of a weight may change an objective
 
 
 def profile_intervals(
@@ -196,8 +197,8 @@ class Line:
             natural = Natural(natural.name, "weight", natural.index)
         return Planes.of(natural, positions, self.profiles.n_weights)
 
-    def unit(self, peak: Peak) -> float:
-        """About a standard error."""
+    def unit(self, peak: Peak, subject: int = 0) -> float:
+        """About a standard error of one of the subjects."""
         q, d = self.natural.index, self.profiles.n_weights
         if self.is_shape:
             curvature = max(float(peak.curvature[q, q]), 1e-4)
@@ -211,7 +212,23 @@ class Line:
         error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)))
         if self.natural.kind == "reciprocal":
             return min(max(error / abs(centre), 1e-3), 2.0)
+        error = min(error, abs(centre) + self._telling(peak, subject))
         return max(error, 1e-6 * abs(centre), 1e-9)
+
+    def _telling(self, peak: Peak, subject: int) -> float:
+        """A change of a weight, or a ratio, after which some choice is surely another.
+
+        Where choices are separated, the curvature is that of where Newton's method stopped, and a
+        standard error by it may have any length.
+        """
+        whose = np.array([subject])
+        x, _ = self.profiles.variables(whose, peak.point.psi[None], False)
+        rows = self.profiles.rows(whose)
+        away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
+        largest = away.max(axis=(0, 1), initial=0.0)
+        own = float(largest[self.natural.index])
+        reach = float(largest[self.natural.other]) if self.natural.kind == "ratio" else 1.0
+        return LONGEST * reach / own if own > 0 else np.inf
 
     def limits(self, centre: Vector, unit: Vector, sign: float) -> Vector:
         """Positions beyond which nothing is looked for."""
@@ -268,7 +285,7 @@ class _Tasks:
     ) -> _Tasks:
         """Begin at the estimates."""
         mine = [peaks[k] for k in whose]
-        unit = np.array([line.unit(peak) for peak in mine])
+        unit = np.array([line.unit(peak, s) for peak, s in zip(mine, whose.tolist(), strict=True)])
         tasks = cls(
             line=line,
             grids=[grids[k] for k in whose],
@@ -449,6 +466,7 @@ class _Tasks:
 
     def _begun_at(self, moved: IntVector, found: Vector, short: Vector, points: Points) -> _Tasks:
         """The search for some ends, begun anew where the profile is above its target."""
+        unit = [self.line.unit(self.peaks[k], int(self.whose[k])) for k in moved]
         return replace(
             self,
             grids=[self.grids[k] for k in moved],
@@ -459,7 +477,7 @@ class _Tasks:
             short_in=short,
             short_out=np.full(len(moved), np.nan),
             limit=self.limit[moved],
-            step=np.array([self.line.unit(self.peaks[k]) for k in moved]) * np.sqrt(2 * self.drop),
+            step=np.array(unit) * np.sqrt(2 * self.drop),
             psi=points.psi,
             theta=points.theta,
         )
