@@ -13,7 +13,12 @@ from penchant.choices import Choices
 from penchant.choices.notes import pooled_notes
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grids import Grid
-from penchant.inference.held_weights import holds_weights, let_go, separated_advice
+from penchant.inference.held_weights import (
+    holds_weights,
+    let_go,
+    nearly_let_go,
+    separated_advice,
+)
 from penchant.inference.joint_covariance import joint_covariances
 from penchant.inference.limits import at_bounds, ends_reached
 from penchant.inference.peaks import Peak, Peaks
@@ -267,6 +272,8 @@ def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
     solution = _inner_solution(problem, choices, peak)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
     status, message = status_of(solution, checks, problem.model.weights, has_prior)
+    if status == "weakly identified":
+        message = separated_advice(message, problem)
     if status != "separated":
         return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
     known = told(problem, peak.point.psi, solution)
@@ -281,10 +288,13 @@ def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
         return replace(found, theta=peak.point.theta, point=peak.point.theta)
     if not held:
         return found
-    if isinstance(problem.prior, NaturalPrior) and found.recession is not None:
-        gone = let_go(problem, choices, found, peak.point.theta)
+    gone, near = None, None
+    if isinstance(problem.prior, NaturalPrior):
+        if found.recession is not None:
+            gone = let_go(problem, choices, found, peak.point.theta)
         if gone is not None:
             return replace(gone, log_likelihood=peak.point.log_likelihood)
+        near = nearly_let_go(problem, choices, peak.point.theta, peak.point.information)
     inverse, condition = scaled_inverse(peak.point.information)
     return replace(
         found,
@@ -295,7 +305,7 @@ def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
         condition=condition,
         recession=None,
         resolved=None,
-        near=None,
+        near=near,
         ending="converged",
         certificate="prior",
     )
