@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Vector
+from penchant._typing import BoolVector, Vector
 from penchant.choices import Choices
 from penchant.choices.notes import pooled_notes
 from penchant.inference.estimate import ModelEstimate
@@ -79,14 +79,15 @@ def estimates_at(
     points = peaks.points
     cases = _Cases.of(profiles, grids, peaks)
     covariances = joint_covariances(profiles, peaks, cases.touched)
-    weak = weakly_identified(profiles, grids, peaks, covariances, cases.reached)
+    verdicts = [cases.plain(k) if cases.is_plain[k] else cases.closer(k) for k in range(len(grids))]
+    reached = np.flatnonzero([verdict.status == "converged" for verdict in verdicts])
+    weak = weakly_identified(profiles, grids, peaks, covariances, reached)
     theta = np.concatenate([points.theta, points.psi], axis=1)
     null = -profiles.n_decisions * float(np.log(profiles.n_options))
     names = (*profiles.weights, *(s.name for s in profiles.shape))
     found = []
-    for k, grid in enumerate(grids):
-        verdict = cases.plain(k) if cases.is_plain[k] else cases.closer(k)
-        if k in weak and verdict.status == "converged":
+    for k, (grid, verdict) in enumerate(zip(grids, verdicts, strict=True)):
+        if k in weak:
             said = verdict.message.removeprefix(REACHED)
             verdict = replace(verdict, status="weakly identified", message=weak[k] + said)
         if verdict.status in USELESS:
@@ -178,12 +179,6 @@ class _Cases:
         doubtful |= are_run_off(profiles, peaks)
         plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
         return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, plain)
-
-    @property
-    def reached(self) -> IntVector:
-        """Those that are at a maximum, and held by nothing."""
-        held = self.touched.any(axis=1) | self.peaks.at_bound.any(axis=1)
-        return np.flatnonzero(self.proofs.exists & self.peaks.converged & ~held)
 
     def plain(self, k: int) -> _Verdict:
         """The maximum exists and was reached."""
