@@ -323,8 +323,6 @@ class _Tasks:
     def _begin_at_the_outermost_cell(self) -> None:
         """The grid shows how far out the profile of a parameter is still above its target."""
         for k, (grid, peak) in enumerate(zip(self.grids, self.peaks, strict=True)):
-            if not isinstance(grid, Grid):  # far below its peak, all of it
-                continue
             at = self.line.positions(grid)
             above = grid.looked & (grid.values > peak.point.value - self.drop) & np.isfinite(at)
             above &= (self.sign * (at - self.inside[k]) > 0) & self._before(at, k)
