@@ -5,6 +5,7 @@ import pytest
 from scipy import optimize, stats
 
 import penchant as pn
+from penchant.inference.problem import Problem
 
 RATES = np.array([0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.5, 1.0])
 
@@ -29,7 +30,7 @@ def test_the_mode_is_that_of_the_prior_among_rates_that_explain_all(mode, expect
     assert estimate.psi[0] == pytest.approx(expected, rel=1e-4)
     assert estimate.log_likelihood == pytest.approx(0.0, abs=1e-12)
     assert np.isnan(estimate.standard_errors).all()
-    assert np.isnan(estimate.interval()).all()
+    np.testing.assert_array_equal(estimate.interval(), estimate.interval(kind="profile"))
     assert "Give temperature a density too" in estimate.message
     assert "firth" not in estimate.message
 
@@ -98,6 +99,32 @@ def test_a_density_of_one_weight_does_not_hold_the_other():
     assert estimate.weights[0] == np.inf
     assert np.isfinite(estimate.weights[1])
     assert "Give temperature a density too" in estimate.message
+
+
+@pytest.mark.parametrize("sd", [0.3, 1.0, 3.0])
+def test_a_temperature_that_goes_to_0_as_the_rate_goes_to_1_is_weak_if_no_density_holds_it(sd):
+    prior = pn.NaturalPrior(stickiness=stats.norm(0, sd))
+    model = pn.QLearning(2, stickiness=True)
+    estimate = pn.fit(_consistent_play(), model, parameter_prior=prior)
+    assert estimate.status == "weakly identified"
+    assert estimate.diagnostics.near_separation == {"inverse_temperature": 1.0}
+    assert "separated along inverse_temperature" in estimate.message
+    assert "give temperature a density too" in estimate.message
+    assert "firth" not in estimate.message
+    many = pn.fit_each([_consistent_play()], model, parameter_prior=prior)
+    assert many.status == ("weakly identified",)
+    # plain search: nearer and nearer to 1 the posterior rises, and so does the weight
+    problem = Problem(model, (_consistent_play(),), prior)
+    away = np.array([1e-1, 1e-2, 1e-3, 1e-4])
+    points = problem.profiles.solve(np.zeros(4, dtype=int), 1 - away[:, None])
+    assert (np.diff(points.value) > 0).all() and (points.theta[:, 0] * away > 1).all()
+
+
+def test_a_density_that_holds_all_weights_leaves_a_maximum_at_a_rate_near_1():
+    prior = pn.NaturalPrior(stickiness=stats.norm(0, 1), temperature=stats.gamma(2, scale=0.2))
+    estimate = pn.fit(_consistent_play(), pn.QLearning(2, stickiness=True), parameter_prior=prior)
+    assert estimate.diagnostics.near_separation is None
+    assert estimate.status in ("converged", "at a bound")
 
 
 def test_answers_that_contradict_leave_the_maximum_of_before():

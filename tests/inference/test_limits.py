@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import penchant as pn
 from penchant.inference.problem import Problem
@@ -182,3 +183,40 @@ def test_an_initial_value_that_has_run_off_is_not_converged():
                 off += 1
                 assert f"{name} has run off to {value:.4g}" in found.message
     assert off > 0
+
+
+# -- intervals at limits ---------------------------------------------------------------------------
+
+
+def _towards(episode, rate):
+    """Value of the option chosen over that of the other at every decision, from values of 0."""
+    values, found = np.zeros(2), []
+    for option, reward in zip(episode.chosen, episode.rewards, strict=True):
+        found.append(values[option] - values[1 - option])
+        values[option] += rate * (reward - values[option])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", [8, 22])
+def test_the_temperature_at_a_rate_of_0_has_the_interval_that_plain_search_finds(seed):
+    rng = np.random.default_rng(seed)
+    while True:
+        episode = pn.Episode(rng.integers(2, size=40), rng.normal(0.4, 0.3, 40))
+        estimate = pn.fit(episode, pn.QLearning(2, initial_value=0.0))
+        if estimate.diagnostics.bounds == ("learning_rate = 0",):
+            break
+    (low, high), (slow, _) = estimate.interval(kind="profile")
+    assert low == 0 and slow == 0
+    rates = np.concatenate([np.geomspace(1e-8, 1e-2, 300), np.linspace(0.01, 1.0, 400)])
+    towards = np.array([_towards(episode, rate) for rate in rates])
+
+    def profile(temperature):
+        return -np.logaddexp(0, -towards / temperature).sum(axis=1).min()
+
+    target = estimate.log_likelihood - stats.chi2.isf(0.05, 1) / 2
+    if high < np.inf:
+        assert profile(high) == pytest.approx(target, abs=1e-3)
+    for temperature in np.geomspace(1e-6, min(high, 1e3) * 0.999, 30):
+        assert profile(temperature) > target - 1e-3
+    for temperature in np.geomspace(high * 1.01, 1e5, 30) if high < np.inf else ():
+        assert profile(temperature) < target

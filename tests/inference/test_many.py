@@ -60,13 +60,13 @@ MODELS = {
 }
 
 
-def same(one, other):
+def same(one, other, rtol=1e-9):
     assert one.status == other.status
     assert one.message == other.message
     assert one.n_decisions == other.n_decisions
     assert one.diagnostics.bounds == other.diagnostics.bounds
     np.testing.assert_allclose(one.theta, other.theta, rtol=1e-9)
-    np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(one.covariance, other.covariance, rtol=rtol, atol=1e-300)
     np.testing.assert_allclose(one.log_likelihood, other.log_likelihood, rtol=1e-12)
 
 
@@ -101,7 +101,8 @@ def test_each_of_many_is_fitted_as_by_itself_under_other_priors(prior):
     for subject, estimate in zip(together.subjects, together, strict=True):
         mine = [e for e in episodes if e.subject == subject]
         if sum(e.n_decisions for e in mine):
-            same(estimate, pn.fit(mine, estimate.model, parameter_prior=prior))
+            found = pn.fit(mine, estimate.model, parameter_prior=prior)
+            same(estimate, found, rtol=1e-6)  # slopes of densities by differences
 
 
 @pytest.mark.parametrize("at_once", [50, 700, 20_000])

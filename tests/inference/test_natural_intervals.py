@@ -9,6 +9,8 @@ from scipy import optimize, special, stats
 import belief_reference as dense
 import penchant as pn
 import played
+from penchant.inference.planes import Planes
+from penchant.inference.profiles import Profiles
 
 EPISODE = played.ucl_episode(seed=2)
 DROP = stats.chi2.ppf(0.95, 1) / 2
@@ -361,3 +363,45 @@ def test_ends_of_several_shape_parameters_are_constrained_maxima(name):
                 for start in starts
             )
             assert estimate.log_likelihood + best == pytest.approx(DROP, abs=2e-3), natural.name
+
+
+# -- separated choices -----------------------------------------------------------------------------
+
+CONSISTENT = [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1]
+
+
+def _profile_of_stickiness(stickiness):
+    """Best log-likelihood with the stickiness held, by plain search."""
+    rates = 1 - 10.0 ** np.linspace(-0.01, -8, 400)
+    values, last, towards = np.zeros((2, len(rates))), None, []
+    for option, reward in zip(*CONSISTENT, strict=True):
+        repeated = 0.0 if last is None else 1.0 if option == last else -1.0
+        towards.append((values[option] - values[1 - option], stickiness * repeated))
+        values[option] = values[option] + rates * (reward - values[option])
+        last = option
+    size = np.exp(np.linspace(-8, 20, 1500))[:, None]
+    return -sum(np.logaddexp(0, -size * gap - own) for gap, own in towards).min()
+
+
+def test_the_stickiness_of_a_separated_learner_ends_where_plain_search_says():
+    estimate = pn.fit(pn.Episode(*CONSISTENT), pn.QLearning(2, stickiness=True))
+    assert estimate.status == "separated"
+    low, high = estimate.interval(kind="profile")[2]
+    assert low == -np.inf
+    target = estimate.log_likelihood - DROP
+    assert _profile_of_stickiness(high) == pytest.approx(target, abs=1e-3)  # steps of the search
+    assert _profile_of_stickiness(high - 0.01) > target > _profile_of_stickiness(high + 0.01)
+
+
+@pytest.mark.parametrize("stickiness", [-600.0, -90.0, -50.0, 60.0])
+def test_weights_far_out_are_solved_for_where_nothing_is_left_to_chance_at_0(stickiness):
+    episode, model = pn.Episode(*CONSISTENT), pn.QLearning(2, stickiness=True)
+    profiles = Profiles(model, ((episode,),))
+    planes = Planes.of(profiles.natural[2], np.array([stickiness]), 2)
+    found = profiles.solve(np.zeros(1, dtype=int), np.array([[0.75]]), planes=planes)
+    gap, own = model.explanatory(episode, 0.75)[:, :, 0], model.explanatory(episode, 0.75)[:, :, 1]
+    rows = np.arange(12)
+    size = np.linspace(0, 50 * abs(stickiness), 20_001)[:, None]
+    q = size[:, :, None] * gap + stickiness * own
+    plain = (q[:, rows, episode.chosen] - np.logaddexp(q[:, :, 0], q[:, :, 1])).sum(axis=1)
+    assert found.value[0] == pytest.approx(plain.max(), abs=1e-6)

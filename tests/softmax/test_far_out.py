@@ -30,6 +30,7 @@ def test_a_tiny_contradiction_leaves_a_maximum(size, unit):
     choices = pn.Choices.from_arrays(x, chosen, subject=["ann"] * 21)
     for estimate in (pn.fit(choices), pn.fit_each(choices)[0]):
         assert estimate.diagnostics.separation is None
+        assert estimate.status == "weakly identified"
         _assert_exact(estimate, exact_maximum(x, chosen))
 
 
@@ -38,6 +39,37 @@ def test_money_in_cents_and_in_millions_has_the_likelihood_of_the_cents():
     estimate = pn.fit(pn.Choices.from_arrays(x, chosen))
     assert estimate.log_likelihood == pytest.approx(-np.log(2), rel=1e-7)
     assert estimate.pseudo_r2 < 0.96
+
+
+@pytest.mark.parametrize(
+    ("size", "status"), [(0.9e-3, "weakly identified"), (1.2e-3, "converged"), (0.1, "converged")]
+)
+def test_a_maximum_hangs_on_little_if_differences_below_a_thousandth_decide(size, status):
+    x, chosen = _one_tiny_contradiction(size)
+    choices = pn.Choices.from_arrays(x, chosen, subject=["ann"] * 21)
+    assert pn.fit(choices).status == pn.fit_each(choices)[0].status == status
+
+
+def test_of_many_people_those_are_weak_whose_maximum_hangs_on_cents_beside_millions():
+    sets, chosen, subjects = [], [], []
+    for subject in range(8):
+        rng = np.random.default_rng(subject)
+        m = 2 + subject % 3
+        x, taken = rng.normal(size=(50, m, 3)), rng.integers(m, size=50)
+        x[:, :, 1] = 0.0
+        x[np.arange(20), taken[:20], 1] = 1e7 * rng.uniform(0.5, 1.0, 20)
+        for t in (20, 21, 22):
+            x[t, (taken[t] + 1) % m, 1] = 0.01 if subject < 6 else 1e6
+        sets += list(x)
+        chosen += taken.tolist()
+        subjects += [subject] * 50
+    choices = pn.Choices.from_arrays(sets, chosen, names=["a", "money", "b"], subject=subjects)
+    found = pn.fit_each(choices)
+    assert found.status == ("weakly identified",) * 6 + ("converged",) * 2
+    for subject in range(8):
+        alone = pn.fit(choices.subset(np.flatnonzero(np.array(subjects) == subject)))
+        assert alone.status == found.status[subject]
+        assert alone.diagnostics.near_separation == ({"money": 1.0} if subject < 6 else None)
 
 
 def _tiny_contradictions(seed):
@@ -64,6 +96,7 @@ def test_tiny_contradictions_among_several_variables_leave_a_maximum(seed):
     choices = pn.Choices.from_arrays(sets, chosen, weights=weights, subject=subject)
     estimate = pn.fit(choices)
     assert estimate.diagnostics.separation is None
+    assert estimate.status == pn.fit_each(choices)[0].status == "weakly identified"
     exact = exact_maximum(sets, chosen, weights=weights, start=estimate.theta)
     _assert_exact(estimate, exact, rel=1e-8)  # the tiny difference is all there is of theta[0]
     assert pn.fit_each(choices)[0].theta == pytest.approx(estimate.theta, rel=1e-12)

@@ -20,6 +20,7 @@ from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
 
 MOST_FACES = 100
 LEVEL = 1e-10  # slope left, for variables of size 1
+WITHIN_REACH = 8.0  # differences of objectives that Newton's method takes from theta = 0
 NOTHING = 1e-15  # share of a direction's curvature below which it is rounding
 
 
@@ -64,7 +65,37 @@ def maximise_freely(
         part = replace(part, basis=whole @ telling)
         around, basis = around.within(np.zeros(len(telling)), telling), basis @ telling
     found = maximise(part, around, patient=True)
+    if found.ending != "converged" and part.origin.any():
+        found = _along_the_origin(part, around, found)
     return replace(found, theta=origin + basis @ found.theta)
+
+
+def _along_the_origin(part: Restricted, quadratic: Quadratic, found: Maximum) -> Maximum:
+    """The maximum on a plane far out, where nothing is left to chance at its origin.
+
+    Planes nearer by lead there: one twice as far away has its maximum about twice as far out.
+    """
+    reach = float(np.abs(part.origin) @ part.likelihood.largest[1])
+    share = WITHIN_REACH / max(reach, WITHIN_REACH)
+    phi, n_steps = np.zeros(part.n_parameters), found.n_steps
+    while True:
+        nearer = replace(part, origin=share * part.origin)
+        last = maximise(nearer, quadratic, phi, patient=True)
+        n_steps += last.n_steps
+        if _value(nearer, quadratic, last.theta) >= _value(nearer, quadratic, phi):
+            phi = last.theta
+        if share == 1.0:
+            break
+        further = min(2 * share, 1.0)
+        phi, share = phi * (further / share), further
+    value = _value(part, quadratic, phi)
+    if value <= found.value:
+        return found
+    return replace(last, theta=phi, value=value, n_steps=n_steps)
+
+
+def _value(plane: Restricted, quadratic: Quadratic, phi: Vector) -> float:
+    return plane.moments(phi).log_likelihood + quadratic(phi)
 
 
 def _telling(curvature: Matrix) -> Matrix:

@@ -36,6 +36,8 @@ NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on th
 BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
+AT_LIMIT = 1e-7  # share of a range: nearer to its end psi is at it
+LONGEST = 10.0  # by which a unit of a weight may change an objective
 
 
 def profile_intervals(
@@ -144,6 +146,17 @@ class Line:
             return float(np.log(value)) if 0 < value < np.inf else np.nan
         return value if np.isfinite(value) else np.nan
 
+    def positions(self, grid: Grid) -> Vector:
+        """Where the cells of a grid are; NaN or infinite where they are nowhere."""
+        natural, theta = self.natural, grid.theta
+        if self.is_shape:
+            return self.profiles.to_search(grid.psi)[:, natural.index]
+        own = theta[:, natural.index]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if natural.kind == "reciprocal":
+                return np.asarray(-np.log(np.maximum(own, 0.0)))
+            return np.asarray(own / theta[:, natural.other] if natural.kind == "ratio" else own)
+
     def values(self, positions: Matrix) -> Matrix:
         """Natural parameters at positions; infinite positions are beyond what was looked at."""
         natural = self.natural
@@ -158,6 +171,9 @@ class Line:
         # A logarithmic range is where to look; a linear one, such as 0 to 1, is all there is.
         if shape.scale == "log":
             own = np.where(positions == -np.inf, 0.0, np.where(positions == np.inf, np.inf, own))
+        for end, limit in ((-np.inf, shape.limit(False)), (np.inf, shape.limit(True))):
+            if limit is not None:
+                own = np.where(positions == end, limit.value, own)
         with np.errstate(divide="ignore"):
             return np.asarray(natural.scale * own**natural.power)
 
@@ -196,8 +212,8 @@ class Line:
             natural = Natural(natural.name, "weight", natural.index)
         return Planes.of(natural, positions, self.profiles.n_weights)
 
-    def unit(self, peak: Peak) -> float:
-        """About a standard error."""
+    def unit(self, peak: Peak, subject: int = 0) -> float:
+        """About a standard error of one of the subjects."""
         q, d = self.natural.index, self.profiles.n_weights
         if self.is_shape:
             curvature = max(float(peak.curvature[q, q]), 1e-4)
@@ -211,7 +227,23 @@ class Line:
         error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)))
         if self.natural.kind == "reciprocal":
             return min(max(error / abs(centre), 1e-3), 2.0)
+        error = min(error, abs(centre) + self._telling(peak, subject))
         return max(error, 1e-6 * abs(centre), 1e-9)
+
+    def _telling(self, peak: Peak, subject: int) -> float:
+        """A change of a weight, or a ratio, after which some choice is surely another.
+
+        Where choices are separated, the curvature is that of where Newton's method stopped, and a
+        standard error by it may have any length.
+        """
+        whose = np.array([subject])
+        x, _ = self.profiles.variables(whose, peak.point.psi[None], False)
+        rows = self.profiles.rows(whose)
+        away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
+        largest = away.max(axis=(0, 1), initial=0.0)
+        own = float(largest[self.natural.index])
+        reach = float(largest[self.natural.other]) if self.natural.kind == "ratio" else 1.0
+        return LONGEST * reach / own if own > 0 else np.inf
 
     def limits(self, centre: Vector, unit: Vector, sign: float) -> Vector:
         """Positions beyond which nothing is looked for."""
@@ -268,7 +300,7 @@ class _Tasks:
     ) -> _Tasks:
         """Begin at the estimates."""
         mine = [peaks[k] for k in whose]
-        unit = np.array([line.unit(peak) for peak in mine])
+        unit = np.array([line.unit(peak, s) for peak, s in zip(mine, whose.tolist(), strict=True)])
         tasks = cls(
             line=line,
             grids=[grids[k] for k in whose],
@@ -285,33 +317,49 @@ class _Tasks:
             psi=np.array([peak.point.psi for peak in mine]).reshape(len(whose), -1),
             theta=np.array([peak.point.theta for peak in mine]).reshape(len(whose), -1),
         )
-        if line.is_shape:
-            tasks._begin_at_the_outermost_cell()
+        tasks._begin_at_the_outermost_cell()
         return tasks
 
     def _begin_at_the_outermost_cell(self) -> None:
-        """The grid shows how far out the profile of a shape parameter is still above its target."""
-        q = self.line.natural.index
-        u = self.line.profiles.to_search(self.grids[0].psi) if self.grids else np.empty((0, 1))
+        """The grid shows how far out the profile of a parameter is still above its target."""
         for k, (grid, peak) in enumerate(zip(self.grids, self.peaks, strict=True)):
-            above = grid.looked & (grid.values > peak.point.value - self.drop)
-            above &= self.sign * (u[:, q] - self.inside[k]) > 0
+            at = self.line.positions(grid)
+            above = grid.looked & (grid.values > peak.point.value - self.drop) & np.isfinite(at)
+            above &= (self.sign * (at - self.inside[k]) > 0) & self._before(at, k)
             if above.any():
                 cells = np.flatnonzero(above)
-                cell = cells[np.argmax(self.sign * u[cells, q])]
-                self.inside[k] = u[cell, q]
+                cell = cells[np.argmax(self.sign * at[cells])]
+                self.inside[k] = at[cell]
                 self.short_in[k] = self._short(grid.values[cell : cell + 1], [k])[0]
                 self.psi[k], self.theta[k] = grid.psi[cell], grid.theta[cell]
+
+    def _before(self, positions: Vector, k: int) -> BoolVector:
+        """Whether a task looks so far; shape parameters are nowhere else."""
+        return np.asarray(self.line.is_shape | (self.sign * (positions - self.limit[k]) < 0))
 
     def run(self) -> Vector:
         """Positions of the ends; infinite where the profile never falls so far."""
         found = self._closed_in()
-        moved = np.arange(len(found))
+        psi, moved = self.psi.copy(), np.arange(len(found))
         for _ in range(MOST_RETURNS):
             moved, again = self._above_elsewhere(found, moved)
             if not len(moved):
                 break
             found[moved] = again._closed_in()
+            psi[moved] = again.psi
+        if not (self.coarse or self.line.is_shape):
+            found[np.isfinite(found) & self._at_limits(psi)] = self.sign * np.inf
+        return found
+
+    def _at_limits(self, psi: Matrix) -> BoolVector:
+        """Whether psi is at a limit where the parameter is too: only the range ends it there."""
+        profiles = self.line.profiles
+        u, found = profiles.to_search(psi), np.zeros(len(psi), dtype=bool)
+        for q, shape in enumerate(profiles.shape):
+            for end, limit in zip(profiles.bounds[q], map(shape.limit, (False, True)), strict=True):
+                if limit is not None and self.line.natural.name in limit.lost:
+                    away = np.abs(u[:, q] - end)
+                    found |= away < AT_LIMIT * np.ptp(profiles.bounds[q])
         return found
 
     def _closed_in(self) -> Vector:
@@ -449,6 +497,7 @@ class _Tasks:
 
     def _begun_at(self, moved: IntVector, found: Vector, short: Vector, points: Points) -> _Tasks:
         """The search for some ends, begun anew where the profile is above its target."""
+        unit = [self.line.unit(self.peaks[k], int(self.whose[k])) for k in moved]
         return replace(
             self,
             grids=[self.grids[k] for k in moved],
@@ -459,7 +508,7 @@ class _Tasks:
             short_in=short,
             short_out=np.full(len(moved), np.nan),
             limit=self.limit[moved],
-            step=np.array([self.line.unit(self.peaks[k]) for k in moved]) * np.sqrt(2 * self.drop),
+            step=np.array(unit) * np.sqrt(2 * self.drop),
             psi=points.psi,
             theta=points.theta,
         )

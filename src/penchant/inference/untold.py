@@ -6,6 +6,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.inference.problem import Problem
+from penchant.models.natural_prior import NaturalPrior
 from penchant.softmax.solution import Solution
 
 NONE = 1e-9  # of an information scaled to unit diagonal: what is left of none at all
@@ -15,7 +16,8 @@ def told(problem: Problem, psi: Vector, solution: Solution) -> BoolVector:
     """Shape parameters that the decisions left undecided along a separating direction tell.
 
     Decisions that are certain in the limit say nothing more of psi: it may move until one of them
-    is lost. The others are the choices of a model of their own, of which psi may be identified.
+    is lost. The others are the choices of a model of their own, of which psi may be identified. A
+    density of the prior tells it, whatever the choices say.
     """
     assert solution.resolved is not None and solution.recession is not None
     x, slopes = problem.variables_and_slopes(psi)
@@ -26,7 +28,16 @@ def told(problem: Problem, psi: Vector, solution: Solution) -> BoolVector:
     sharp = np.einsum("qnid,d->niq", slopes, solution.recession)
     information = _information(np.concatenate([x, moved], axis=2), x @ theta, possible)
     own = np.diag(_information(sharp, x @ theta, possible)) > 0
-    return np.asarray(own | _identified(information)[d:])
+    return np.asarray(own | _identified(information)[d:] | _held(problem))
+
+
+def _held(problem: Problem) -> BoolVector:
+    """Shape parameters that the prior has a density of."""
+    held = np.zeros(problem.n_shape, dtype=bool)
+    if isinstance(problem.prior, NaturalPrior):
+        named = [n for n in problem.profiles.natural if n.name in problem.prior.densities]
+        held[[n.index for n in named if n.kind == "shape"]] = True
+    return held
 
 
 def _information(columns: Matrix, objective: Matrix, possible: BoolVector) -> Matrix:

@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Vector
+from penchant._typing import BoolVector, Vector
 from penchant.choices import Choices
 from penchant.choices.notes import pooled_notes
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.grids import Grid
-from penchant.inference.held_weights import holds_weights, let_go, separated_advice
+from penchant.inference.held_weights import (
+    holds_weights,
+    let_go,
+    nearly_let_go,
+    separated_advice,
+)
 from penchant.inference.joint_covariance import joint_covariances
 from penchant.inference.limits import at_bounds, ends_reached
 from penchant.inference.peaks import Peak, Peaks
@@ -74,14 +79,15 @@ def estimates_at(
     points = peaks.points
     cases = _Cases.of(profiles, grids, peaks)
     covariances = joint_covariances(profiles, peaks, cases.touched)
-    weak = weakly_identified(profiles, grids, peaks, covariances, cases.reached)
+    verdicts = [cases.plain(k) if cases.is_plain[k] else cases.closer(k) for k in range(len(grids))]
+    reached = np.flatnonzero([verdict.status == "converged" for verdict in verdicts])
+    weak = weakly_identified(profiles, grids, peaks, covariances, reached)
     theta = np.concatenate([points.theta, points.psi], axis=1)
     null = -profiles.n_decisions * float(np.log(profiles.n_options))
     names = (*profiles.weights, *(s.name for s in profiles.shape))
     found = []
-    for k, grid in enumerate(grids):
-        verdict = cases.plain(k) if cases.is_plain[k] else cases.closer(k)
-        if k in weak and verdict.status == "converged":
+    for k, (grid, verdict) in enumerate(zip(grids, verdicts, strict=True)):
+        if k in weak:
             said = verdict.message.removeprefix(REACHED)
             verdict = replace(verdict, status="weakly identified", message=weak[k] + said)
         if verdict.status in USELESS:
@@ -174,12 +180,6 @@ class _Cases:
         plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
         return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, plain)
 
-    @property
-    def reached(self) -> IntVector:
-        """Those that are at a maximum, and held by nothing."""
-        held = self.touched.any(axis=1) | self.peaks.at_bound.any(axis=1)
-        return np.flatnonzero(self.proofs.exists & self.peaks.converged & ~held)
-
     def plain(self, k: int) -> _Verdict:
         """The maximum exists and was reached."""
         points, checks = self.peaks.points, self.proofs.diagnostics(k, int(self.peaks.n_steps[k]))
@@ -267,6 +267,8 @@ def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
     solution = _inner_solution(problem, choices, peak)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
     status, message = status_of(solution, checks, problem.model.weights, has_prior)
+    if status == "weakly identified":
+        message = separated_advice(message, problem)
     if status != "separated":
         return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
     known = told(problem, peak.point.psi, solution)
@@ -281,10 +283,13 @@ def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
         return replace(found, theta=peak.point.theta, point=peak.point.theta)
     if not held:
         return found
-    if isinstance(problem.prior, NaturalPrior) and found.recession is not None:
-        gone = let_go(problem, choices, found, peak.point.theta)
+    gone, near = None, None
+    if isinstance(problem.prior, NaturalPrior):
+        if found.recession is not None:
+            gone = let_go(problem, choices, found, peak.point.theta)
         if gone is not None:
             return replace(gone, log_likelihood=peak.point.log_likelihood)
+        near = nearly_let_go(problem, choices, peak.point.theta, peak.point.information)
     inverse, condition = scaled_inverse(peak.point.information)
     return replace(
         found,
@@ -295,7 +300,7 @@ def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
         condition=condition,
         recession=None,
         resolved=None,
-        near=None,
+        near=near,
         ending="converged",
         certificate="prior",
     )
