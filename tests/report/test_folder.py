@@ -89,9 +89,8 @@ def test_a_foreign_damaged_or_newer_file_is_named(tmp_path, content, message):
 def test_two_processes_do_not_share_a_folder(tmp_path):
     with StudyFolder(tmp_path / "new") as folder:
         folder.begin(PRINT)
-        lock = tmp_path / "new" / ".study.json.lock"
-        lock.write_text("process 1 on elsewhere")
-        other = StudyFolder(tmp_path / "new", resume=True)
-        with pytest.raises(DataError, match="output must have one writer at a time"):
-            other.begin(PRINT)
-        lock.unlink()
+    lock = tmp_path / "new" / ".study.json.lock"
+    lock.write_text("process 1 on elsewhere")
+    other = StudyFolder(tmp_path / "new", resume=True)
+    with other, pytest.raises(DataError, match="output must have one writer at a time"):
+        other.begin(PRINT)
