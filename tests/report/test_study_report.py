@@ -342,6 +342,14 @@ def test_fits_of_the_same_subjects_are_not_counted_as_subjects(within):
     assert scatter.caption == "Exact estimates of 8 of 8 fits, by group."
     text = study_page(within, [], title="Phases", command="penchant study FILE -o X")
     assert cells(text, "Status of the exact fits")[0][1] == "fits"
+    rows = cells(text, "Conditions within subjects: paired t tests")
+    more = cells(text, "Conditions within subjects: effect sizes and rank tests")
+    for row, tests, d in zip(rows[1:], more[1:], within.paired_tests, strict=True):
+        read = dict(zip(rows[0], row, strict=True)) | dict(zip(more[0], tests, strict=True))
+        assert read["pairs"] == f"{d.n_pairs} of {d.n_both}"
+        assert (read["p"], read["adjusted p"]) == (p_value(d.p_value), p_value(d.adjusted_p_value))
+        assert read["Wilcoxon p"] == p_value(d.wilcoxon_p_value)
+        assert read["95 % interval"].startswith(number(d.cohens_dz_low, 3))
 
 
 def test_one_step_ahead_asks_whether_people_choose_as_their_model_expects(within, text):

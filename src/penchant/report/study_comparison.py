@@ -156,13 +156,13 @@ def _overall_table(column: str, tests: Sequence[Any]) -> DataTable:
 def _paired_table(study: Study, percent: str) -> DataTable:
     tests = study.paired_tests
     strata = any(d.stratum for d in tests)
-    header = ["first", "second", "parameter", *(["in"] if strata else []), "in both", "pairs"]
+    header = ["first", "second", "parameter", *(["in"] if strata else []), "pairs"]
     header += ["first mean", "second mean", "compared as", "value", f"{percent} interval"]
     header += ["adjusted p"]
     rows = []
     for d in tests:
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
-        row += [str(d.n_both), str(d.n_pairs), shown(d.first_mean), shown(d.second_mean)]
+        row += [f"{d.n_pairs} of {d.n_both}", shown(d.first_mean), shown(d.second_mean)]
         rows.append([*row, *_effect_cells(d), p_value(d.adjusted_p_value)])
     words = {0, 1, 2, header.index("compared as")} | ({3} if strata else set())
     caption = "Conditions within subjects: paired t tests"

@@ -246,7 +246,8 @@ def _has_estimates(
         "agent who never repeats itself lets the likelihood rise, as theta grows without bound, "
         f"towards that of drawing without replacement, -log({horizon}!) = {supremum:.4f}. "
         f"BFGS from 0 stops on the way: it reports success in {int(stopped.success[-1].sum())} of "
-        f"{n} replicates at T = {horizon}, at {float(np.median(stopped.log_likelihood[-1])):.4f} with "
+        f"{n} replicates at T = {horizon}, at "
+        f"{float(np.median(stopped.log_likelihood[-1])):.4f} with "
         f"standard errors of {', '.join(f'{e:.1g}' for e in errors)} (medians)."
     )
     return Claim(
