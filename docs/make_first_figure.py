@@ -37,7 +37,7 @@ def price_weights(axes):
         ends,
         labels=[estimate.subject for estimate in estimates],
         name="what 20 people want: weight of price",
-        limits=(-4.0, 1.0),
+        limits=(-9.0, 1.0),  # in sight of where the one-sided intervals end
     )
 
 
@@ -66,6 +66,8 @@ def learning_rates(axes):
         np.column_stack([low, high]),
         name="learning rate",
     )
+    # above the panel: within it, it would stand on the slowest learners
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=6)
 
 
 def main(file):

@@ -186,7 +186,7 @@ def test_both_parameters_of_a_subject_make_its_point():
         "▸ interval without a bound: 1",
     ]
     said = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert said == ["high (n = 2)", "low (n = 2)"]
+    assert said == ["high (n = 1 of 2)", "low (n = 1 of 2)"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("noise", "mean")
 
 
@@ -213,3 +213,13 @@ def test_wrong_arguments_are_named(draw, message):
 
     with pytest.raises(DataError, match=message):
         draw(figure().subplots())
+
+
+def test_a_short_logarithmic_axis_writes_its_numbers_out():
+    axes = forest(figure().subplots(), [0.17, 0.26, 0.34], logarithmic=True)
+    axes.figure.canvas.draw()
+    said = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert said and all(float(one) < 1 for one in said)  # 0.2, not a power of ten
+    tiny = forest(figure().subplots(), [1.7e-7, 2.6e-7, 3.4e-7], logarithmic=True)
+    tiny.figure.canvas.draw()
+    assert all("10^" in tick.get_text() for tick in tiny.get_xticklabels() if tick.get_text())

@@ -133,3 +133,22 @@ def test_a_fit_finds_the_interval_however_narrow(model):
         estimate = pn.fit(trials, model)
         assert estimate.status == "separated"
         assert low <= estimate.psi[0] <= high
+
+
+def test_somebody_who_is_nearly_separated_is_fitted_although_offers_pay_no_rewards():
+    sooner = [61, 48, 28, 27, 28, 73, 37, 21, 39, 31, 71, 47, 21, 66, 18, 18, 27, 66, 71, 53, 63]
+    later = [91, 92, 110, 34, 31, 82, 293, 521, 41, 39, 657, 100, 22, 71, 18, 174, 108, 120, 77]
+    days = [103, 56, 31, 146, 117, 91, 94, 119, 8, 94, 68, 146, 13, 141, 31, 151, 142, 83, 78]
+    sooner += [28, 17, 69, 46, 65, 58]
+    later += [174, 64, 37, 38, 577, 197, 1006, 59]
+    days += [66, 43, 147, 99, 165, 121, 93, 48]
+    chosen = np.ones(27, dtype=int)
+    chosen[[4, 5, 13, 14, 18, 20, 21, 26]] = 0
+    offers = {
+        "amount": np.column_stack([sooner, later]).astype(float),
+        "delay": np.column_stack([np.zeros(27), days]),
+    }
+    found = pn.fit(pn.Trials(chosen, offers), pn.HyperbolicDiscounting())
+    assert found.status == "weakly identified"
+    assert all(np.isfinite(p.estimate) for p in found.parameters)
+    assert "order of magnitude of temperature" in found.message

@@ -15,7 +15,7 @@ from penchant.errors import DataError
 from penchant.report import write_study
 from penchant.report.study_figures import study_figures
 from penchant.report.study_page import study_page
-from penchant.report.study_words import shown
+from penchant.report.study_words import in_short, shown
 from penchant.softmax.tables import number, p_value
 from penchant.study import TABLES
 from small_study import MEANS, study, table
@@ -139,17 +139,19 @@ def test_tests_are_those_of_the_comparison(found, text):
 def test_the_groups_that_are_named_are_compared_before_all_else(found, text):
     assert text.index(">Do the groups differ?</h2>") < text.index(">The data</h2>")
     rows = cells(text, "landscape: every pair of groups, parameter by parameter")
-    header = rows[0]
+    tests = cells(text, "landscape: effect sizes and tests")
     assert len(rows) - 1 == len(found.group_tests.differences) == 3
-    for row, d in zip(rows[1:], found.group_tests.differences, strict=True):
-        read = dict(zip(header, row, strict=False))
+    for row, more, d in zip(rows[1:], tests[1:], found.group_tests.differences, strict=True):
+        read = dict(zip(rows[0], row, strict=True)) | dict(zip(tests[0], more, strict=True))
         assert (read["first"], read["second"]) == (d.first, d.second) == ("A", "B")
-        assert read["first n"] == str(d.first_n) and read["first ranked"] == str(d.first_ranked)
+        assert read["n"] == f"{d.first_n}, {d.second_n}"
+        assert read["ranked"] == f"{d.first_ranked}, {d.second_ranked}"
         is_ratio = d.name.startswith("log ")
         assert read["compared as"] == ("ratio" if is_ratio else "difference")
         assert read["value"] == number(d.ratio if is_ratio else d.difference, 4)
         assert read["Hedges' g"] == number(d.hedges_g, 3)
         assert (read["p"], read["rank p"]) == (p_value(d.p_value), p_value(d.rank_p_value))
+        assert read["adjusted p"] == p_value(d.adjusted_p_value)
 
 
 def test_who_is_left_out_stands_in_the_report_with_what_keeps_them(found, text):
@@ -310,3 +312,69 @@ def test_a_study_without_groups_tests_or_agents_has_a_report_all_the_same(tmp_pa
     text = (tmp_path / "out" / "report.html").read_text()
     assert "nothing to compare" in text
     assert "No agents played again" in text
+
+
+@pytest.fixture(scope="module")
+def within():
+    """Two phases of every player, without payoffs: one step ahead."""
+    rng = np.random.default_rng(11)
+    rows = []
+    for k, rate in enumerate([0.2, 0.3, 0.25, 0.35]):
+        for phase, means in (("calm", (0.2, 0.8)), ("stormy", (0.7, 0.4))):
+            world = pn.Landscape(np.array(means), pn.GaussianNoise(0.1))
+            truth = {"temperature": 0.3, "learning_rate": rate}
+            played = pn.simulate(world, pn.QLearning(2), truth, n_decisions=60, rng=rng)
+            rows += [
+                (f"s{k}", phase, t, int(c), float(r))
+                for t, (c, r) in enumerate(zip(played.chosen, played.rewards, strict=True))
+            ]
+    frame = pd.DataFrame(rows, columns=["subject", "block", "trial", "choice", "reward"])
+    frame["phase"] = frame.block
+    made = pn.study_data(frame, conditions=["phase"])
+    return pn.run_study(made, pn.QLearning(2), intervals="wald", threads=1)
+
+
+def test_fits_of_the_same_subjects_are_not_counted_as_subjects(within):
+    assert (within.data.n_people, len(within.subjects)) == (4, 8)
+    ahead = next(one for one in in_short(within) if one.startswith("Forward simulation"))
+    assert "4 subjects (8 fits) choose the option" in ahead
+    scatter = next(one for one in study_figures(within) if one.name == "scatter")
+    assert scatter.caption == "Exact estimates of 8 of 8 fits, by group."
+    text = study_page(within, [], title="Phases", command="penchant study FILE -o X")
+    assert cells(text, "Status of the exact fits")[0][1] == "fits"
+    rows = cells(text, "Conditions within subjects: paired t tests")
+    more = cells(text, "Conditions within subjects: effect sizes and rank tests")
+    for row, tests, d in zip(rows[1:], more[1:], within.paired_tests, strict=True):
+        read = dict(zip(rows[0], row, strict=True)) | dict(zip(more[0], tests, strict=True))
+        assert read["pairs"] == f"{d.n_pairs} of {d.n_both}"
+        assert (read["p"], read["adjusted p"]) == (p_value(d.p_value), p_value(d.adjusted_p_value))
+        assert read["Wilcoxon p"] == p_value(d.wilcoxon_p_value)
+        assert read["95 % interval"].startswith(number(d.cohens_dz_low, 3))
+
+
+def test_one_step_ahead_asks_whether_people_choose_as_their_model_expects(within, text):
+    ahead = study_page(within, [], title="Phases", command="penchant study FILE -o X")
+    assert "Do the subjects choose as their model expects?" in ahead
+    assert "Predictive check: do people choose as their model expects?</h2>" in ahead
+    assert "behave like" not in ahead
+    assert (
+        cells(ahead, "People, and what is expected one step ahead")[0][4] == "switch rate: people"
+    )
+    assert "Predictive check: do agents behave like the people?</h2>" in text
+    assert cells(text, "People and agents")[0][4] == "mean step: people"  # options have places
+
+
+def test_means_of_two_kinds_are_explained_where_they_differ(found, text):
+    assert "so that their means are others." in text
+    weak = found.counts().get("weakly identified", 0)
+    said = next(one for one in in_short(found) if one.startswith("Exact fits"))
+    assert ("Weakly identified estimates are kept in means" in said) is bool(weak)
+
+
+def test_those_without_either_estimate_have_no_place_in_the_scatter(found):
+    fits = [found.fits[s].exact for s in found.subjects]
+    known = np.isfinite([[f.parameters[j].estimate for j in (0, 2)] for f in fits])
+    neither = int((~known).all(axis=1).sum())
+    caption = next(one for one in study_figures(found) if one.name == "scatter").caption
+    assert (f"{neither} without either have no place here" in caption) is bool(neither)
+    assert ("marked at the edge" in caption) is bool((known[:, 0] != known[:, 1]).any())

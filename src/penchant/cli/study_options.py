@@ -41,8 +41,9 @@ class Compared:
     performance
         Measure regret, and classify subjects by how it grows (low, high), as the paper does;
         classes are then crossed with --condition. The default with --landscape, --expected,
-        --landscape-by or --nominal-low and --nominal-high; else the best mean reward is estimated
-        from the data, and must not change in a landscape. --no-performance: not at all.
+        --landscape-by, --payoffs that are means or probabilities, or --nominal-low and
+        --nominal-high; else the best mean reward is estimated from the data, and must not change in
+        a landscape. --no-performance: not at all.
     payoffs
         Columns of what every option paid, or would have paid, at every decision, in the order of
         the options, or a pattern, 'payoff_*': rewards, means or probabilities. Agents then play the

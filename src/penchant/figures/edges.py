@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MARGIN = 0.05
 CALM = 0.1  # share of interval ends at each side that do not say how long an axis should be
 REACH = 1.0  # how far a finite end may lie beyond the calm ones and still be shown, in their range
+SHORTEST, LONGEST = 1e-3, 1e4  # between these numbers are written out, not as powers of ten
 INSET = 0.015  # of the axis, so that a mark at the edge is seen whole
 
 
@@ -63,14 +64,22 @@ class Scale:
             self._name_decades(axes.xaxis if which == "x" else axes.yaxis)
 
     def _name_decades(self, axis: Any) -> None:
-        """Label powers of ten; where fewer than two are in sight, twos and fives as well."""
-        from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
+        """Label powers of ten; where fewer than two are in sight, others as well, and plainly."""
+        from matplotlib.ticker import (
+            FuncFormatter,
+            LogFormatterSciNotation,
+            LogLocator,
+            NullFormatter,
+        )
 
         axis.set_minor_formatter(NullFormatter())
         if np.floor(np.log10(self.high)) <= np.ceil(np.log10(self.low)):
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            plainly: dict[str, Any] = {"labelOnlyBase": False, "minor_thresholds": (np.inf, np.inf)}
-            axis.set_major_formatter(LogFormatterSciNotation(**plainly))
+            if self.low >= SHORTEST and self.high < LONGEST:
+                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                return
+            every: dict[str, Any] = {"labelOnlyBase": False, "minor_thresholds": (np.inf, np.inf)}
+            axis.set_major_formatter(LogFormatterSciNotation(**every))
 
 
 def scale(

@@ -201,8 +201,8 @@ def parameter_scatter(
     axes
         Where to draw.
     x, y
-        Estimates, one per subject; subjects without both are marked at the edge and counted, as
-        are those not above 0 on a logarithmic axis.
+        Estimates, one per subject; subjects with one of them are marked at the edge, those without
+        both have no place, and all are counted, as are those not above 0 on a logarithmic axis.
     x_interval, y_interval
         (n_subjects, 2): low and high of each.
     categories
@@ -261,7 +261,9 @@ def _draw_crosses(
         draw_intervals(axes, y[both], ends[0][both], across, "x", **faint),
         draw_intervals(axes, x[both], ends[1][both], up, "y", **faint),
     )
-    name = f"{short(label)} (n = {len(x)})" if label else None
+    n, everyone = int((np.isfinite(x) & np.isfinite(y)).sum()), len(x)
+    count = f"n = {n}" if n == everyone else f"n = {n} of {everyone}"
+    name = f"{short(label)} ({count})" if label else None
     size = 3.5 if len(x) <= 80 else 2.5
     axes.plot(
         x[both],

@@ -49,7 +49,8 @@ def run_off_words(profiles: Profiles, peak: Peak) -> str:
 
 
 def _expected(profiles: Profiles) -> list[Natural]:
-    if profiles.prior is not None:
+    has_rewards = all(hasattr(episode, "rewards") for episode in profiles.record.episodes)
+    if profiles.prior is not None or not has_rewards:
         return []
     return [n for n in profiles.natural if n.kind == "ratio" and n.name in EXPECTED]
 

@@ -277,7 +277,7 @@ def _theorem(result: Theorem1) -> Drawn:
         "Left: with a variable that is equal across options the printed matrix is positive "
         "definite and the log-likelihood is flat; with all variation in the last option the matrix "
         "is 0 and there is a peak. Right: identified and concave, but separated: the "
-        "log-likelihood rises for ever.",
+        "log-likelihood rises as theta grows, without a maximum.",
         made,
     )
 

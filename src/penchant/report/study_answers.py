@@ -185,8 +185,8 @@ def _difference_line(d: GroupDifference, percent: str) -> str:
     first, second = (group_name(d.column, label) for label in (d.first, d.second))
     ranked = (
         f"rank test of {d.first_ranked} and {d.second_ranked}: p {p_words(d.rank_p_value)}, "
-        f"adjusted {p_value(d.adjusted_rank_p_value)}; {first} is higher than {second} with "
-        f"probability {number(d.superiority, 2)}"
+        f"adjusted {p_value(d.adjusted_rank_p_value)}, probability of a higher rank in {first} "
+        f"{number(d.superiority, 2)}"
     )
     if np.isnan(d.rank_p_value):
         ranked = "no rank test, as too few rank"

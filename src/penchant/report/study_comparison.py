@@ -38,7 +38,7 @@ def comparison_section(study: Study, command: str) -> list[Block]:
         overall = [test for test in tests.overall if test.column == column]
         blocks += [_overall_table(column, overall)] if overall else []
         mine = [d for d in tests.differences if d.column == column]
-        blocks.append(_difference_table(column, mine, percent))
+        blocks += [_difference_table(column, mine, percent), _tests_table(column, mine, percent)]
     return [
         *blocks,
         Paragraph(
@@ -48,8 +48,9 @@ def comparison_section(study: Study, command: str) -> list[Block]:
             "the difference in standard deviations between subjects."
         ),
         Paragraph(
-            f"{RANKS} The last columns have how many take part, the probability that somebody of "
-            "the first group is higher than somebody of the second, and Mann-Whitney's test."
+            f"{RANKS} The last columns have how many of both groups take part, the probability "
+            "that somebody of the first group is higher than somebody of the second, and "
+            "Mann-Whitney's test."
         ),
         *_with_prior(study, command),
     ]
@@ -64,6 +65,7 @@ def paired_section(study: Study, command: str) -> list[Block]:
     return [
         *([_left_out_table(study)] if alone else []),
         _paired_table(study, percent),
+        _paired_tests_table(study, percent),
         Paragraph(
             f"Differences are first minus second, or first over second, of the same subject, over "
             f"subjects with a finite estimate in both. {ON_RATIOS} Adjusted by Holm's method over "
@@ -92,33 +94,46 @@ def _left_out_table(study: Study) -> DataTable:
 def _difference_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
     strata = any(d.stratum for d in tests)
     header = ["parameter", *(["in"] if strata else []), "first", "second"]
-    header += ["first n", "second n", "first mean", "second mean"]
-    header += ["compared as", "value", f"{percent} low", "high", "Hedges' g", "low", "high"]
-    header += ["t", "df", "p", "adjusted p", "first ranked", "second ranked", "first higher"]
-    header += ["rank p", "adjusted rank p"]
+    header += ["n", "first mean", "second mean", "compared as", "value", f"{percent} interval"]
+    header += ["adjusted p"]
     rows = []
     for d in tests:
         row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
-        row += [shown(v) for v in (d.first_n, d.second_n, d.first_mean, d.second_mean)]
-        row += _effect_cells(d)
-        row += [shown(v, 3) for v in (d.hedges_g, d.hedges_g_low, d.hedges_g_high)]
-        row += [shown(d.statistic, 3), shown(d.degrees_of_freedom, 3)]
-        row += [p_value(d.p_value), p_value(d.adjusted_p_value)]
-        row += [str(d.first_ranked), str(d.second_ranked), shown(d.superiority, 2)]
-        row += [p_value(d.rank_p_value), p_value(d.adjusted_rank_p_value)]
-        rows.append(row)
+        row += [f"{d.first_n}, {d.second_n}", shown(d.first_mean), shown(d.second_mean)]
+        rows.append([*row, *_effect_cells(d), p_value(d.adjusted_p_value)])
     words = {header.index(name) for name in ("parameter", "first", "second", "compared as")}
     words |= {1} if strata else set()
     caption = f"{column}: every pair of groups, parameter by parameter"
     return DataTable(caption, header, rows, words=frozenset(words))
 
 
+def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
+    strata = any(d.stratum for d in tests)
+    header = ["parameter", *(["in"] if strata else []), "first", "second", "Hedges' g"]
+    header += [f"{percent} interval", "t", "df", "p", "ranked", "first higher", "rank p"]
+    header += ["adjusted rank p"]
+    rows = []
+    for d in tests:
+        row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
+        row += [shown(d.hedges_g, 3), _interval(d.hedges_g_low, d.hedges_g_high, 3)]
+        row += [shown(d.statistic, 3), shown(d.degrees_of_freedom, 3), p_value(d.p_value)]
+        row += [f"{d.first_ranked}, {d.second_ranked}", shown(d.superiority, 2)]
+        row += [p_value(d.rank_p_value), p_value(d.adjusted_rank_p_value)]
+        rows.append(row)
+    words = frozenset(range(3 + strata))
+    return DataTable(f"{column}: effect sizes and tests", header, rows, words=words)
+
+
+def _interval(low: float, high: float, digits: int = 4) -> str:
+    return "-" if np.isnan([low, high]).all() else f"{shown(low, digits)} to {shown(high, digits)}"
+
+
 def _effect_cells(d: Any) -> list[str]:
-    values = [d.difference, d.low, d.high]
-    if not d.name.startswith(LOG):
-        return ["difference", *map(shown, values)]
-    with np.errstate(over="ignore"):
-        return ["ratio", *(shown(float(np.exp(v))) for v in values)]
+    kind, (value, low, high) = "difference", (d.difference, d.low, d.high)
+    if d.name.startswith(LOG):
+        with np.errstate(over="ignore"):
+            kind, (value, low, high) = "ratio", map(float, np.exp([value, low, high]))
+    return [kind, shown(value), _interval(low, high)]
 
 
 def _overall_table(column: str, tests: Sequence[Any]) -> DataTable:
@@ -141,23 +156,32 @@ def _overall_table(column: str, tests: Sequence[Any]) -> DataTable:
 def _paired_table(study: Study, percent: str) -> DataTable:
     tests = study.paired_tests
     strata = any(d.stratum for d in tests)
-    header = ["first", "second", "parameter", *(["in"] if strata else []), "in both", "pairs"]
-    header += ["first mean", "second mean", "compared as", "value", f"{percent} low", "high"]
-    header += ["Cohen's dz", "low", "high", "t", "df", "p", "adjusted p"]
-    header += ["ranked", "Wilcoxon p", "adjusted Wilcoxon p"]
+    header = ["first", "second", "parameter", *(["in"] if strata else []), "pairs"]
+    header += ["first mean", "second mean", "compared as", "value", f"{percent} interval"]
+    header += ["adjusted p"]
     rows = []
     for d in tests:
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
-        row += [str(d.n_both), str(d.n_pairs), shown(d.first_mean), shown(d.second_mean)]
-        row += _effect_cells(d)
-        row += [shown(v, 3) for v in (d.cohens_dz, d.cohens_dz_low, d.cohens_dz_high)]
-        row += [shown(d.statistic, 3), shown(d.degrees_of_freedom, 3)]
-        row += [p_value(d.p_value), p_value(d.adjusted_p_value), str(d.n_ranked)]
-        row += [p_value(d.wilcoxon_p_value), p_value(d.adjusted_wilcoxon_p_value)]
-        rows.append(row)
+        row += [f"{d.n_pairs} of {d.n_both}", shown(d.first_mean), shown(d.second_mean)]
+        rows.append([*row, *_effect_cells(d), p_value(d.adjusted_p_value)])
     words = {0, 1, 2, header.index("compared as")} | ({3} if strata else set())
     caption = "Conditions within subjects: paired t tests"
     return DataTable(caption, header, rows, words=frozenset(words))
+
+
+def _paired_tests_table(study: Study, percent: str) -> DataTable:
+    strata = any(d.stratum for d in study.paired_tests)
+    header = ["first", "second", "parameter", *(["in"] if strata else []), "Cohen's dz"]
+    header += [f"{percent} interval", "t", "df", "p", "ranked", "Wilcoxon p", "adjusted Wilcoxon p"]
+    rows = []
+    for d in study.paired_tests:
+        row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
+        row += [shown(d.cohens_dz, 3), _interval(d.cohens_dz_low, d.cohens_dz_high, 3)]
+        row += [shown(d.statistic, 3), shown(d.degrees_of_freedom, 3), p_value(d.p_value)]
+        row += [str(d.n_ranked), p_value(d.wilcoxon_p_value)]
+        rows.append([*row, p_value(d.adjusted_wilcoxon_p_value)])
+    caption = "Conditions within subjects: effect sizes and rank tests"
+    return DataTable(caption, header, rows, words=frozenset(range(3 + strata)))
 
 
 def _with_prior(study: Study, command: str) -> list[Block]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penchant._typing import BoolVector
 from penchant.choices.notes import counted
 from penchant.errors import listing
 from penchant.figures import (
@@ -36,6 +37,7 @@ EDGES = (
 )
 ROW = 2.1  # inches that a row of panels is high
 MOST_MAPS = 8
+SWITCH_RATE = "switch rate"
 
 
 @dataclass(frozen=True)
@@ -184,13 +186,21 @@ def _scatter(study: Study) -> Iterator[Drawn]:
         names=(_axis(names[first]), _axis(names[second])),
         logarithmic=(bool(logs[first] and (x > 0).any()), bool(logs[second] and (y > 0).any())),
     )
+    unit = "subject" if study.data.people is None else "fit"
     yield Drawn(
         "scatter",
         f"{_axis(names[second]).capitalize()} against {_axis(names[first])}",
-        f"Exact estimates of {int(shown.sum())} of {counted(len(people), 'subject')}, by group; "
-        "those without both are marked at the edge of the one that they lack.",
+        f"Exact estimates of {int(shown.sum())} of {counted(len(people), unit)}, by group."
+        f"{_lacking(np.isfinite(x), np.isfinite(y))}",
         made,
     )
+
+
+def _lacking(x: BoolVector, y: BoolVector) -> str:
+    """Where those are who lack one estimate, or both."""
+    said = " Those with one of the two are marked at the edge." if (x != y).any() else ""
+    neither = int((~x & ~y).sum())
+    return f"{said} {neither} without either have no place here." if neither else said
 
 
 def _populations(study: Study) -> Iterator[Drawn]:
@@ -237,7 +247,8 @@ def _forward(study: Study) -> Iterator[Drawn]:
     if not any(study.fits[s].simulated is not None for s in study.subjects):
         return
     places = getattr(study.plan.model, "locations", None)
-    step = "distance from the last choice" if places is not None else "share of other options"
+    step, switches = "distance from the last choice", "How often another option is chosen than last"
+    how_far = (step, f"The {step}") if places is not None else (SWITCH_RATE, switches)
     kind = "reward received" if study.landscapes.source == "estimated" else "mean reward"
     ahead = study.how_simulated == "one step ahead"
     played = (
@@ -253,7 +264,7 @@ def _forward(study: Study) -> Iterator[Drawn]:
     )
     for measure, quantity, words in (
         *(foretold if ahead else played),
-        ("distance", step, f"The {step}"),
+        ("distance", *how_far),
     ):
         if measure == "regret" and not study.plan.performance:
             continue  # the best option is not known
@@ -278,7 +289,7 @@ def _forward_panel(study: Study, measure: str, quantity: str) -> Callable[[Any, 
         group = study.groups[i]
         people, agents = both(group, measure, study.observed, study.fits)
         expected = "expected" if study.how_simulated == "one step ahead" else "agents"
-        shares = quantity.startswith("share of")
+        shares = quantity.startswith("share of") or quantity == SWITCH_RATE
         if len(people):
             labels = ("people", expected)
             learning_curve(axes, people, agents, quantity=quantity, labels=labels, shares=shares)

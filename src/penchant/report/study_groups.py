@@ -30,7 +30,9 @@ def groups_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     keep += ["low", "high", "status"]
     return [
         *some_drawn(drawn, "groups"),
-        some_columns("Random effects, by group", exact, keep, note=_left_out(study)),
+        some_columns(
+            "Random effects, by group", exact, keep, note=f"{_weighted(study)}{_left_out(study)}"
+        ),
         study_table(
             study,
             "populations",
@@ -41,6 +43,16 @@ def groups_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
             "variance that lies between subjects.",
         ),
     ]
+
+
+def _weighted(study: Study) -> str:
+    """Why these means are not those of the tests."""
+    if not (study.group_tests.differences or study.paired_tests):
+        return ""
+    return (
+        "Random effects weight subjects by how precise their estimates are. The tests of means "
+        "above give everybody the same weight, so that their means are others. "
+    )
 
 
 def _left_out(study: Study) -> str:
@@ -123,11 +135,18 @@ def tests_section(study: Study) -> list[Block]:
         *blocks,
         Paragraph(
             "Differences are first minus second, of logarithms where the name says so; Hedges' g "
-            "is the difference in standard deviations between subjects. The linearised tests treat "
-            "the model's standard errors as if subjects did not differ otherwise, as the paper "
-            "does: they are optimistic."
+            f"is the difference in standard deviations between subjects.{_optimistic(study)}"
         ),
     ]
+
+
+def _optimistic(study: Study) -> str:
+    if not study.linearized_tests:
+        return ""
+    return (
+        " The linearised tests treat the model's standard errors as if subjects did not differ "
+        "otherwise, as the paper does: they are optimistic."
+    )
 
 
 def _joint(caption: str, table: Mapping[str, Sequence[Any]]) -> DataTable:
@@ -168,7 +187,8 @@ def forward_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
             cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]
             rows.append([shown(cell) for cell in cells])
     who = "expected" if ahead else "agents"
-    header = ("group", "subjects", f"{shown_as}: people", who, "mean step: people", who)
+    step = "switch rate" if getattr(study.plan.model, "locations", None) is None else "mean step"
+    header = ("group", "subjects", f"{shown_as}: people", who, f"{step}: people", who)
     caption = "People, and what is expected one step ahead" if ahead else "People and agents"
     note = f"Beside the people: {simulation_words(study)}.{not_simulated(study)}"
     return [*figures, DataTable(caption, header, rows, note)]

@@ -72,12 +72,19 @@ def study_page(study: Study, figures: Sequence[Drawing], *, title: str, command:
         Section("Groups: exact estimates", groups_section(study, drawn)),
         Section("The paper's linearised estimates", linearized_section(study)),
         Section("Tests by performance", tests_section(study)),
-        Section("Do agents behave like the people?", forward_section(study, drawn)),
+        Section(_checked(study), forward_section(study, drawn)),
         Section("Methods", [Paragraph(text) for text in methods(study)]),
         Section("How to reproduce this report", _reproduce(study, command)),
     ]
     made = f"{counted(study.data.n_people, 'subject')}; made by Penchant {__version__}"
     return page(title, made, [section for section in sections if section.blocks])
+
+
+def _checked(study: Study) -> str:
+    """The question that a posterior predictive check answers."""
+    if study.how_simulated == "one step ahead":
+        return "Predictive check: do people choose as their model expects?"
+    return "Predictive check: do agents behave like the people?"
 
 
 def _data(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
@@ -156,7 +163,7 @@ def _subjects(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     return [
         DataTable(
             "Status of the exact fits",
-            ("status", "subjects", "what it means"),
+            ("status", "subjects" if study.data.people is None else "fits", "what it means"),
             counts,
             words=frozenset((0, 2)),
         ),
@@ -200,7 +207,8 @@ def _failures(study: Study) -> list[Block]:
     words = frozenset((0, 1, 3, 4))
     note = (
         "Averages leave out subjects that are separated, not identified, at a bound or stopped "
-        "early. Weakly identified ones are kept."
+        "early. Weakly identified ones are kept, as they have a finite estimate: plain means "
+        "give it the weight of any other, random effects one by its precision. Read its interval."
     )
     return [DataTable("What went wrong, and for whom", header, rows, note, words=words)]
 

@@ -30,7 +30,9 @@ def asked(study: Study) -> str:
             "on?"
         )
     if study.plan.n_replicates:
-        questions.append("Do agents with these estimates behave like the subjects?")
+        ahead = study.how_simulated == "one step ahead"
+        agents = "Do agents with these estimates behave like the subjects?"
+        questions.append("Do the subjects choose as their model expects?" if ahead else agents)
     if not study.data.conditions:
         questions.insert(0, "Which parameters describe each subject?")
     return " ".join([*questions, modelled])
@@ -54,7 +56,9 @@ def in_short(study: Study) -> list[str]:
     said += answers(study)
     said += [_performance(study)] if study.plan.performance else [no_performance(study)]
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
-    said.append(f"Exact fits: {counts}.")
+    weak = study.counts().get("weakly identified", 0)
+    kept = " Weakly identified estimates are kept in means: read their intervals." if weak else ""
+    said.append(f"Exact fits: {counts}.{kept}")
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
     return [*said, *crossed, *_agreement(study)]
@@ -132,7 +136,7 @@ def _agreement(study: Study) -> list[str]:
         return []
     people, agents = np.mean(pairs, axis=0)
     return [
-        f"Forward simulation: {counted(len(pairs), 'subject')} end with a regret of "
+        f"Forward simulation: {_who(study, len(pairs))} end with a regret of "
         f"{number(float(people), 4)} on average, agents with their estimates with "
         f"{number(float(agents), 4)}."
     ]
@@ -148,7 +152,7 @@ def _rewards_agree(study: Study) -> list[str]:
         return []
     people, agents = np.mean(pairs, axis=0)
     return [
-        f"Forward simulation: {counted(len(pairs), 'subject')} receive {number(float(people), 4)} "
+        f"Forward simulation: {_who(study, len(pairs))} receive {number(float(people), 4)} "
         f"a decision on average, agents with their estimates {number(float(agents), 4)}."
     ]
 
@@ -166,9 +170,16 @@ def _ahead(study: Study) -> list[str]:
     people, models = 100 * np.mean(pairs, axis=0)
     return [
         f"Forward simulation, one step ahead, as the table does not say what every option paid: "
-        f"{counted(len(pairs), 'subject')} choose the option that their model holds likeliest in "
+        f"{_who(study, len(pairs))} choose the option that their model holds likeliest in "
         f"{people:.1f} % of decisions, where it expects {models:.1f} %."
     ]
+
+
+def _who(study: Study, n: int) -> str:
+    """How many subjects; where each is fitted once in every condition, how many fits."""
+    if study.data.people is None:
+        return counted(n, "subject")
+    return f"{counted(study.data.n_people, 'subject')} ({counted(n, 'fit')})"
 
 
 def simulation_words(study: Study) -> str:

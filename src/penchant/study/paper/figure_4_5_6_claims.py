@@ -243,11 +243,12 @@ def _has_estimates(
     errors = np.median(stopped.standard_errors[-1], axis=0)
     reason = (
         " The choices are separated, which a direction of theta proves for every replicate: an "
-        "agent who never repeats itself lets the likelihood rise for ever towards that of drawing "
-        f"without replacement, -log({horizon}!) = {supremum:.4f}. BFGS from 0 stops on the way: it "
-        f"reports success in {int(stopped.success[-1].sum())} of {n} replicates at T = {horizon}, "
-        f"at {float(np.median(stopped.log_likelihood[-1])):.4f} with standard errors of "
-        f"{', '.join(f'{e:.1g}' for e in errors)} (medians)."
+        "agent who never repeats itself lets the likelihood rise, as theta grows without bound, "
+        f"towards that of drawing without replacement, -log({horizon}!) = {supremum:.4f}. "
+        f"BFGS from 0 stops on the way: it reports success in {int(stopped.success[-1].sum())} of "
+        f"{n} replicates at T = {horizon}, at "
+        f"{float(np.median(stopped.log_likelihood[-1])):.4f} with "
+        f"standard errors of {', '.join(f'{e:.1g}' for e in errors)} (medians)."
     )
     return Claim(
         "Section VI.D, Figure 6",
