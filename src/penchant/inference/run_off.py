@@ -32,9 +32,12 @@ def are_run_off(profiles: Profiles, peaks: Peaks) -> BoolVector:
 
 def run_off_words(profiles: Profiles, peak: Peak) -> str:
     """What is to be said of one that has run off, or nothing."""
+    named = _expected(profiles)
+    if not named:
+        return ""
     low, high = _ends(profiles, peak.alone().points.subject)
     theta = peak.point.theta[None]
-    for natural in _expected(profiles):
+    for natural in named:
         value = _values(natural, theta)
         if not _is_near(value, low, high)[0]:
             return (
@@ -46,7 +49,10 @@ def run_off_words(profiles: Profiles, peak: Peak) -> str:
 
 
 def _expected(profiles: Profiles) -> list[Natural]:
+    """What is expected before play; nothing among offers, which have no rewards."""
     if profiles.prior is not None:
+        return []
+    if not all(hasattr(episode, "rewards") for episode in profiles.record.episodes):
         return []
     return [n for n in profiles.natural if n.kind == "ratio" and n.name in EXPECTED]
 
