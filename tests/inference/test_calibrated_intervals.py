@@ -146,13 +146,22 @@ def test_summaries_and_documents_say_which_interval_they_hold(kind):
 def test_play_is_redrawn_decision_by_decision_with_its_history():
     task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=40)
     model = pn.QLearning(2)
-    (episode,) = task.play(model, {"temperature": 0.2, "learning_rate": 0.4}, rng=seeded(6))
+    (episode,) = task.play(model, {"temperature": 0.2, "learning_rate": 0.4}, rng=seeded(3))
     estimate = pn.fit(episode, model)
     profile = estimate.interval(kind="profile")
     found = estimate.interval(kind="calibrated", rng=seeded(), n_drawn=99)
     values = np.array([p.estimate for p in estimate.parameters])
     assert (found[:, 0] < values).all() and (values < found[:, 1]).all()
     assert (np.abs(np.log(found / profile))[1] < 1.0).all()
+
+
+def test_slopes_of_nearly_certain_choices_do_not_overflow_on_the_way_to_an_end():
+    task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=40)
+    model = pn.QLearning(2, initial_value=None)
+    truth = {"temperature": 0.2, "initial_value": 0.0, "learning_rate": 0.4}
+    (episode,) = task.play(model, truth, rng=seeded(6))
+    wide = pn.fit(episode, model).interval(0.9944, kind="profile")
+    assert wide[2].round(6).tolist() == [0, 1]
 
 
 # -- errors ----------------------------------------------------------------------------------------
