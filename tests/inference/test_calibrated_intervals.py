@@ -56,34 +56,45 @@ def p_value(chosen, rates, weights, axis, at, rng):
     return ((ratio > own + 1e-6).mean() + (ratio >= own - 1e-6).mean()) / 2
 
 
-@pytest.mark.parametrize("seed", [2])
+def all_rates():
+    """The model's range, and between all points of indifference: sure answers have narrow peaks."""
+    crossings = np.sort((ITEMS[:, 1] / ITEMS[:, 0] - 1) / ITEMS[:, 2])
+    between = np.sqrt(crossings[1:] * crossings[:-1])
+    return np.unique(np.concatenate([np.geomspace(1e-6, 1e3, 190), crossings, between]))
+
+
+@pytest.mark.parametrize("seed", [2, 5])
 def test_ends_are_where_simulated_likelihood_ratios_say(seed):
     trials = person(seed)
     estimate = pn.fit(trials, MODEL)
     assert estimate.converged
     ends = estimate.interval(kind="calibrated", rng=seeded())
-    rates = np.geomspace(1e-6, 1e3, 190)  # the model's range
-    weights = np.append(0.0, np.geomspace(0.01, 20.0, 70))
-    for low_high, axis in zip(1 / ends[:1, ::-1], (1,), strict=True):
-        for value, further in zip(low_high, (0.4, 2.5), strict=True):
-            grid = np.sort(np.append(weights, [value, value * further]))
-            at, beyond = np.searchsorted(grid, [value, value * further])
-            p = [
-                p_value(trials.chosen, rates, grid, axis, k, np.random.default_rng(3))
-                for k in (at, beyond)
-            ]
-            # three errors of 600 simulations, and those of 499 more
-            assert 0.005 < p[0] < 0.12
-            assert p[1] < p[0]
-    for value, further in zip(ends[1], (0.5, 2.0), strict=True):
-        grid = np.sort(np.append(rates, [value, value * further]))
-        at, beyond = np.searchsorted(grid, [value, value * further])
-        p = [
-            p_value(trials.chosen, grid, weights, 0, k, np.random.default_rng(3))
-            for k in (at, beyond)
-        ]
-        assert 0.005 < p[0] < 0.12
-        assert p[1] < p[0]
+    rates, weights = all_rates(), np.append(0.0, np.geomspace(0.01, 100.0, 90))
+    # p-values jump where answers have few outcomes: they are compared beside an end, on both sides
+    for end, outwards in zip(ends[0], (0.8, 1.25), strict=True):
+        p = []
+        for temperature in (end / outwards, end * outwards):
+            grid = np.sort(np.append(weights, 1 / temperature))
+            at = np.searchsorted(grid, 1 / temperature)
+            p.append(p_value(trials.chosen, rates, grid, 1, at, np.random.default_rng(3)))
+        assert p[0] > 0.03 and p[1] < 0.07 and p[1] < p[0]  # errors of 0.01 each, of two kinds
+    for end, outwards in zip(ends[1], (0.8, 1.25), strict=True):
+        p = []
+        for rate in (end / outwards, end * outwards):
+            grid = np.sort(np.append(rates, rate))
+            at = np.searchsorted(grid, rate)
+            p.append(p_value(trials.chosen, grid, weights, 0, at, np.random.default_rng(3)))
+        assert p[0] > 0.03 and p[1] < 0.07 and p[1] < p[0]
+
+
+def test_peaks_between_near_points_of_indifference_are_not_missed():
+    estimate = pn.fit(person(2), MODEL)
+    (low, _), _ = estimate.interval(kind="calibrated", rng=seeded())
+    # at a temperature of 1.7 sure answers are common, and each has its own rates
+    grid = np.sort(np.append(np.geomspace(0.01, 100.0, 120), 1 / 1.7))
+    at = np.searchsorted(grid, 1 / 1.7)
+    assert p_value(person(2).chosen, all_rates(), grid, 1, at, np.random.default_rng(3)) > 0.1
+    assert low < 1.7
 
 
 # -- what it is ------------------------------------------------------------------------------------
@@ -104,6 +115,15 @@ def test_who_never_contradicts_themselves_has_one_sided_intervals():
     assert temperature[0] == 0 and 0 < temperature[1] < np.inf
     low, high = MODEL.consistent_rates(trials)
     assert rate[0] < low < high < rate[1]
+
+
+def test_who_nearly_never_contradicts_themselves_has_an_estimate_and_intervals():
+    later = [1, 2, 3, 4, 6, 7, 9, 10, 13, 14, 15, 17, 18, 20, 21, 22, 24, 25, 26]
+    estimate = pn.fit(pn.Trials(np.isin(np.arange(27), later).astype(int), OFFERS), MODEL)
+    assert estimate.status == "weakly identified"
+    assert "but for differences below a thousandth" in estimate.message
+    _, (low, high) = estimate.interval(kind="calibrated", rng=seeded())
+    assert low < estimate.psi[0] < high
 
 
 def test_levels_are_nested():
@@ -134,6 +154,15 @@ def test_play_is_redrawn_decision_by_decision_with_its_history():
     values = np.array([p.estimate for p in estimate.parameters])
     assert (found[:, 0] < values).all() and (values < found[:, 1]).all()
     assert (np.abs(np.log(found / profile))[[0, 2]] < 1.0).all()
+
+
+def test_slopes_of_nearly_certain_choices_do_not_overflow_on_the_way_to_an_end():
+    task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=40)
+    model = pn.QLearning(2, initial_value=None)
+    truth = {"temperature": 0.2, "initial_value": 0.0, "learning_rate": 0.4}
+    (episode,) = task.play(model, truth, rng=seeded(6))
+    wide = pn.fit(episode, model).interval(0.9944, kind="profile")
+    assert wide[2].round(6).tolist() == [0, 1]
 
 
 # -- errors ----------------------------------------------------------------------------------------

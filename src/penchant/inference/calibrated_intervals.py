@@ -29,6 +29,8 @@ from penchant.tails import chi_square_point
 NUMBERS = 8_000_000  # of explanatory variables on a lattice
 ACROSS = (48, 20, 10)  # points of a lattice across an interval, by the number of shape parameters
 AROUND = 1.0  # how far beyond an interval its steps go on, in widths of it
+MOST_CROSSINGS = 100  # points of indifference that are put on a lattice
+HALVINGS = 30  # of a step of a lattice, to find them
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class _Person:
             for q, shape in enumerate(profiles.shape)
         )
         person = cls(profiles, axes, np.empty((0, 0)))
+        if len(axes) == 1 and profiles.n_weights == 1:
+            axes = (person.with_crossings(axes[0]),)
         chosen = person.chosen
         uniforms = generator_for(chosen, seed).random((n_drawn, len(chosen)))
         return cls(profiles, axes, uniforms)
@@ -83,6 +87,26 @@ class _Person:
     def chosen(self) -> IntVector:
         mine = self.profiles.rows(np.zeros(1, dtype=np.int64))
         return mine.chosen[mine.order]
+
+    def with_crossings(self, axis: Vector) -> Vector:
+        """The same positions, with those of indifference and some between them.
+
+        The likelihood of sure choices has a peak between any two neighbouring points of
+        indifference, however near to each other they are.
+        """
+        ahead = self.lattice([axis]).x[:, :, 1:, 0] > 0
+        step, decision, option = np.nonzero(ahead[1:] != ahead[:-1])
+        if not 0 < len(step) <= MOST_CROSSINGS:
+            return axis
+        low, high, before = axis[step], axis[step + 1], ahead[step, decision, option]
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            x = self.lattice([middle]).x[np.arange(len(step)), decision, option + 1, 0]
+            is_before = (x > 0) == before
+            low, high = np.where(is_before, middle, low), np.where(is_before, high, middle)
+        crossings = np.unique((low + high) / 2)
+        between = (crossings[1:] + crossings[:-1]) / 2
+        return np.unique(np.concatenate([axis, crossings, between]))
 
     def lattice(self, axes: Sequence[Vector]) -> Lattice:
         """The decisions at all combinations of positions."""

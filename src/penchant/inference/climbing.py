@@ -14,6 +14,7 @@ from penchant.inference.profiles import Profiles
 from penchant.models.model import is_smooth
 
 HESSIAN_STEP = 3e-5  # of search units
+LARGEST = 1e100  # error of a slope that a curvature is updated by
 NEARLY = 1e-6  # a step of search units that is too short to matter for the height of a peak
 ENOUGH = 1e-9  # and one that matters for nothing
 STEEP = 1e-3  # and one that no smooth profile would ask for at its peak
@@ -313,6 +314,8 @@ def _less(promised: Vector, gained: Vector) -> Vector:
 def _updated(curvature: Matrix, step: Matrix, change: Matrix) -> Matrix:
     """Symmetric rank-one updates of the curvatures by what the steps showed of them."""
     miss = change - np.einsum("kab,kb->ka", curvature, step)
+    # nearly certain choices have slopes whose squares overflow; nothing is learnt from them
+    miss[~(np.abs(miss).max(axis=1, initial=0.0) < LARGEST)] = 0.0
     size = (miss * step).sum(axis=1)
     length = np.linalg.norm(miss, axis=1) * np.linalg.norm(step, axis=1)
     useful = (np.abs(size) >= 1e-8 * length) & (size != 0)

@@ -49,8 +49,10 @@ def run_off_words(profiles: Profiles, peak: Peak) -> str:
 
 
 def _expected(profiles: Profiles) -> list[Natural]:
-    has_rewards = all(hasattr(episode, "rewards") for episode in profiles.record.episodes)
-    if profiles.prior is not None or not has_rewards:
+    """What is expected before play; nothing among offers, which have no rewards."""
+    if profiles.prior is not None:
+        return []
+    if not all(hasattr(episode, "rewards") for episode in profiles.record.episodes):
         return []
     return [n for n in profiles.natural if n.kind == "ratio" and n.name in EXPECTED]
 

@@ -36,7 +36,7 @@ DROP = float(chi_square_point(0.05, 1)) / 2
 SURE = 0.25
 FEW = 5  # decisions for each parameter: of so few no order of magnitude is expected
 ADVICE = (
-    "Read the profile intervals; do not interpret its size, or average it. Hold it fixed, give a "
+    "Read the profile intervals, and do not interpret its size. Hold it fixed, give a "
     "parameter_prior, or collect more decisions."
 )
 

@@ -81,6 +81,13 @@ class Payoffs:
         low, high = self.two
         return low + (high - low) * values if self.kind == "probabilities" else values
 
+    @property
+    def best_stays(self) -> bool:
+        """Whether means are known, and one option stays the best through every episode."""
+        if self.kind == "rewards":
+            return False
+        return all(_one_best(values[np.isfinite(values).all(axis=1)]) for values in self.values)
+
     def draws(self, i: int, rng: np.random.Generator) -> Draw:
         """A function of the event and the options chosen at it that draws their rewards."""
         values = self.values[i]
@@ -442,3 +449,8 @@ def _disagreement(received: _Received, payoffs: Payoffs) -> list[str]:
         f"{many} of {len(wrong)} cannot come from the payoff of the option chosen; the first is "
         f"{received.instance(int(places[0]))}."
     ]
+
+
+def _one_best(means: Matrix) -> bool:
+    """Whether some option is as good as any at every event: (n_events, n_options)."""
+    return len(means) == 0 or bool((means == means.max(axis=1, keepdims=True)).all(axis=0).any())

@@ -218,7 +218,7 @@ def _decided(plan: Plan, data: StudyData, landscapes: Landscapes) -> Plan:
             )
         return replace(plan, performance=False, nominals={}, n_replicates=0, n_bootstrap=0)
     known = landscapes.source != "estimated" or data.landscapes_named
-    known |= data.payoffs is not None and data.payoffs.kind != "rewards"
+    known |= data.payoffs is not None and data.payoffs.best_stays
     if known if plan.performance is None else plan.performance:
         return replace(plan, performance=True)
     return replace(plan, performance=False, nominals={}, n_bootstrap=0)
