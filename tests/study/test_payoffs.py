@@ -367,3 +367,19 @@ def test_payoffs_are_part_of_what_makes_a_study_the_same():
     options = {"n_replicates": 0, "n_bootstrap": 0, "intervals": "wald"}
     one, two = (pn.run_study(pn.study_data(f), MODEL, **options) for f in (frame, other))
     assert one.fingerprint()["data"] != two.fingerprint()["data"]
+
+
+@pytest.mark.parametrize("reverses", [False, True])
+def test_classes_are_made_by_themselves_only_where_one_option_stays_the_best(reverses):
+    rng = np.random.default_rng(5)
+    rows = []
+    for subject in range(6):
+        for t in range(30):
+            p = (0.2, 0.7) if t < 15 or not reverses else (0.7, 0.2)
+            chosen = int(rng.random() < 0.6)
+            rows.append((f"s{subject}", t, chosen, int(rng.random() < p[chosen]), *p))
+    names = ["subject", "trial", "chosen", "reward", "p_left", "p_right"]
+    data = pn.study_data(pd.DataFrame(rows, columns=names), payoffs=["p_left", "p_right"])
+    found = pn.run_study(data, pn.QLearning(2), n_bootstrap=0, n_replicates=1, intervals="wald")
+    assert found.plan.performance is not reverses
+    assert found.how_simulated == "payoffs"

@@ -41,7 +41,7 @@ class Compared:
     performance
         Measure regret, and classify subjects by how it grows (low, high), as the paper does;
         classes are then crossed with --condition. The default with --landscape, --expected,
-        --landscape-by, --payoffs that are means or probabilities, or --nominal-low and
+        --landscape-by, --payoffs by which one option stays the best, or --nominal-low and
         --nominal-high; else the best mean reward is estimated from the data, and must not change in
         a landscape. --no-performance: not at all.
     payoffs

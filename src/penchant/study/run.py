@@ -217,7 +217,7 @@ def _decided(plan: Plan, data: StudyData, landscapes: Landscapes) -> Plan:
                 "rewards that regret could be measured in."
             )
         return replace(plan, performance=False, nominals={}, n_replicates=0, n_bootstrap=0)
-    known = landscapes.source != "estimated" or data.landscapes_named
+    known = landscapes.source in ("known", "expected") or data.landscapes_named
     known |= data.payoffs is not None and data.payoffs.best_stays
     if known if plan.performance is None else plan.performance:
         return replace(plan, performance=True)
