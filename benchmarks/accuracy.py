@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import penchant as pn
-from penchant.io.table import read_table
+from penchant.files.table import read_table
 
 MOST_DIGITS = 15.0
 

@@ -22,7 +22,7 @@ import numpy as np
 from machine import about
 
 import penchant as pn
-from penchant.bandit.kernels import EXPONENTIAL, MATERN52
+from penchant.bandit.beliefs import EXPONENTIAL, MATERN52
 
 GRID = pn.grid(11, 11)
 BEST_PUBLISHED = "LRBFUCB"

@@ -79,8 +79,9 @@ def _sections() -> dict[str, Callable]:
     from memory import memory
     from scaling import scaling
     from start import start
-    from tables import tables
     from threads import threads
+
+    from tables import tables
 
     return {
         **{name: partial(fits, name) for name in ("S", "W", "M", "L")},

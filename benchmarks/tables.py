@@ -69,7 +69,7 @@ def _parquet(columns: dict[str, Array], folder: Path) -> Callable[[], Any]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from penchant.io.table import read_table
+    from penchant.files.table import read_table
 
     file = folder / "long.parquet"
     parquet.write_table(pa.table(columns), file)

@@ -13,20 +13,20 @@ from types import ModuleType
 from typing import Any
 
 import penchant
-from penchant import datasets, figures
+from penchant import (datasets, figures)
 from penchant.cli.main import app
 
 FOLDER = Path(__file__).parent / "reference"
 
 # Page, its title, and the folders of the library that it describes.
 PAGES = {
-    "choices": ("Decisions given as explanatory variables", ("choices",)),
+    "choices": ("Decisions given as explanatory variables", ("choices", "paper")),
     "play": ("Decisions given as a history of play", ("bandit",)),
     "models": ("Models", ("models",)),
     "fitting": ("Fitting: from data to an estimate", ("inference",)),
     "estimates": ("Estimates, priors and constraints of a softmax", ("softmax",)),
     "population": ("Many subjects", ("population",)),
-    "study": ("Studies: simulate, recover, compare, predict, report", ("study", "report")),
+    "study": ("Studies: simulate, recover, compare, predict, report", ("workflow", "study", "report")),
     "figures": ("Figures", ("figures",)),
     "datasets": ("Data that come with Penchant", ("datasets",)),
     "errors": ("Errors and warnings", ("errors",)),

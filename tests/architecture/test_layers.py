@@ -16,32 +16,35 @@ def _label(path):
 
 LAYERS = {
     "errors": 0,
-    "tails": 0,
-    "_typing": 0,
+    "arguments": 0,
     "_compiled": 0,
+    "tails": 0,
+    "_lazy": 0,
+    "_typing": 0,
     "_version": 0,
     "_frames": 0,
     "_progress": 0,
-    "choices": 1,
-    "datasets": 2,
-    "softmax": 2,
-    "bandit": 2,
-    "models": 3,
-    "inference": 4,
-    "population": 5,
-    "study": 6,
-    "io": 7,
-    "figures": 8,
-    "report": 9,
-    "cli": 10,
-    "__main__": 11,
+    "files": 1,
+    "output": 1,
+    "tables": 2,
+    "choices": 3,
+    "datasets": 3,
+    "softmax": 4,
+    "bandit": 4,
+    "models": 5,
+    "inference": 6,
+    "population": 7,
+    "workflow": 8,
+    "study": 9,
+    "figures": 10,
+    "report": 11,
+    "paper": 12,
+    "cli": 13,
+    "__main__": 14,
 }
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("__init__.py"))
 # Commands load numerical libraries when they run, so that help and usage errors answer at once.
-LATE = {"cli/check.py", "cli/fit.py", "cli/models.py", "cli/reproduce.py"}
-LATE |= {"cli/simulate.py", "cli/study.py"}
-LATE |= {"cli/compare.py", "cli/predict.py", "cli/recover.py"}
-LATE |= {"cli/design.py", "cli/distinguish.py"}
+LATE = {"cli/commands.py"}
 
 
 def _part(path):

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 import belief_reference as dense
 import played
-from penchant.bandit import Episode, grid
-from penchant.bandit.beliefs import Track, beliefs
-from penchant.bandit.kernels import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
-from penchant.bandit.locations import distances_to
+from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, Track, beliefs
+from penchant.bandit.episode import Episode
+from penchant.bandit.locations import distances_to, grid
 
 KERNELS = [EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52]
 EPS = np.finfo(float).eps

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from penchant.bandit import Episode
+from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 
 

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from penchant.bandit import Episode, episodes_from_frame, grid
-from penchant.bandit.columns import play_columns
+from penchant.bandit.episode import Episode
+from penchant.bandit.episode_table import episodes_from_frame
+from penchant.bandit.locations import grid
 from penchant.errors import DataError, PenchantWarning
+from penchant.tables.columns import play_columns
 
 COLUMNS = {"chosen": "square", "reward": "points", "subject": "who", "block": "game"}
 TIMED = COLUMNS | {"decision": "turn"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import belief_reference as dense
-from penchant.bandit.kernels import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
+from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
 from penchant.bandit.locations import distances, grid
 
 KERNELS = [EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52]

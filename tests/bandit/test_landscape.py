@@ -5,7 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from penchant.bandit import GaussianNoise, IntegerNoise, Landscape, landscape_a, landscape_b
+from penchant.bandit.landscape import (
+    GaussianNoise,
+    IntegerNoise,
+    Landscape,
+    landscape_a,
+    landscape_b,
+)
 from penchant.errors import DataError
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from penchant.bandit import grid
-from penchant.bandit.locations import check_locations, distances, distances_to
+from penchant.bandit.locations import check_locations, distances, distances_to, grid
 from penchant.errors import DataError
 
 

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from penchant.bandit import Episode, GaussianNoise, Landscape, cumulative_regret
+from penchant.bandit.episode import Episode
+from penchant.bandit.landscape import GaussianNoise, Landscape, cumulative_regret
 from penchant.errors import DataError
 
 LANDSCAPE = Landscape([10.0, 42.0, 25.5, 31.0], GaussianNoise(4.0))

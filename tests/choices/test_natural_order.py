@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penchant as pn
-from penchant.choices.labels import array_codes
-from penchant.choices.natural_order import in_natural_order, natural_key
+from penchant.tables.labels import array_codes, in_natural_order, natural_key
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import penchant as pn
 from cli.trips import HEADER, OPTIONS, csv
-from penchant.io.document import parsed
+from penchant.files.output import parsed
 
 
 def choices_of(rows, **more):

@@ -7,8 +7,11 @@ import pytest
 
 import offered
 from cli.trips import csv
-from penchant.inference import fit
-from penchant.models import HyperbolicDiscounting, ProspectValue, simulate_trials, trials_from_frame
+from penchant.inference.fit import fit
+from penchant.models.offers.discounting import HyperbolicDiscounting
+from penchant.models.offers.gambles import ProspectValue
+from penchant.models.offers.table import trials_from_frame
+from penchant.models.simulate import simulate_trials
 
 HEADER = ("subjID", "amount_sooner", "delay_sooner", "amount_later", "delay_later", "choice")
 PATIENCE = {"ann": 0.01, "bob": 0.03}

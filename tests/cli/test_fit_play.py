@@ -8,11 +8,14 @@ import pytest
 
 from cli.plays import HEADER, UCL, Q, played
 from cli.trips import csv
-from penchant.bandit import Episode, RewardPrior, grid
-from penchant.inference import fit, fit_linearized
-from penchant.models import UCL as UCLModel
-from penchant.models import QLearning
-from penchant.softmax.document import plain
+from penchant.bandit.beliefs import RewardPrior
+from penchant.bandit.episode import Episode
+from penchant.bandit.locations import grid
+from penchant.inference.fit import fit
+from penchant.inference.linearized import fit_linearized
+from penchant.models.learning.q_learning import QLearning
+from penchant.models.spatial.ucl import UCL as UCLModel
+from penchant.output.document import plain
 
 MODEL = UCLModel(grid(4, 3), 2.5, 1.5, cooling="constant")
 

@@ -10,7 +10,7 @@ import pytest
 
 import penchant as pn
 from cli.conftest import contents
-from penchant.cli import result
+from penchant.cli import showing as result
 from penchant.errors import DataError
 
 

@@ -11,7 +11,7 @@ import penchant as pn
 from cli.plays import HEADER, played
 from cli.trips import csv
 from penchant.cli.predicting import check_figure
-from penchant.study.predictive_result import PredictiveCheck
+from penchant.workflow.predictive import PredictiveCheck
 
 Q = ["--model", "q-learning", "--options", "12"]
 

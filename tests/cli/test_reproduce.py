@@ -7,8 +7,8 @@ import pytest
 
 from cli.conftest import contents
 from penchant.cli import reproducing
-from penchant.report import reproduction_files
-from penchant.study.paper.claims import VERDICTS
+from penchant.paper import report as reproduction_files
+from penchant.paper.claims import VERDICTS
 
 SMALL = ("reproduce", "--replicates", "10", "--quick")
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from penchant.bandit import GaussianNoise, grid, landscape_b
-from penchant.models import UCL, simulate_many
+from penchant.bandit.landscape import GaussianNoise, landscape_b
+from penchant.bandit.locations import grid
+from penchant.models.simulate import simulate_many
+from penchant.models.spatial.ucl import UCL
 
 AGENT = ["--model", "ucl", "--grid", "5x3", "--noise-variance", "4", "--length-scale", "1.5"]
 PRIOR = "decision_noise=3,prior_mean=30,prior_variance=250"

@@ -14,7 +14,7 @@ import pytest
 
 import penchant as pn
 from penchant.cli import studying
-from penchant.report import folder as folders
+from penchant.report import study_files as folders
 from penchant.study import fitting
 from small_study import MEANS, MODEL, table
 

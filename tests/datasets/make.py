@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from penchant.io.output import write_table
+from penchant.files.output import write_table
 
 SEED = 20210
 N_SUBJECTS, N_DECISIONS, N_OPTIONS = 20, 40, 3

@@ -5,8 +5,8 @@ import pytest
 
 from penchant import DataError
 from penchant.figures import convergence, figure, without_estimate
+from penchant.figures.shares import wilson
 from penchant.figures.style import INK, look
-from penchant.figures.wilson import wilson
 
 N = np.array([4.0, 9.0, 25.0, 60.0])
 MEAN = np.array([6.1, 5.0, 4.4, 4.1])

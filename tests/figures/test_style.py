@@ -6,7 +6,7 @@ import pytest
 
 from penchant import DataError
 from penchant.figures import PALETTE, figure, look, style
-from penchant.figures.dressing import short
+from penchant.figures.style import short
 
 
 def test_every_series_differs_in_colour_and_in_marker():

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference import grid_profile
-from penchant.inference.grid_profile import searched_grids, whole_grids
-from penchant.inference.grids import grid_points
-from penchant.inference.profiles import Profiles
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.grid import grid_points, searched_grids, whole_grids
+from penchant.inference.search.search import grid as grid_profile
 
 MODELS = {
     "one rate": pn.QLearning(3, initial_value=None, stickiness=True),

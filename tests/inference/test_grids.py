@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import played
-from penchant.inference.grids import (
+from penchant.inference.search.grid import (
     CoarseGrid,
     best_cells,
     grid_points,

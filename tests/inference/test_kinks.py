@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.problem import Problem
-from penchant.inference.ridges import climb_ridge
+from penchant.inference.profile.problem import Problem
+from penchant.inference.search.kinks import climb_ridge
 
 MODEL = pn.QLearning(2, dual_rates=True)
 WIDE = np.array([[-5.0, 5.0], [-5.0, 5.0]])

@@ -10,8 +10,8 @@ import pytest
 import penchant as pn
 import played
 from penchant.inference.linearized import linearized_choices
-from penchant.inference.nominal import nominal_point
-from penchant.inference.problem import Problem
+from penchant.inference.linearized_estimate import nominal_point
+from penchant.inference.profile.problem import Problem
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
 

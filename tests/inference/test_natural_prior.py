@@ -6,8 +6,8 @@ from scipy import optimize, special, stats
 
 import penchant as pn
 import played
-from penchant.inference.planes import Planes
-from penchant.inference.problem import Problem
+from penchant.inference.profile.pairs import Planes
+from penchant.inference.profile.problem import Problem
 
 EPISODE = played.ucl_episode(seed=1)
 UCL_PRIOR = {

@@ -5,8 +5,8 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.inference.problem import Problem
-from penchant.inference.search import best_peak, climb, grid_search
+from penchant.inference.profile.problem import Problem
+from penchant.inference.search.search import best_peak, climb, grid_search
 
 
 def test_the_peak_is_stationary_and_no_lower_than_the_grid():

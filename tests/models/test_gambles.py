@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import offered
 import penchant as pn
-from penchant.models.probability_weighting import WEIGHTINGS, prelec, tversky_kahneman
+from penchant.models.offers.gambles import WEIGHTINGS, prelec, tversky_kahneman
 
 LITERAL = {prelec: offered.prelec, tversky_kahneman: offered.tversky_kahneman}
 NAMES = {weighting: name for name, weighting in WEIGHTINGS.items()}

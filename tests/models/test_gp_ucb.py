@@ -12,7 +12,7 @@ from scipy import special, stats
 import belief_reference as dense
 import penchant as pn
 import played
-from penchant.bandit.kernels import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
+from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
 from penchant.models.record import Record
 
 KERNELS = {kernel.name: kernel for kernel in (GAUSSIAN, MATERN32, MATERN52, EXPONENTIAL)}
@@ -220,7 +220,7 @@ def test_a_model_can_be_stored():
         ({"prior_mean": np.inf}, "prior_mean must be finite, or None to estimate it; got inf"),
         ({"prior_sd": None}, "prior_sd must be > 0; got None"),
         ({"prior_sd": -2}, "prior_sd must be > 0; got -2"),
-        ({"kernel": "rbf"}, "kernel must be one of penchant.bandit.kernels; got 'rbf'"),
+        ({"kernel": "rbf"}, "kernel must be one of penchant.bandit.beliefs; got 'rbf'"),
         ({"locality": ("samee",)}, "locality must be among distance.*got 'samee'"),
         ({"length_scale_range": (2.0, 1.0)}, "length_scale_range must go up from above 0"),
         ({"locations": [[1.0]]}, "length_scale must be given for a single option"),

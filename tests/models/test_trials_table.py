@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.models.trial_columns import is_offers
+from penchant.tables.offer_columns import is_offers
 
 DELAYS = {
     "subjID": [7, 7, 3, 3, 3],

@@ -12,7 +12,7 @@ from scipy import special
 import belief_reference as dense
 import penchant as pn
 import played
-from penchant.bandit.kernels import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
+from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
 
 
 def refused(message):

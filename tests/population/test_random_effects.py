@@ -6,12 +6,12 @@ from scipy import optimize, stats
 
 import penchant as pn
 from penchant.population.random_effects import (
+    Whitened,
     dersimonian_laird,
     is_maximum,
     reml,
     restricted_log_likelihood,
 )
-from penchant.population.whitening import Whitened
 
 # Vaccination against tuberculosis, 13 trials: sick and well, treated and not (Colditz et al., 1994)
 SICK = np.array([4, 6, 3, 62, 33, 180, 8, 505, 29, 17, 186, 5, 27])

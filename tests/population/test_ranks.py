@@ -6,13 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from penchant.population.differences import welch, welch_of_several
-from penchant.population.ranks import (
-    rank_test,
-    scores,
-    signed_rank_p_value,
-    surest_differences,
-)
+from penchant.population.comparison import welch, welch_of_several
+from penchant.population.ranks import rank_test, scores, signed_rank_p_value, surest_differences
 
 
 def points(values):

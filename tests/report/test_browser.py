@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from penchant.report import write_study
+from penchant.report.study_files import write_study
 from small_study import study, table
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")

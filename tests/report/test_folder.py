@@ -5,7 +5,7 @@ import re
 import pytest
 
 from penchant.errors import DataError
-from penchant.report.folder import StudyFolder
+from penchant.report.study_files import StudyFolder
 
 PRINT = {"data": "a1", "seed": 3}
 

@@ -12,12 +12,12 @@ from markupsafe import escape
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.report import write_study
+from penchant.output.table import number, p_value
 from penchant.report.study_figures import study_figures
+from penchant.report.study_files import write_study
 from penchant.report.study_page import study_page
 from penchant.report.study_words import in_short, shown
-from penchant.softmax.tables import number, p_value
-from penchant.study import TABLES
+from penchant.study.study import TABLES
 from small_study import MEANS, study, table
 
 

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from penchant.errors import DataError
-from penchant.io.document import json_text
-from penchant.study import TABLES, Plan, fitting
+from penchant.files.output import json_text
+from penchant.study import fitting
 from penchant.study.fingerprint import changed, fingerprint
 from penchant.study.landscapes import landscapes_of
+from penchant.study.plan import Plan
 from penchant.study.run import carry_out
+from penchant.study.study import TABLES
 from penchant.study.subject_fit import SubjectFit
 from small_study import MEANS, MODEL, NOMINALS, data, table
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.bandit.events import NOTHING, Events, check_events, read_events
-from penchant.choices.align import aligned
-from penchant.choices.exact import Place
-from penchant.choices.notes import counted
 from penchant.errors import DataError, listing
+from penchant.output.notes import counted
+from penchant.tables.events import NOTHING, Events, check_events, read_events
+from penchant.tables.numbers import Place, aligned
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -9,17 +9,12 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.bandit.columns import flagged
-from penchant.bandit.decision_numbers import ABSENT, GAPS, Gaps, InTime, in_time
 from penchant.bandit.episode import Episode
-from penchant.bandit.events import Events, check_events, read_events
 from penchant.bandit.locations import check_locations
-from penchant.bandit.missed import doubt_marks, doubt_zero, without_fillers
-from penchant.bandit.option_columns import labelled_options, placed_options, written_options
-from penchant.bandit.shown import chosen_after
-from penchant.bandit.unknown_rewards import MissingReward, check_policy, without_unknown
-from penchant.choices.exact import EXACT_INTEGERS, Place
-from penchant.choices.frames import (
+from penchant.errors import DataError, listing
+from penchant.tables.columns import flagged
+from penchant.tables.events import Events, check_events, read_events
+from penchant.tables.frames import (
     Table,
     check_columns,
     check_roles,
@@ -29,9 +24,24 @@ from penchant.choices.frames import (
     open_frame,
     row_place,
 )
-from penchant.choices.ids import check_present, joint_codes, joint_labels
-from penchant.choices.labels import Coded
-from penchant.errors import DataError, listing
+from penchant.tables.ids import check_present, joint_codes, joint_labels
+from penchant.tables.labels import Coded
+from penchant.tables.numbers import EXACT_INTEGERS, Place
+from penchant.tables.options import labelled_options, placed_options, written_options
+from penchant.tables.play import (
+    ABSENT,
+    GAPS,
+    Gaps,
+    InTime,
+    MissingReward,
+    check_policy,
+    chosen_after,
+    doubt_marks,
+    doubt_zero,
+    in_time,
+    without_fillers,
+    without_unknown,
+)
 
 Owners = dict[str, Coded]
 

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix
-from penchant.choices.exact import exact_floats
+from penchant.arguments import whole_number
 from penchant.errors import DataError, listing
+from penchant.tables.numbers import exact_floats
 
 
 def grid(width: int, height: int) -> Matrix:
@@ -35,19 +36,6 @@ def grid(width: int, height: int) -> Matrix:
     columns, rows = whole_number(width, "width", 1), whole_number(height, "height", 1)
     y, x = np.divmod(np.arange(columns * rows), columns)
     return np.column_stack([x, y]).astype(np.float64)
-
-
-def whole_number(value: Any, name: str, least: int) -> int:
-    """A whole number that is not below the least one allowed."""
-    try:
-        whole = int(value)
-    except (TypeError, ValueError, OverflowError):
-        whole = least - 1
-    if whole < least or whole != value:
-        raise DataError(
-            f"{name} must be a whole number, {least} or more; got {value!r}. Correct it."
-        )
-    return whole
 
 
 def check_locations(locations: Any, n_options: int | None = None) -> Matrix:

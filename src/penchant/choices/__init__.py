@@ -1,6 +1,5 @@
 """Decisions: explanatory variables, chosen options, weights, offsets and subjects."""
 
-from penchant.choices.choices import Choices
-from penchant.choices.natural import NaturalParameters
+from penchant.choices.choices import Choices, NaturalParameters
 
 __all__ = ["Choices", "NaturalParameters"]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.choices.exact import exact_floats
 from penchant.errors import DataError, listing, nearest
+from penchant.tables.numbers import exact_floats
 
 
 def option_of_rows(

@@ -6,23 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from penchant.choices.notes import counted
-from penchant.cli.checking_usage import check_criterion, check_file, check_threads
 from penchant.cli.model import prior
-from penchant.cli.reserved import reserved
-from penchant.cli.result import of_table
 from penchant.cli.rivals import contenders, fold_labels
-from penchant.cli.showing_files import kept, shown
-from penchant.cli.words import say
+from penchant.cli.showing import kept, of_table, reserved, shown
+from penchant.cli.words import check_criterion, check_file, check_threads, say
 from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Written
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals
-from penchant.figures.dressing import remark
-from penchant.figures.style import figure
-from penchant.io.output import TABLES, write_table
-from penchant.study.compare import compare
-from penchant.study.comparison_words import WORDS
-from penchant.study.model_comparison import ModelComparison
+from penchant.figures.style import figure, remark
+from penchant.files.output import TABLES, write_table
+from penchant.output.notes import counted
+from penchant.workflow.compare import compare
+from penchant.workflow.comparison import WORDS, ModelComparison
 
 
 def run_compare(

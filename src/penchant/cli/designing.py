@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from penchant.cli.checking_usage import check_threads
+from penchant.arguments import check_level
 from penchant.cli.model import prior
 from penchant.cli.options import Agent
-from penchant.cli.refusing import refuse
-from penchant.cli.result import of_table
-from penchant.cli.showing_files import kept, shown
-from penchant.cli.simulated_people import (
+from penchant.cli.showing import kept, of_table, shown
+from penchant.cli.simulating import (
     PEOPLE,
     check_counts,
     model_in,
@@ -22,17 +20,14 @@ from penchant.cli.simulated_people import (
     task_of,
     world_for,
 )
-from penchant.cli.words import say
+from penchant.cli.words import check_threads, refuse, say
 from penchant.cli.workflow_options import Goal, People, Regained, Simulated, Written
 from penchant.errors import DataError
-from penchant.figures.design import data_needed
+from penchant.figures.recovery import data_needed
 from penchant.figures.style import figure
-from penchant.softmax.document import plain
-from penchant.softmax.intervals import check_level
-from penchant.study.decisions_needed import decisions_needed
-from penchant.study.design import Design
-from penchant.study.subjects_needed import subjects_needed
-from penchant.study.task import Task
+from penchant.output.document import plain
+from penchant.workflow.design import Design, decisions_needed, subjects_needed
+from penchant.workflow.task import Task
 
 DONE, NONE_FOUND = 0, 1
 POOL = 500  # people of each group, from whom experiments are drawn

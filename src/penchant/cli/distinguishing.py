@@ -8,30 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from penchant.cli.checking_usage import check_criterion, check_threads
 from penchant.cli.model import prior
-from penchant.cli.option_types import parts_of
-from penchant.cli.options import Agent
-from penchant.cli.result import of_table
+from penchant.cli.options import Agent, parts_of
 from penchant.cli.rivals import rival_agents
-from penchant.cli.showing_files import kept, shown
-from penchant.cli.simulated_people import (
+from penchant.cli.showing import kept, of_table, shown
+from penchant.cli.simulating import (
     PEOPLE,
-    World,
+    SimulatedWorld,
     check_counts,
     model_in,
     ranges,
     task_of,
     world_for,
 )
-from penchant.cli.words import say
+from penchant.cli.words import check_criterion, check_threads, say
 from penchant.cli.workflow_options import Judged, PeopleOfEach, Rivals, Simulated, Written
 from penchant.errors import DataError
-from penchant.figures.dressing import heading
 from penchant.figures.recovery import confusion
-from penchant.figures.style import figure
-from penchant.softmax.document import plain
-from penchant.study.model_recovery import ModelRecovery, model_recovery
+from penchant.figures.style import figure, heading
+from penchant.output.document import plain
+from penchant.workflow.recover_models import ModelRecovery, model_recovery
 
 
 def run_distinguish(
@@ -100,7 +96,7 @@ def _check_pairs(models: Sequence[str], parameters: Sequence[str]) -> None:
         )
 
 
-def _model(agent: Agent, world: World, shared: Agent) -> Any:
+def _model(agent: Agent, world: SimulatedWorld, shared: Agent) -> Any:
     """A model for the options of the task, whose noise it knows if it is one that does."""
     return model_in(world, replace(agent, noise_variance=shared.noise_variance))
 

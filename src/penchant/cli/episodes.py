@@ -10,22 +10,20 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.bandit.columns import PlayColumns, play_columns
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episodes_from_frame
-from penchant.bandit.events import NOTHING
-from penchant.bandit.option_columns import labelled_options
-from penchant.bandit.stray_labels import refuse_stray_labels
-from penchant.choices.frames import Table, column_floats, open_frame, row_place
-from penchant.choices.notes import counted
-from penchant.cli.agent import COORDINATES, map_words, place_words
 from penchant.cli.loading import with_lines
 from penchant.cli.options import Agent, Data, History
-from penchant.cli.refusing import refuse
-from penchant.cli.words import on_command_line, say
+from penchant.cli.settings import COORDINATES, map_words, place_words
+from penchant.cli.words import on_command_line, refuse, say
 from penchant.errors import SHOWN, DataError, listing
-from penchant.io.source import Source, source
-from penchant.io.table import read_table
+from penchant.files.source import Source, source
+from penchant.files.table import read_table
+from penchant.output.notes import counted
+from penchant.tables.columns import PlayColumns, play_columns
+from penchant.tables.events import NOTHING
+from penchant.tables.frames import Table, column_floats, open_frame, row_place
+from penchant.tables.options import labelled_options, refuse_stray_labels
 
 OF_CHOICES = {"example", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
 OF_CHOICES |= {"wide", "missing"}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from penchant.cli.words import say
-from penchant.io.leftovers import end_at_once, end_soon
+from penchant.files.atomic import end_at_once, end_soon
 
 INTERRUPTED = 130
 MOMENT = 1.0  # seconds

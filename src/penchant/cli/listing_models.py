@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from penchant.cli.model_settings import TAKEN
-from penchant.io.document import json_text
+from penchant.cli.settings import TAKEN
+from penchant.files.output import json_text
 from penchant.models.catalogue import CATALOGUE, Entry, entry_of
 from penchant.models.model import natural_parameters
 

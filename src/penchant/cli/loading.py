@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from penchant import datasets
-from penchant.bandit.columns import is_play
-from penchant.bandit.wide_columns import refuse_one_row_per_subject
 from penchant.choices import Choices
 from penchant.cli.options import Data, Terms
 from penchant.cli.words import on_command_line, say
 from penchant.errors import DataError, named, nearest
-from penchant.io.place import lines_of_rows
-from penchant.io.source import Source, source
-from penchant.io.table import read_table
-from penchant.models.trial_columns import is_offers
+from penchant.files.lines import lines_of_rows
+from penchant.files.source import Source, source
+from penchant.files.table import read_table
+from penchant.tables.columns import is_play, refuse_one_row_per_subject
+from penchant.tables.offer_columns import is_offers
 
 # Names that columns often have, tried in this order where none is given.
 DECISION = ("decision", "obs", "observation", "choice_set", "chid", "case", "decision_id")

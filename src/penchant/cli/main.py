@@ -15,21 +15,23 @@ from typing import Any, cast
 from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from penchant._version import __version__
-from penchant.cli.check import check
-from penchant.cli.compare import compare
-from penchant.cli.design import design
-from penchant.cli.distinguish import distinguish
-from penchant.cli.fit import fit
+from penchant.cli.commands import (
+    check,
+    compare,
+    design,
+    distinguish,
+    fit,
+    models,
+    predict,
+    recover,
+    reproduce,
+    simulate,
+    study,
+)
 from penchant.cli.interrupting import INTERRUPTED, heed_interrupts, say_interrupted
-from penchant.cli.models import models
-from penchant.cli.predict import predict
-from penchant.cli.recover import recover
-from penchant.cli.reproduce import reproduce
-from penchant.cli.simulate import simulate
-from penchant.cli.study import study
 from penchant.cli.words import on_command_line, say
 from penchant.errors import DataError, NotWrittenError, PenchantWarning
-from penchant.io.leftovers import end_at_once
+from penchant.files.atomic import end_at_once
 
 DONE, FAILED, WRONG_USAGE, INTERNAL = 0, 1, 2, 70
 # What a disk or its owner refuses: no fault of the command's.

@@ -10,8 +10,8 @@ from typing import Any
 
 from penchant.cli.options import Model
 from penchant.errors import DataError
-from penchant.softmax import Constraints, GaussianPrior, ScaledPrior
-from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.constraints import Constraints
+from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 _BOUND = re.compile(r"(.+?)\s*(<=|>=)\s*(\S+)")
 

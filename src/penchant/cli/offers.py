@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from penchant import datasets
-from penchant.choices.notes import counted
 from penchant.cli.episodes import check_base, in_lines
 from penchant.cli.options import Data, History
-from penchant.cli.refusing import refuse
-from penchant.cli.words import say
+from penchant.cli.words import refuse, say
 from penchant.errors import DataError
-from penchant.io.source import source
-from penchant.io.table import read_table
-from penchant.models.trial_columns import NO_COLUMN, TrialColumns, trial_columns
-from penchant.models.trials import Trials
-from penchant.models.trials_table import trials_from_frame
+from penchant.files.source import source
+from penchant.files.table import read_table
+from penchant.models.offers.offers import Trials
+from penchant.models.offers.table import trials_from_frame
+from penchant.output.notes import counted
+from penchant.tables.offer_columns import NO_COLUMN, TrialColumns, trial_columns
 
 OF_OPTIONS = {"decision", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
 OF_OPTIONS |= {"wide", "missing"}

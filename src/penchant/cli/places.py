@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.bandit.columns import COORDINATES
-from penchant.choices.frames import column_floats, open_frame
 from penchant.cli.episodes import named_columns
 from penchant.cli.options import Data, History
+from penchant.tables.columns import COORDINATES
+from penchant.tables.frames import column_floats, open_frame
 
 ANYWHERE: Matrix = np.empty((0, len(COORDINATES)))
 

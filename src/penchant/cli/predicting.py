@@ -11,32 +11,27 @@ import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector
 from penchant.bandit.episode_table import episode_rows
-from penchant.choices.notes import counted
-from penchant.cli.checking_usage import check_file, check_seed, check_threads
 from penchant.cli.episodes import Play, load_episodes, say_episodes
+from penchant.cli.fitting import model_for_play, ready_model
 from penchant.cli.model import prior
-from penchant.cli.model_settings import model_named
 from penchant.cli.offers import Offered, load_offered, say_trials
 from penchant.cli.options import Agent, Data, History
-from penchant.cli.playing import model_for_play, ready_model
-from penchant.cli.refusing import refuse
-from penchant.cli.showing_files import kept
-from penchant.cli.words import say
+from penchant.cli.settings import model_named
+from penchant.cli.showing import kept
+from penchant.cli.words import check_file, check_seed, check_threads, refuse, say
 from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, listing
-from penchant.figures.dressing import ABOVE_LEGEND, remark
-from penchant.figures.predictive import predictive_intervals
+from penchant.figures.comparison import predictive_intervals
 from penchant.figures.saving import save
-from penchant.figures.style import figure
+from penchant.figures.style import ABOVE_LEGEND, figure, remark
+from penchant.files.output import TABLES, json_text, without_nan, write_table
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
-from penchant.io.document import json_text
-from penchant.io.output import TABLES, without_nan, write_table
 from penchant.models.catalogue import entry_of
+from penchant.output.notes import counted
 from penchant.softmax.prior import ParameterPrior
-from penchant.study.latent import Latent, latent
-from penchant.study.predictive import predictive_check
-from penchant.study.predictive_result import PredictiveCheck
+from penchant.workflow.beliefs import Latent, latent
+from penchant.workflow.predictive import PredictiveCheck, predictive_check
 
 OF_THE_DATA = ("subject", "block", "chosen", "reward")  # columns that the file has already
 OF_PLAY = ("prediction_error",)  # offers pay nothing that could be compared with their value

@@ -6,28 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from penchant.cli.agent import map_words
-from penchant.cli.checking_usage import check_threads
+from penchant.arguments import check_level
 from penchant.cli.model import prior
 from penchant.cli.options import Agent
-from penchant.cli.result import of_table
-from penchant.cli.showing_files import kept, shown
-from penchant.cli.simulated_people import (
-    PEOPLE,
-    check_counts,
-    model_in,
-    ranges,
-    task_of,
-    world_for,
-)
-from penchant.cli.words import say
+from penchant.cli.settings import map_words
+from penchant.cli.showing import kept, of_table, shown
+from penchant.cli.simulating import PEOPLE, check_counts, model_in, ranges, task_of, world_for
+from penchant.cli.words import check_threads, say
 from penchant.cli.workflow_options import People, Regained, Simulated, Written
 from penchant.figures.recovery import recovery
 from penchant.figures.style import figure
-from penchant.softmax.document import plain
-from penchant.softmax.intervals import check_level
-from penchant.study.recover import recover
-from penchant.study.recovery import QUANTITIES, Recovery
+from penchant.output.document import plain
+from penchant.workflow.recover import QUANTITIES, Recovery, recover
 
 
 def run_recover(

@@ -10,17 +10,18 @@ from pathlib import Path
 
 from penchant.cli.options import Experiments
 from penchant.cli.words import say
-from penchant.io.document import json_text
-from penchant.io.lock import locked
-from penchant.report.reproduction_files import (
+from penchant.files.atomic import locked
+from penchant.files.output import json_text
+from penchant.paper.claims import Claim
+from penchant.paper.conclusion import Conclusion
+from penchant.paper.report import (
+    MET,
     check_new_folder,
     reproduction_document,
+    verdict_counts,
     write_reproduction,
 )
-from penchant.report.reproduction_page import MET, verdict_counts
-from penchant.study.paper.claims import Claim
-from penchant.study.paper.conclusion import Conclusion
-from penchant.study.paper.reproduction import (
+from penchant.paper.reproduction import (
     EXPERIMENTS,
     Reproduction,
     Run,

@@ -10,10 +10,10 @@ import numpy as np
 
 from penchant.bandit.episode_table import episode_rows
 from penchant.cli.episodes import Play, load_episodes, say_episodes
-from penchant.cli.model_settings import PLACES, TAKEN, model_named
+from penchant.cli.fitting import model_for_play, ready_model
 from penchant.cli.offers import load_trials, say_trials
 from penchant.cli.options import Agent, Data, History
-from penchant.cli.playing import model_for_play, ready_model
+from penchant.cli.settings import PLACES, TAKEN, model_named
 from penchant.cli.workflow_options import Rivals
 from penchant.errors import DataError
 from penchant.models.catalogue import entry_of

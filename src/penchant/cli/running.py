@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penchant.arguments import check_level
 from penchant.choices import Choices
-from penchant.cli.checking_usage import check_seed
 from penchant.cli.loading import load_choices
 from penchant.cli.model import check_bounds, constraints, fit_options
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.refusing import refuse
-from penchant.cli.reserved import reserved
-from penchant.cli.result import VALID, Result, many, one, print_result, write_result
-from penchant.cli.words import on_command_line, say
-from penchant.softmax import fit, fit_each
-from penchant.softmax.intervals import check_level
+from penchant.cli.showing import VALID, Result, many, one, print_result, reserved, write_result
+from penchant.cli.words import check_seed, on_command_line, refuse, say
+from penchant.softmax.fit import fit
+from penchant.softmax.fit_each import fit_each
 
 SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".txt")
 

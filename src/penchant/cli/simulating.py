@@ -13,17 +13,21 @@ import pyarrow.csv as pa_csv
 from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
-from penchant.choices.notes import counted
-from penchant.cli.agent import COORDINATES, map_words, ucl, width_height
-from penchant.cli.model_settings import TAKEN, model_named
+from penchant.cli.offers import load_offers
 from penchant.cli.options import Agent, World
-from penchant.cli.reserved import reserved
-from penchant.cli.words import say
+from penchant.cli.options import World as PlayedWorld
+from penchant.cli.settings import COORDINATES, TAKEN, map_words, model_named, ucl, width_height
+from penchant.cli.showing import reserved
+from penchant.cli.words import check_seed, refuse, say
+from penchant.cli.workflow_options import Simulated
 from penchant.errors import DataError, nearest
-from penchant.io.output import TABLES, write_table
+from penchant.files.output import TABLES, write_table
 from penchant.models.catalogue import entry_of
 from penchant.models.model import natural_parameters
+from penchant.models.offers.offers import Trials
 from penchant.models.simulate import simulate_many
+from penchant.output.notes import counted
+from penchant.workflow.task import Task
 
 LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 
@@ -203,3 +207,103 @@ def _write(table: pa.Table, world: World) -> None:
     pa_csv.write_csv(table, text, pa_csv.WriteOptions(include_header=False))
     print(",".join(table.column_names))
     print(text.getvalue().to_pybytes().decode(), end="")
+
+
+PEOPLE, DECISIONS = 100, 100  # simulated where nobody says how many
+OF_OFFERS = {"offers_from", "example", "offers"}
+
+SimulatedWorld = Landscape | list[Trials]
+
+
+def world_for(agent: Agent, simulated: Simulated) -> SimulatedWorld:
+    """What the options pay, or what is offered."""
+    if agent.model is not None and entry_of(agent.model).data == "trials":
+        return _offers_for(agent, simulated)
+    refuse(simulated, "with models of play", "They learn from rewards", names=OF_OFFERS)
+    return landscape_of(agent, PlayedWorld(landscape=simulated.landscape, means=simulated.means))
+
+
+def _offers_for(agent: Agent, simulated: Simulated) -> list[Trials]:
+    named = f"with --model {agent.model}"
+    refuse(simulated, named, "It is about offers, not rewards", names={"landscape", "means"})
+    refuse(agent, named, names={"grid", "locations", "noise_variance"})
+    if (simulated.offers_from is None) == (simulated.example is None):
+        got = "neither" if simulated.example is None else "both"
+        raise DataError(
+            f"--offers-from or --example must be given {named}; got {got}. Name a table of "
+            "decisions whose offers people shall have, or try --example delays."
+        )
+    return load_offers(simulated.offers_from, simulated.example, simulated.offers)
+
+
+def model_in(world: SimulatedWorld, agent: Agent) -> Any:
+    """How people decide, for the options of the world."""
+    if isinstance(world, Landscape):
+        return model_of(agent, world)
+    assert agent.model is not None
+    if entry_of(agent.model).data != "trials":
+        raise DataError(
+            f"--model must be one of offers, as the first one is; got {agent.model}, which is for "
+            "histories of play. penchant models lists both."
+        )
+    return model_named(agent, 0)
+
+
+def task_of(world: SimulatedWorld, simulated: Simulated) -> Task:
+    """What people do."""
+    if isinstance(world, Landscape):
+        return Task(world, simulated.decisions or DECISIONS, simulated.blocks)
+    return Task(world, simulated.decisions, simulated.blocks)
+
+
+def check_counts(simulated: Simulated) -> None:
+    """Refuse nobody, nothing to do, and randomness that could not be had again."""
+    check_seed(simulated.seed)
+    for name in ("decisions", "blocks", "subjects"):
+        count = getattr(simulated, name)
+        if count is not None and count < 1:
+            raise DataError(f"--{name} must be at least 1; got {count}. Correct it.")
+
+
+def ranges(words: Sequence[str], model: Any) -> dict[str, Any]:
+    """Numbers and ranges by name, of all natural parameters."""
+    found = some_ranges(words, model, "--parameters")
+    wanted = [natural.name for natural in natural_parameters(model)]
+    missing = [name for name in wanted if name not in found and name != "implied_noise_sd"]
+    if missing:
+        raise DataError(
+            f"--parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. "
+            f"Add {','.join(f'{name}=LOW:HIGH' for name in missing)}."
+        )
+    return found
+
+
+def some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str, Any]:
+    """Numbers and ranges by name, of some natural parameters."""
+    wanted = [natural.name for natural in natural_parameters(model)]
+    found: dict[str, Any] = {}
+    for word in words:
+        name, _, value = (part.strip() for part in word.partition("="))
+        if name not in wanted:
+            raise DataError(
+                f"{option} must name {', '.join(wanted)}; got {word!r}."
+                f"{nearest(name, wanted) or ' Write NAME=VALUE or NAME=LOW:HIGH.'}"
+            )
+        if name in found:
+            raise DataError(f"{option} must name {name} once; got it twice. Drop one.")
+        numbers = tuple(map(number_or_none, value.split(":")))
+        if None in numbers or len(numbers) > 2:
+            raise DataError(
+                f"{option} must give {name} a number or a range; got {word!r}. "
+                f"Write {name}=VALUE or {name}=LOW:HIGH."
+            )
+        found[name] = numbers[0] if len(numbers) == 1 else numbers
+    return found
+
+
+def number_or_none(word: str) -> float | None:
+    """The number that a word is, if it is one."""
+    try:
+        return float(word)
+    except ValueError:
+        return None

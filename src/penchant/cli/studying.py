@@ -6,39 +6,230 @@ import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from penchant.bandit.reward_prior import RewardPrior
-from penchant.choices.notes import counted
-from penchant.cli.agent import nominal
-from penchant.cli.episodes import check_base
+import numpy as np
+
+from penchant._typing import Vector
+from penchant.bandit.beliefs import RewardPrior
+from penchant.cli.episodes import (
+    Play,
+    check_base,
+    in_lines,
+    named_columns,
+    option_labels,
+    say_columns,
+)
+from penchant.cli.fitting import model_for_play, ready_model
 from penchant.cli.interrupting import when_interrupted
+from penchant.cli.loading import with_lines
 from penchant.cli.model import prior
-from penchant.cli.model_settings import model_named
-from penchant.cli.options import Agent
-from penchant.cli.playing import model_for_play, ready_model
-from penchant.cli.refusing import refuse
-from penchant.cli.study_options import Analysis, Compared, Kept
-from penchant.cli.study_reading import read_offers_study, read_study
-from penchant.cli.words import say
-from penchant.cli.workflow_options import Played
-from penchant.errors import DataError, NotWrittenError
-from penchant.io.document import json_text, write_json
-from penchant.io.source import source
+from penchant.cli.offers import OF_PLAY, named_offers
+from penchant.cli.options import Agent, History
+from penchant.cli.settings import model_named, nominal
+from penchant.cli.words import refuse, say
+from penchant.cli.workflow_options import Analysis, Compared, Kept, Played
+from penchant.errors import DataError, NotWrittenError, listing, named
+from penchant.files.output import json_text, write_json
+from penchant.files.source import source
+from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
-from penchant.report.folder import StudyFolder
-from penchant.report.study_files import write_study
+from penchant.output.document import plain
+from penchant.output.notes import counted
+from penchant.report.study_files import StudyFolder, write_study
 from penchant.report.study_words import in_short
-from penchant.softmax.document import plain
-from penchant.study import PAPER_NOMINALS, Plan, Study, StudyData
+from penchant.study.data import StudyData, study_data
 from penchant.study.fitting import PART, USABLE
+from penchant.study.offers import study_trials
+from penchant.study.plan import PAPER_NOMINALS, Plan
 from penchant.study.run import carry_out
+from penchant.study.study import Study
+from penchant.tables.frames import Table, column_floats, column_labels, open_frame
+from penchant.tables.labels import in_natural_order
+from penchant.tables.offer_columns import trial_columns
+
+OPTION = ("option", "arm", "chosen", "choice", "option_index")
+MEAN = ("mean_reward", "mean", "expected", "expected_reward", "reward")
+
+
+@dataclass(frozen=True)
+class LandscapeFile:
+    """Mean rewards, and the columns that tell landscapes apart.
+
+    Attributes
+    ----------
+    by
+        Columns that the file shares with the table of play.
+    means
+        {labels of these columns: mean rewards of all options in order}.
+    """
+
+    by: tuple[str, ...]
+    means: dict[tuple[Any, ...], Vector]
+
+
+def read_landscapes(
+    file: str, table_columns: Sequence[str], by: Sequence[str], labels: Sequence[Any] | None
+) -> LandscapeFile:
+    """Read a table of mean rewards.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet, one row per option and landscape.
+    table_columns
+        Columns of the table of play.
+    by
+        Columns that tell landscapes apart; those that both tables have if empty.
+    labels
+        Labels of the options by index, where they have labels; else they are numbered.
+    """
+    table = open_frame(read_table(file))
+    option, mean = _one_of(table, OPTION, file), _one_of(table, MEAN, file)
+    shared = [
+        name for name in table.columns if name in table_columns and name not in (option, mean)
+    ]
+    keys = tuple(by or shared)
+    missing = [name for name in keys if name not in table.columns]
+    if missing:
+        raise DataError(
+            f"--landscape must have the columns of --landscape-by; got no {listing(missing)} in "
+            f"{file}, but {named(table.columns)}. Add them, or name others."
+        )
+    coded = [column_labels(table, name, f"landscape {name!r}") for name in keys]
+    rows: dict[tuple[Any, ...], list[int]] = {}
+    for row in range(len(table)):
+        rows.setdefault(tuple(one.at(row) for one in coded), []).append(row)
+    means = column_floats(table, mean, "mean_reward")
+    options = column_labels(table, option, "option")
+    found = {}
+    for key, mine in rows.items():
+        own = [options.at(row) for row in mine]
+        found[key] = means[[mine[k] for k in _order(own, labels, key, file)]]
+    return LandscapeFile(keys, found)
+
+
+def _one_of(table: Table, usual: Sequence[str], file: str) -> str:
+    for name in usual:
+        if name in table.columns:
+            return name
+    raise DataError(
+        f"--landscape must have a column {' or '.join(usual[:2])}; got {named(table.columns)} "
+        f"in {file}. Rename it."
+    )
+
+
+def _order(
+    own: Sequence[Any], labels: Sequence[Any] | None, key: tuple[Any, ...], file: str
+) -> list[int]:
+    """Places of the options in the order of their indices, each of which must be there once."""
+    which = f" of {', '.join(map(str, key))}" if key else ""
+    twice = [str(option) for i, option in enumerate(own) if option in own[:i]]
+    if twice:
+        raise DataError(
+            f"--landscape must have every option{which} once; got {listing(twice)} again in "
+            f"{file}. Name the columns that tell landscapes apart with --landscape-by."
+        )
+    if labels is not None:
+        texts = [str(option) for option in own]
+        missing = [str(label) for label in labels if str(label) not in texts]
+        if missing:
+            raise DataError(
+                f"--landscape must have every option{which}; got no {listing(missing)} in {file}. "
+                "Add them."
+            )
+        return [texts.index(str(label)) for label in labels]
+    numbers = np.array([option if isinstance(option, int) else -1 for option in own])
+    first = int(numbers.min())
+    if first not in (0, 1) or sorted(numbers.tolist()) != list(range(first, first + len(own))):
+        raise DataError(
+            f"--landscape must number the options{which} from 0 or 1 without a gap; got "
+            f"{listing(map(str, in_natural_order(own)[:11]), len(own))} in {file}. Number them so."
+        )
+    return [int(place) for place in np.argsort(numbers)]
+
+
+def read_study(
+    file: str, table: Played, compared: Compared, history: History, ready: Any
+) -> tuple[StudyData, LandscapeFile | None, Play]:
+    """The data, the mean rewards if there are any, and what names lines of the file."""
+    origin, data = source(file), table.data()
+    rows = read_table(
+        origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
+    )
+    places = getattr(ready, "locations", None)
+    if compared.landscape is not None and compared.expected is not None:
+        raise DataError(
+            "--expected must be left out with --landscape; got both. Either tells the mean rewards."
+        )
+    with in_lines(origin, data):
+        columns = named_columns(list(rows.column_names), data, history, places)
+        say_columns(columns)
+        labels = option_labels(open_frame(rows), columns, data)
+    landscape = None
+    if compared.landscape is not None:
+        landscape = read_landscapes(
+            compared.landscape, list(rows.column_names), compared.landscape_by, labels
+        )
+    by = compared.landscape_by or (None if landscape is None else landscape.by)
+    with in_lines(origin, data):
+        found = study_data(
+            rows,
+            columns=columns.arguments() | {part: "none" for part in _absent(columns)},
+            conditions=compared.condition,
+            landscape_by=by,
+            expected=compared.expected,
+            base=table.base,
+            options=labels,
+            locations=places,
+            gaps=table.gaps,
+            shown=table.shown,
+            missing_reward=table.missing_reward,
+            payoffs=compared.payoffs or None,
+            payoff_noise=compared.payoff_noise,
+        )
+    for note in found.notes:
+        say(with_lines(f"Note: {note}", origin, data))
+    play = Play(list(found.episodes), rows, columns, origin, data, table.base, labels)
+    return found, landscape, play
+
+
+def read_offers_study(file: str, table: Played, compared: Compared, model: str) -> StudyData:
+    """The data of a study of choices among offers."""
+    data, history = table.data(), table.history()
+    refuse(data, f"with --model {model}", names={"decision"})
+    refuse(history, f"with --model {model}", names=OF_PLAY - {"clock", "linearized"})
+    offers = named_offers(history.offers)
+    origin = source(file)
+    rows = read_table(
+        origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
+    )
+    parts = {part: getattr(table, part) for part in ("subject", "block", "chosen", "scored")}
+    with in_lines(origin, data):
+        say(f"Columns: {trial_columns(list(rows.column_names), parts, offers).words()}")
+        found = study_trials(
+            rows,
+            columns=parts,
+            offers=offers,
+            conditions=compared.condition,
+            options=table.options or None,
+            base=table.base,
+        )
+    for note in found.notes:
+        say(f"Note: {note}")
+    return found
+
+
+def _absent(columns: Any) -> list[str]:
+    """Parts that were left out, or not found: they stay so."""
+    return [part for part, name in columns.arguments().items() if name is None]
+
 
 DONE, NO_ESTIMATE = 0, 1
 PAID = {"expected", "landscape", "landscape_by", "payoffs", "payoff_noise"}
-OF_PLAY = {"clock", "nominal_low", "nominal_high", "replicates", "bootstrap"}
+STUDY_OF_PLAY = {"clock", "nominal_low", "nominal_high", "replicates", "bootstrap"}
 NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
 
 
@@ -128,7 +319,7 @@ def _refuse_play(agent: Agent, compared: Compared, analysis: Analysis) -> None:
     """Refuse options of play, which choices among offers have nothing of."""
     where = f"with --model {agent.model}"
     refuse(compared, where, names={*PAID, "performance"})
-    refuse(analysis, where, names=OF_PLAY)
+    refuse(analysis, where, names=STUDY_OF_PLAY)
 
 
 def _performance(compared: Compared, analysis: Analysis) -> bool | None:

@@ -7,7 +7,12 @@ import shlex
 import shutil
 import sys
 import textwrap
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import fields
+from typing import Any
+
+from penchant.errors import DataError
 
 WIDTH = 100
 
@@ -142,3 +147,63 @@ def on_command_line(message: str) -> str:
 
 def _option(match: re.Match[str]) -> str:
     return f"--{match[1].replace('_', '-')} {shlex.quote(match[2])}"
+
+
+def refuse(
+    options: Any, where: str, advice: str = "Leave it out", names: Collection[str] | None = None
+) -> None:
+    """Raise an error if one of these options is given.
+
+    Parameters
+    ----------
+    options
+        A group of options, all of which have a default.
+    where
+        In which case they mean nothing, such as "with --model".
+    advice
+        What to do.
+    names
+        Which options of the group; all if not given.
+    """
+    usual = type(options)()
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if (names is None or field.name in names) and value != getattr(usual, field.name):
+            option = "--" + field.name.replace("_", "-")
+            raise DataError(f"{option} must be left out {where}; got {_said(value)}. {advice}.")
+
+
+def _said(value: Any) -> str:
+    if value is True:
+        return "it"
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def check_file(file: str | None) -> None:
+    """Refuse a command without its table."""
+    if file is None:
+        raise DataError("FILE must be given; got none. penchant simulate makes one to try.")
+
+
+def check_threads(threads: int | None) -> None:
+    """Refuse no processor at all."""
+    if threads is not None and threads < 1:
+        raise DataError(f"--threads must be at least 1; got {threads}. Leave it out to use all.")
+
+
+def check_criterion(criterion: str | None, folds: str | None) -> None:
+    """Refuse to rank by what is held out where nothing is."""
+    if criterion == "held-out" and folds is None:
+        raise DataError(
+            "--criterion held-out must come with --folds; got none. Try --folds 5 or block."
+        )
+
+
+def check_seed(seed: int | None, where: str = "") -> None:
+    """Refuse randomness that could not be had again."""
+    if seed is None or seed < 0:
+        got = "none" if seed is None else seed
+        raise DataError(
+            f"--seed must be a whole number, 0 or more{where}; got {got}. "
+            "Any will do: the same one gives the same result."
+        )

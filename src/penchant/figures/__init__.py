@@ -5,9 +5,13 @@ grey, letters of 7 points and more at print size. What is not finite is counted 
 edge, never drawn as a number.
 """
 
-from penchant.figures.comparison import exceedance, model_differences, model_totals
+from penchant.figures.comparison import (
+    exceedance,
+    model_differences,
+    model_totals,
+    predictive_intervals,
+)
 from penchant.figures.convergence import convergence, without_estimate
-from penchant.figures.design import data_needed
 from penchant.figures.grids import (
     choice_map,
     choices_and_belief,
@@ -18,8 +22,7 @@ from penchant.figures.grids import (
 from penchant.figures.likelihood import profile, profile_likelihood
 from penchant.figures.play import learning_curve, regret_growth, step_distances
 from penchant.figures.population import population
-from penchant.figures.predictive import predictive_intervals
-from penchant.figures.recovery import confusion, recovery
+from penchant.figures.recovery import confusion, data_needed, recovery
 from penchant.figures.saving import inline_svg, save
 from penchant.figures.shares import choice_probability, predicted_observed
 from penchant.figures.style import PALETTE, figure, look, style

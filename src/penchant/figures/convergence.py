@@ -8,13 +8,25 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.figures import given
-from penchant.figures.dressing import dress, empty, legend, percent, remark
 from penchant.figures.edges import check_limits, scale
-from penchant.figures.style import GREY, INK, PALE, THIN, look, style
-from penchant.figures.wilson import wilson
+from penchant.figures.shares import wilson
+from penchant.figures.style import (
+    GREY,
+    INK,
+    PALE,
+    THIN,
+    dress,
+    empty,
+    legend,
+    look,
+    percent,
+    remark,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 HEADROOM = 0.2  # for the legend
 STRIP = 0.025  # height of the strip under decisions where some estimates are missing

@@ -9,11 +9,11 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures.dressing import remark
-from penchant.figures.style import HAIR
+from penchant.figures.style import HAIR, remark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 MARGIN = 0.05
 CALM = 0.1  # share of interval ends at each side that do not say how long an axis should be

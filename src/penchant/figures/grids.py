@@ -10,7 +10,6 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.dressing import dress, empty, heading, remark
 from penchant.figures.style import (
     BLUE,
     COUNTS,
@@ -23,11 +22,16 @@ from penchant.figures.style import (
     SMALL,
     THIN,
     VERMILLION,
+    dress,
+    empty,
+    heading,
+    remark,
     style,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 MOST_NUMBERS = 150  # options whose count is written into the tile
 MOST_TILES = 4  # cells per option above which locations are no grid

@@ -9,13 +9,25 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.dressing import dress, empty, remark
-from penchant.figures.style import BLUE, FONT_SIZE, GREY, INK, SKY, SMALL, THIN, style
+from penchant.figures.style import (
+    BLUE,
+    FONT_SIZE,
+    GREY,
+    INK,
+    SKY,
+    SMALL,
+    THIN,
+    dress,
+    empty,
+    remark,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from penchant.inference.profile_curve import ProfileCurve
+
 
 DEPTH = 2.3  # how far down to show the curve, in units of the drop at the interval's ends
 

@@ -10,12 +10,24 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.dressing import dress, empty, headroom, legend, percent, remark
-from penchant.figures.style import INK, LINE, THIN, look, style
-from penchant.figures.wilson import wilson
+from penchant.figures.shares import wilson
+from penchant.figures.style import (
+    INK,
+    LINE,
+    THIN,
+    dress,
+    empty,
+    headroom,
+    legend,
+    look,
+    percent,
+    remark,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 NORMAL_95 = 1.959963984540054
 PLAYS = "(n_episodes, n_decisions)"

@@ -10,19 +10,24 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.dressing import dress, empty, no_finite_estimate, remark, short
-from penchant.figures.edges import (
-    OpenEnds,
-    Scale,
-    draw_intervals,
-    mark_at_edge,
-    say_beyond,
-    scale,
+from penchant.figures.edges import OpenEnds, Scale, draw_intervals, mark_at_edge, say_beyond, scale
+from penchant.figures.style import (
+    GREY,
+    HAIR,
+    INK,
+    SMALL,
+    dress,
+    empty,
+    look,
+    no_finite_estimate,
+    remark,
+    short,
+    style,
 )
-from penchant.figures.style import GREY, HAIR, INK, SMALL, look, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 CLASSES, CROWD = 25, 8  # of heights; values in one that fill the width
 BRACKET = 13  # points from one bracket to the next

@@ -12,10 +12,11 @@ from xml.sax.saxutils import escape
 
 from penchant.errors import DataError
 from penchant.figures.style import style
-from penchant.io.atomic import check_writable, written
+from penchant.files.atomic import check_writable, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 # No date and no program: the same figure gives the same bytes.
 _NAMELESS: dict[str, dict[str, Any]] = {

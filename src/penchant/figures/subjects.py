@@ -9,15 +9,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.figures import given
-from penchant.figures.dressing import dress, empty, legend, no_finite_estimate, remark, short
-from penchant.figures.edges import (
-    OpenEnds,
-    Scale,
-    draw_intervals,
-    mark_at_edge,
-    say_beyond,
-    scale,
-)
+from penchant.figures.edges import OpenEnds, Scale, draw_intervals, mark_at_edge, say_beyond, scale
 from penchant.figures.style import (
     BLUE,
     GREY,
@@ -26,12 +18,19 @@ from penchant.figures.style import (
     SMALL,
     THIN,
     VERMILLION,
+    dress,
+    empty,
+    legend,
     look,
+    no_finite_estimate,
+    remark,
+    short,
     style,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 MOST_LABELS = 45  # subjects whose names are written
 DASHES = (0, (2, 1.5))  # of what a subject's choices are consistent with, without an estimate

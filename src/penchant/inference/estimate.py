@@ -2,44 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 from scipy import special
 
 from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
+from penchant.arguments import check_level
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.inference import predicting
-from penchant.inference.advice import advised
-from penchant.inference.calibrated_intervals import calibrated_intervals
-from penchant.inference.grid_profile import whole_grids
-from penchant.inference.grids import Grid
+from penchant.inference import predict
+from penchant.inference.calibrated import calibrated_intervals
+from penchant.inference.intervals import profile_intervals, profile_positions, values_at
 from penchant.inference.limits import lost_there
-from penchant.inference.natural_intervals import (
-    profile_intervals,
-    profile_positions,
-    values_at,
-)
-from penchant.inference.peaks import Peak
-from penchant.inference.problem import Problem
-from penchant.inference.profiles import Profiles
-from penchant.inference.suprema import shared_suprema
+from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.grid import Grid, whole_grids
+from penchant.inference.search.peaks import Peak
+from penchant.inference.search.search import shared_suprema
 from penchant.models.model import Model, Natural, model_words, natural_parameters
 from penchant.models.natural_prior import Prior
-from penchant.softmax.calibrated import further_level
+from penchant.output.document import plain, plain_label
+from penchant.output.table import Table, number
+from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
 from penchant.softmax.diagnostics import Diagnostics, Status
-from penchant.softmax.document import diagnostics_dict, plain, plain_label
+from penchant.softmax.document import diagnostics_dict
 from penchant.softmax.estimate import INTERVAL_WORDS, IntervalKind
-from penchant.softmax.intervals import check_level
-from penchant.softmax.redrawn import N_DRAWN, check_drawing
-from penchant.softmax.tables import Table, number
 from penchant.softmax.transformations import Parameter, fieller
 from penchant.tails import normal_point
+
+_OF_VARIABLES = re.compile(r"Drop a variable(, interact \S+ with the options)?, give")
+
+
+def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
+    """The message with advice for a model instead of advice for a table of variables.
+
+    A model may know why one of its weights is not identified: it then has `unidentified`, a mapping
+    from weights to sentences that say what to do.
+
+    Parameters
+    ----------
+    message
+        That the weights are not identified, and what to do with variables.
+    model
+        Whose weights they are.
+    diagnostics
+        Which directions are not identified.
+    """
+    known = getattr(model, "unidentified", {})
+    alone = [_alone(direction) for direction in diagnostics.null_directions]
+    own = "".join(f"{known[name]} " for name in alone if name in known)
+    return _OF_VARIABLES.sub(f"{own}Else use" if own else "Use", message)
+
+
+def _alone(direction: Any) -> str | None:
+    """The one weight that a direction consists of."""
+    parts = [name for name, value in direction.items() if value != 0]
+    return parts[0] if len(parts) == 1 else None
+
+
+One = TypeVar("One")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BySubject(Sequence[One], Generic[One]):
+    """One estimate per subject; each has a status and a message."""
+
+    subjects: tuple[Any, ...]
+    estimates: tuple[One, ...]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    @overload
+    def __getitem__(self, index: int) -> One: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[One, ...]: ...
+    def __getitem__(self, index: int | slice) -> One | tuple[One, ...]:
+        return self.estimates[index]
+
+    def __iter__(self) -> Iterator[One]:
+        return iter(self.estimates)
+
+    def of(self, subject: Any) -> One:
+        """The estimate of one subject, by label."""
+        if subject not in self.subjects:
+            raise DataError(
+                f"subject must be one of the {len(self)} fitted; got {subject!r}. "
+                "See `estimates.subjects`."
+            )
+        return self.estimates[self.subjects.index(subject)]
+
+    @property
+    def status(self) -> tuple[str, ...]:
+        """One status per subject."""
+        return tuple(e.status for e in self.estimates)  # type: ignore[attr-defined]
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What the statuses mean."""
+        return tuple(e.message for e in self.estimates)  # type: ignore[attr-defined]
+
+    def counts(self) -> dict[str, int]:
+        """How many subjects have each status."""
+        return {status: self.status.count(status) for status in sorted(set(self.status))}
+
 
 BETTER = "; those by kind='profile' hold the truth more often where decisions are few"
 
@@ -304,15 +376,15 @@ class ModelEstimate:
         average
             Average over psi, each weighted by its profile likelihood, instead of taking the best.
         """
-        data = self._problem().episodes if episodes is None else predicting.as_episodes(episodes)
+        data = self._problem().episodes if episodes is None else predict.as_episodes(episodes)
         if not average:
-            return predicting.probabilities(self.model, data, self.weights, self.working_psi)
-        return predicting.averaged(self.model, data, self.profile, self.peak)
+            return predict.probabilities(self.model, data, self.weights, self.working_psi)
+        return predict.averaged(self.model, data, self.profile, self.peak)
 
     def log_likelihoods(self, episodes: Episode | Sequence[Episode] | None = None) -> Vector:
         """Log-probability of each decision scored."""
-        data = self._problem().episodes if episodes is None else predicting.as_episodes(episodes)
-        return predicting.decision_log_likelihoods(self.model, data, self.weights, self.working_psi)
+        data = self._problem().episodes if episodes is None else predict.as_episodes(episodes)
+        return predict.decision_log_likelihoods(self.model, data, self.weights, self.working_psi)
 
     # -- for reading -----------------------------------------------------------------------------
 

@@ -9,12 +9,12 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
-from penchant.inference.peaks import Peaks
-from penchant.inference.predicting import as_episodes, is_history, weights_only
-from penchant.inference.problem import Problem
-from penchant.inference.profiles import Profiles
-from penchant.inference.search import best_peaks, grid_search
-from penchant.inference.verdicts import are_lost, estimates_at
+from penchant.inference.predict import as_episodes, is_history, weights_only
+from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.peaks import Peaks
+from penchant.inference.search.search import best_peaks, grid_search
+from penchant.inference.status import are_lost, estimates_at
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural_prior import NaturalPrior, Prior
 from penchant.models.task_values import for_task

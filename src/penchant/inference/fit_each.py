@@ -12,23 +12,22 @@ import numpy as np
 
 from penchant._frames import Backend, frame
 from penchant._progress import progress
+from penchant.arguments import check_level
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.by_subject import BySubject
-from penchant.inference.estimate import ModelEstimate, joint_intervals
+from penchant.inference.estimate import BySubject, ModelEstimate, joint_intervals
 from penchant.inference.fit import check_prior, fit_profiles
-from penchant.inference.predicting import as_episodes, weights_only
-from penchant.inference.problem import Problem
-from penchant.inference.profiles import Profiles
-from penchant.inference.verdicts import nothing_known
+from penchant.inference.predict import as_episodes, weights_only
+from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.status import nothing_known
 from penchant.models.model import Model
 from penchant.models.natural_prior import Prior
 from penchant.models.task_values import for_task
-from penchant.softmax import fit_each as fit_each_choices
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import IntervalKind
-from penchant.softmax.intervals import check_level
+from penchant.softmax.fit_each import fit_each as fit_each_choices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.transformations import Parameter
 

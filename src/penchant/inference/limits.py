@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector
-from penchant.inference.peaks import Peak, Peaks
-from penchant.inference.profiles import Profiles
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Limit, Shape
 
 NEAR = 0.15  # share of a range within which a peak may belong to the limit at its end

@@ -7,20 +7,19 @@ from typing import Any
 import numpy as np
 
 from penchant.bandit.episode import Episode
-from penchant.bandit.events import NOTHING
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
-from penchant.inference.grid_profile import whole_grids
-from penchant.inference.grids import Grid, grid_steps
 from penchant.inference.limits import settled_at_limits
-from penchant.inference.peaks import Peak
-from penchant.inference.problem import Problem
-from penchant.inference.search import best_peaks, climb, grid_search
-from penchant.inference.verdicts import are_lost, estimate_at, nothing_known
+from penchant.inference.profile.problem import Problem
+from penchant.inference.search.grid import Grid, grid_steps, whole_grids
+from penchant.inference.search.peaks import Peak
+from penchant.inference.search.search import best_peaks, climb, grid_search
+from penchant.inference.status import are_lost, estimate_at, nothing_known
 from penchant.models.model import Model, is_smooth
 from penchant.models.natural_prior import Prior
-from penchant.models.static import StaticModel
+from penchant.models.offers.variables import StaticModel
 from penchant.models.task_values import for_task
+from penchant.tables.events import NOTHING
 
 TIED = 1e-3  # log-units within which a cell far from a peak may be as high
 CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to be left alone

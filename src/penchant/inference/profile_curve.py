@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, Vector
+from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
 from penchant.inference.estimate import ModelEstimate
-from penchant.inference.planes import Planes
-from penchant.inference.problem import Problem
-from penchant.inference.search import climb
+from penchant.inference.profile.pairs import Planes
+from penchant.inference.profile.problem import Problem
+from penchant.inference.search.search import climb
 from penchant.models.model import Natural
-from penchant.softmax.intervals import check_level
 
 BEYOND = 0.5  # shown outside the interval at each side, in units of its own half
 EDGE = 1e-3  # how near to 0 and to its scale a share is shown, next to the estimate

@@ -17,17 +17,251 @@ temperature the likelihood ratio has one degree of freedom more for each shape p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.grids import Grid
-from penchant.inference.natural_intervals import still_above
-from penchant.inference.peaks import Peaks
-from penchant.inference.profiles import Profiles
+from penchant.choices import Choices
+from penchant.inference.intervals import still_above
+from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.grid import Grid
+from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Natural
+from penchant.models.natural_prior import NaturalPrior
+from penchant.softmax import separation as separating
+from penchant.softmax.constraints import null_basis
+from penchant.softmax.near_separation import NEGLIGIBLE, weight_of_small
+from penchant.softmax.separation import cleaned
+from penchant.softmax.solution import Solution, prepared
 from penchant.tails import chi_square_point, normal_point
+
+NONE = 1e-9  # of an information scaled to unit diagonal: what is left of none at all
+
+
+def told(problem: Problem, psi: Vector, solution: Solution) -> BoolVector:
+    """Shape parameters that the decisions left undecided along a separating direction tell.
+
+    Decisions that are certain in the limit say nothing more of psi: it may move until one of them
+    is lost. The others are the choices of a model of their own, of which psi may be identified. A
+    density of the prior tells it, whatever the choices say.
+    """
+    assert solution.resolved is not None and solution.recession is not None
+    x, slopes = problem.variables_and_slopes(psi)
+    n, n_options, d = x.shape
+    possible = ~solution.resolved.reshape(n, n_options)
+    theta = np.where(np.isfinite(solution.point), solution.point, 0.0)
+    moved = np.einsum("qnid,d->niq", slopes, theta)
+    sharp = np.einsum("qnid,d->niq", slopes, solution.recession)
+    information = _information(np.concatenate([x, moved], axis=2), x @ theta, possible)
+    own = np.diag(_information(sharp, x @ theta, possible)) > 0
+    return np.asarray(own | _identified(information)[d:] | _held(problem))
+
+
+def _held(problem: Problem) -> BoolVector:
+    """Shape parameters that the prior has a density of."""
+    held = np.zeros(problem.n_shape, dtype=bool)
+    if isinstance(problem.prior, NaturalPrior):
+        named = [n for n in problem.profiles.natural if n.name in problem.prior.densities]
+        held[[n.index for n in named if n.kind == "shape"]] = True
+    return held
+
+
+def _information(columns: Matrix, objective: Matrix, possible: BoolVector) -> Matrix:
+    """Scatter of columns (n, n_options, c) among the options that are still possible."""
+    top = np.where(possible, objective, -np.inf).max(axis=1, keepdims=True)
+    p = np.where(possible, np.exp(np.where(possible, objective - top, 0.0)), 0.0)
+    p /= p.sum(axis=1, keepdims=True)
+    away = np.where(possible[:, :, None], columns, 0.0)
+    away = away - np.einsum("ni,nic->nc", p, away)[:, None]
+    found: Matrix = np.einsum("ni,nia,nib->ab", p, away, away)
+    size = np.einsum("ni,nia,nia->a", p, columns, columns)
+    noise = NONE**2 * np.sqrt(np.outer(size, size))  # what rounding leaves of equal columns
+    return np.where(np.abs(found) > noise, found, 0.0)
+
+
+def _identified(information: Matrix) -> BoolVector:
+    """Parameters that no direction without information changes."""
+    diagonal = np.diag(information)
+    known = diagonal > 0
+    scale = np.sqrt(np.where(known, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    null = vectors[:, values < NONE]
+    return np.asarray(known & (np.abs(null) < np.sqrt(NONE)).all(axis=1))
+
+
+EXPECTED = ("initial_value", "initial_mean", "centre")
+FAR = 10.0  # times the range of rewards
+
+
+def are_run_off(profiles: Profiles, peaks: Peaks) -> BoolVector:
+    """Whether what is expected before play lies far from all rewards of a subject.
+
+    Such a value is one end of a ridge: a temperature so high, or a rate so near 1, that the value
+    could be ten times as large, and choices tell a product alone.
+    """
+    found = np.zeros(len(peaks), dtype=bool)
+    named = _expected(profiles)
+    if not named:
+        return found
+    low, high = _ends(profiles, peaks.points.subject)
+    for natural in named:
+        values = _values(natural, peaks.points.theta)
+        found |= ~_is_near(values, low, high)
+    return found
+
+
+def run_off_words(profiles: Profiles, peak: Peak) -> str:
+    """What is to be said of one that has run off, or nothing."""
+    named = _expected(profiles)
+    if not named:
+        return ""
+    low, high = _ends(profiles, peak.alone().points.subject)
+    theta = peak.point.theta[None]
+    for natural in named:
+        value = _values(natural, theta)
+        if not _is_near(value, low, high)[0]:
+            return (
+                f"{natural.name} has run off to {value[0]:.4g}, more than {FAR:g} times the range "
+                f"of the rewards ({low[0]:g} to {high[0]:g}) away from them: choices tell what it "
+                "makes of other parameters, and not how large it is. Hold it fixed."
+            )
+    return ""
+
+
+def _expected(profiles: Profiles) -> list[Natural]:
+    """What is expected before play; nothing among offers, which have no rewards."""
+    if profiles.prior is not None:
+        return []
+    if not all(hasattr(episode, "rewards") for episode in profiles.record.episodes):
+        return []
+    return [n for n in profiles.natural if n.kind == "ratio" and n.name in EXPECTED]
+
+
+def _values(natural: Natural, theta: Matrix) -> Vector:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(theta[:, natural.index] / theta[:, natural.other])
+
+
+def _is_near(values: Vector, low: Vector, high: Vector) -> BoolVector:
+    reach = FAR * (high - low)
+    with np.errstate(invalid="ignore"):
+        near = (values >= low - reach) & (values <= high + reach)
+    # rewards that are all the same, or none, have no range to compare with
+    return np.asarray(near | ~(reach > 0) | ~np.isfinite(values))
+
+
+def _ends(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vector]:
+    """Smallest and largest reward of each subject; NaN without any."""
+    first = profiles.first_event
+    rewards = [profiles.record.rewards[first[s] : first[s + 1]] for s in subject.tolist()]
+    seen = [mine[np.isfinite(mine)] for mine in rewards]
+    low = [mine.min() if len(mine) else np.nan for mine in seen]
+    high = [mine.max() if len(mine) else np.nan for mine in seen]
+    return np.array(low), np.array(high)
+
+
+def holds_weights(problem: Problem) -> bool:
+    """Whether the prior says anything of the weights."""
+    prior = problem.prior
+    if not isinstance(prior, NaturalPrior):
+        return prior is not None
+    return len(held_rows(problem, np.ones(len(problem.model.weights)))) > 0
+
+
+def held_rows(problem: Problem, theta: Vector) -> Matrix:
+    """Rows c with c'v = 0 for directions v of the weights that leave all densities as they are.
+
+    A ratio stays where its weights grow in proportion.
+    """
+    rows = []
+    d = len(theta)
+    assert isinstance(problem.prior, NaturalPrior)
+    for natural in problem.profiles.natural:
+        if natural.kind == "shape" or natural.name not in problem.prior.densities:
+            continue
+        row = np.eye(d)[natural.index]
+        if natural.kind == "ratio":
+            row = theta[natural.other] * row - theta[natural.index] * np.eye(d)[natural.other]
+        rows.append(row)
+    return np.array(rows).reshape(-1, d)
+
+
+def let_go(problem: Problem, choices: Choices, found: Solution, theta: Vector) -> Solution | None:
+    """The solution where separated choices drive weights away that no density holds, or None.
+
+    `found` is what is known of the weights, `theta` where Newton's method left them.
+    """
+    cone = _allowed(problem, held_rows(problem, theta))
+    _, known = prepared(choices, 1)
+    recession = separating.recession(choices, known.scale, cone=cone)
+    if recession is None:
+        return None
+    direction = cleaned(recession.direction, known)
+    nothing = np.full((len(theta), len(theta)), np.nan)
+    return replace(
+        found,
+        theta=np.where(direction != 0, np.copysign(np.inf, direction), theta),
+        covariance=nothing,
+        certainty=nothing,
+        recession=direction,
+        resolved=recession.resolved,
+        near=None,
+        condition=np.inf,
+        certificate="linear program",
+    )
+
+
+def nearly_let_go(
+    problem: Problem, choices: Choices, theta: Vector, information: Matrix
+) -> Vector | None:
+    """Direction that no density holds, and that separates all but negligible differences, or None.
+
+    Along it no density changes, so that what `hang_on` proves of maxima of the likelihood holds of
+    this one: where there is such a direction, the information along it is next to nothing.
+    """
+    rows = held_rows(problem, theta)
+    likelihood, known = prepared(choices, 1)
+    largest = np.asarray(likelihood.largest)[1]
+    if not known.complete:
+        return None
+    free = null_basis(rows / largest, len(theta))
+    if not free.shape[1]:
+        return None
+    along = free.T @ (information / largest / largest[:, None]) @ free
+    limit = 2 * len(theta) * NEGLIGIBLE * float(weight_of_small(choices, largest)[0])
+    plain = separating.without_small_differences(choices, known.scale, NEGLIGIBLE)
+    if plain is None or np.linalg.eigvalsh(along)[0] > limit:
+        return None
+    recession = separating.recession(plain, known.scale, cone=_allowed(problem, rows))
+    return None if recession is None else cleaned(recession.direction, known)
+
+
+def _allowed(problem: Problem, rows: Matrix) -> Matrix:
+    """Rows c with c'v >= 0 for directions that leave densities, and signs, as they are."""
+    cone = [rows, -rows]
+    if problem.positive is not None:
+        cone.append(problem.positive.matrix)
+    return np.vstack(cone)
+
+
+def separated_advice(sentence: str, problem: Problem) -> str:
+    """What to do where weights that a prior leaves free have no maximum, or next to none."""
+    if not isinstance(problem.prior, NaturalPrior):
+        return sentence.replace("method='firth' or ", "").replace(" or use method='firth'", "")
+    free = [
+        natural.name
+        for natural in problem.profiles.natural
+        if natural.kind != "shape" and natural.name not in problem.prior.densities
+    ]
+    if not free:
+        return sentence.replace("Use method='firth' or parameter_prior=ScaledPrior(), or r", "R")
+    density = f"ive {' and '.join(free)} a density too"
+    return sentence.replace(
+        "Use method='firth' or parameter_prior=ScaledPrior()", f"G{density}"
+    ).replace("give a parameter_prior or use method='firth'", f"g{density}")
+
 
 REACH = float(normal_point(0.025))  # on the logarithm: a standard error as large as the parameter
 DROP = float(chi_square_point(0.05, 1)) / 2

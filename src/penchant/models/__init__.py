@@ -1,65 +1,70 @@
 """Models: from what happened to explanatory variables."""
 
-from penchant.models.checking import ModelCheck, check_model
-from penchant.models.cooling import cooling_choices
-from penchant.models.discounting import (
-    ConstantSensitivityDiscounting,
-    ExponentialDiscounting,
-    HyperbolicDiscounting,
-    QuasiHyperbolicDiscounting,
-)
-from penchant.models.gambles import ExpectedUtility, MeanVariance, ProspectValue
-from penchant.models.gp_ucb import GPUCB
-from penchant.models.history import HistoryRegression
-from penchant.models.hybrid import GershmanHybrid
-from penchant.models.kalman import KalmanFilter
-from penchant.models.known_learning import q_learning_choices
-from penchant.models.known_values import KnownValues
-from penchant.models.locality import Locality
-from penchant.models.model import Model, Natural, Shape
-from penchant.models.natural_prior import NaturalPrior
-from penchant.models.q_learning import QLearning
-from penchant.models.random_choice import RandomChoice
-from penchant.models.simulate import simulate, simulate_many
-from penchant.models.simulate_trials import simulate_trials
-from penchant.models.temperature import temperature_choices
-from penchant.models.trials import Trials
-from penchant.models.trials_table import trials_from_frame
-from penchant.models.ucb1 import UCB1
-from penchant.models.ucl import UCL
-from penchant.models.win_stay import WinStayLoseShift
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "GPUCB",
-    "UCB1",
-    "UCL",
-    "ConstantSensitivityDiscounting",
-    "ExpectedUtility",
-    "ExponentialDiscounting",
-    "GershmanHybrid",
-    "HistoryRegression",
-    "HyperbolicDiscounting",
-    "KalmanFilter",
-    "KnownValues",
-    "Locality",
-    "MeanVariance",
-    "Model",
-    "ModelCheck",
-    "Natural",
-    "NaturalPrior",
-    "ProspectValue",
-    "QLearning",
-    "QuasiHyperbolicDiscounting",
-    "RandomChoice",
-    "Shape",
-    "Trials",
-    "WinStayLoseShift",
-    "check_model",
-    "cooling_choices",
-    "q_learning_choices",
-    "simulate",
-    "simulate_many",
-    "simulate_trials",
-    "temperature_choices",
-    "trials_from_frame",
-]
+from penchant._lazy import lazily
+
+if TYPE_CHECKING:
+    from penchant.models.checking.check_model import check_model as check_model
+    from penchant.models.checking.findings import ModelCheck as ModelCheck
+    from penchant.models.learning.baselines import RandomChoice as RandomChoice
+    from penchant.models.learning.baselines import WinStayLoseShift as WinStayLoseShift
+    from penchant.models.learning.history import HistoryRegression as HistoryRegression
+    from penchant.models.learning.hybrid import GershmanHybrid as GershmanHybrid
+    from penchant.models.learning.kalman import KalmanFilter as KalmanFilter
+    from penchant.models.learning.known_values import KnownValues as KnownValues
+    from penchant.models.learning.q_learning import QLearning as QLearning
+    from penchant.models.learning.ucb1 import UCB1 as UCB1
+    from penchant.models.model import Model as Model
+    from penchant.models.model import Natural as Natural
+    from penchant.models.model import Shape as Shape
+    from penchant.models.natural_prior import NaturalPrior as NaturalPrior
+    from penchant.models.offers.discounting import (
+        ConstantSensitivityDiscounting as ConstantSensitivityDiscounting,
+    )
+    from penchant.models.offers.discounting import ExponentialDiscounting as ExponentialDiscounting
+    from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
+    from penchant.models.offers.discounting import (
+        QuasiHyperbolicDiscounting as QuasiHyperbolicDiscounting,
+    )
+    from penchant.models.offers.gambles import ExpectedUtility as ExpectedUtility
+    from penchant.models.offers.gambles import MeanVariance as MeanVariance
+    from penchant.models.offers.gambles import ProspectValue as ProspectValue
+    from penchant.models.offers.offers import Trials as Trials
+    from penchant.models.offers.table import trials_from_frame as trials_from_frame
+    from penchant.models.simulate import simulate as simulate
+    from penchant.models.simulate import simulate_many as simulate_many
+    from penchant.models.simulate import simulate_trials as simulate_trials
+    from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
+    from penchant.models.spatial.locality import Locality as Locality
+    from penchant.models.spatial.ucl import UCL as UCL
+
+__getattr__, __dir__, __all__ = lazily(
+    __name__,
+    {
+        "penchant.models.checking.check_model": ("check_model",),
+        "penchant.models.checking.findings": ("ModelCheck",),
+        "penchant.models.learning.baselines": ("RandomChoice", "WinStayLoseShift"),
+        "penchant.models.learning.history": ("HistoryRegression",),
+        "penchant.models.learning.hybrid": ("GershmanHybrid",),
+        "penchant.models.learning.kalman": ("KalmanFilter",),
+        "penchant.models.learning.known_values": ("KnownValues",),
+        "penchant.models.learning.q_learning": ("QLearning",),
+        "penchant.models.learning.ucb1": ("UCB1",),
+        "penchant.models.model": ("Model", "Natural", "Shape"),
+        "penchant.models.natural_prior": ("NaturalPrior",),
+        "penchant.models.offers.discounting": (
+            "ConstantSensitivityDiscounting",
+            "ExponentialDiscounting",
+            "HyperbolicDiscounting",
+            "QuasiHyperbolicDiscounting",
+        ),
+        "penchant.models.offers.gambles": ("ExpectedUtility", "MeanVariance", "ProspectValue"),
+        "penchant.models.offers.offers": ("Trials",),
+        "penchant.models.offers.table": ("trials_from_frame",),
+        "penchant.models.simulate": ("simulate", "simulate_many", "simulate_trials"),
+        "penchant.models.spatial.gp_ucb": ("GPUCB",),
+        "penchant.models.spatial.locality": ("Locality",),
+        "penchant.models.spatial.ucl": ("UCL",),
+    },
+)

@@ -11,24 +11,23 @@ from typing import Any, Literal
 
 from penchant.bandit.locations import grid
 from penchant.errors import DataError, listing, nearest
-from penchant.models.discounting import (
+from penchant.models.learning.baselines import RandomChoice, WinStayLoseShift
+from penchant.models.learning.history import HistoryRegression
+from penchant.models.learning.hybrid import GershmanHybrid
+from penchant.models.learning.kalman import KalmanFilter
+from penchant.models.learning.known_values import KnownValues
+from penchant.models.learning.q_learning import QLearning
+from penchant.models.learning.ucb1 import UCB1
+from penchant.models.offers.discounting import (
     ConstantSensitivityDiscounting,
     ExponentialDiscounting,
     HyperbolicDiscounting,
     QuasiHyperbolicDiscounting,
 )
-from penchant.models.gambles import ExpectedUtility, MeanVariance, ProspectValue
-from penchant.models.gp_ucb import GPUCB
-from penchant.models.history import HistoryRegression
-from penchant.models.hybrid import GershmanHybrid
-from penchant.models.kalman import KalmanFilter
-from penchant.models.known_values import KnownValues
-from penchant.models.locality import Locality
-from penchant.models.q_learning import QLearning
-from penchant.models.random_choice import RandomChoice
-from penchant.models.ucb1 import UCB1
-from penchant.models.ucl import UCL
-from penchant.models.win_stay import WinStayLoseShift
+from penchant.models.offers.gambles import ExpectedUtility, MeanVariance, ProspectValue
+from penchant.models.spatial.gp_ucb import GPUCB
+from penchant.models.spatial.locality import Locality
+from penchant.models.spatial.ucl import UCL
 
 REQUIRED = "must be given"
 # said by the data, the task, or the model

@@ -9,14 +9,22 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant.arguments import check_level
 from penchant.errors import DataError
-from penchant.population.adjusting import Adjustment, adjusted_p_values
-from penchant.population.comparison import Difference, GroupComparison, PairTest
-from penchant.population.differences import EffectSize, hedges_g, joint_test, welch
+from penchant.population.comparison import (
+    Adjustment,
+    Difference,
+    EffectSize,
+    GroupComparison,
+    PairTest,
+    adjusted_p_values,
+    hedges_g,
+    joint_test,
+    welch,
+)
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.subjects import Scale
-from penchant.softmax.intervals import check_level
 from penchant.tails import t_point
 
 DegreesOfFreedom = Literal["own", "subjects"]

@@ -10,12 +10,12 @@ import numpy as np
 
 from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
+from penchant.arguments import check_level
 from penchant.errors import DataError, listing
-from penchant.population.heterogeneity import Heterogeneity
+from penchant.output.document import plain, plain_label
+from penchant.output.table import Table, number
+from penchant.population.random_effects import Heterogeneity
 from penchant.population.subjects import LeftOut, Scale
-from penchant.softmax.document import plain, plain_label
-from penchant.softmax.intervals import check_level
-from penchant.softmax.tables import Table, number
 from penchant.softmax.transformations import Parameter
 from penchant.tails import t_point
 

@@ -2,11 +2,151 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import scipy
 
 from penchant._typing import Matrix, Vector
-from penchant.population.whitening import Whitened, weighted_mean
+from penchant.output.document import plain
+from penchant.tails import chi_square_tail
+
+
+@dataclass(frozen=True, eq=False)
+class Whitened:
+    """Estimates and covariances in units of their pooled precision.
+
+    z = R theta with R'R the mean of the precisions C_s^-1. Parameters as unlike in size as 1e-7 and
+    10 become alike, and no result depends on their units or on how they are combined.
+    """
+
+    estimates: Matrix
+    covariances: Matrix
+    root: Matrix
+
+    @classmethod
+    def of(cls, estimates: Matrix, covariances: Matrix, between: Matrix | None = None) -> Whitened:
+        """The units of these subjects; with what is `between` them added to each covariance."""
+        spread = covariances if between is None else covariances + between
+        unit = np.exp(0.5 * np.log(spread.diagonal(0, 1, 2)).mean(axis=0))
+        precision = np.linalg.inv(spread / np.outer(unit, unit)).mean(axis=0)
+        root = np.linalg.cholesky((precision + precision.T) / 2).T / unit
+        return cls(estimates @ root.T, np.einsum("ab,sbc,dc->sad", root, covariances, root), root)
+
+    def covariance_here(self, covariance: Matrix) -> Matrix:
+        """A covariance of the user's units in these."""
+        made = self.root @ covariance @ self.root.T
+        return np.asarray((made + made.T) / 2)
+
+    def mean_back(self, mean: Vector) -> Vector:
+        """A mean in the units of the user."""
+        return np.asarray(np.linalg.solve(self.root, mean))
+
+    def covariance_back(self, covariance: Matrix) -> Matrix:
+        """A covariance in the units of the user."""
+        inverse = np.linalg.inv(self.root)
+        made = inverse @ covariance @ inverse.T
+        return np.asarray((made + made.T) / 2)
+
+
+def weighted_mean(estimates: Matrix, covariances: Matrix) -> tuple[Vector, Matrix]:
+    """Inverse-variance mean and its covariance: C = (sum C_s^-1)^-1, C sum C_s^-1 theta_s."""
+    precisions = np.linalg.inv(covariances)
+    covariance = np.linalg.inv(precisions.sum(axis=0))
+    return covariance @ np.einsum("sab,sb->a", precisions, estimates), covariance
+
+
+@dataclass(frozen=True, eq=False)
+class Heterogeneity:
+    """Cochran's Q, for all parameters together and for each by itself.
+
+    Attributes
+    ----------
+    q, degrees_of_freedom, p_value
+        sum_s (theta_s - theta)' C_s^-1 (theta_s - theta) about the inverse-variance mean, against
+        chi-square: the test that subjects have the same theta.
+    i2
+        Share of Q beyond its degrees of freedom, 0 to 1.
+    q_each, p_each, i2_each
+        The same of each parameter by itself, with (n_subjects - 1) degrees of freedom.
+    between
+        Covariance of the parameters between subjects, where the rule estimates it; its diagonal
+        is tau2.
+    """
+
+    q: float
+    degrees_of_freedom: int
+    p_value: float
+    i2: float
+    q_each: Vector
+    p_each: Vector
+    i2_each: Vector
+    between: Matrix | None = None
+
+    @property
+    def tau2(self) -> Vector | None:
+        """Variance of each parameter between subjects, where the rule estimates it."""
+        return None if self.between is None else np.diag(self.between).copy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, ready for JSON."""
+        return {
+            "q": plain(self.q),
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "p_value": plain(self.p_value),
+            "i2": plain(self.i2),
+            "q_each": plain(self.q_each),
+            "p_each": plain(self.p_each),
+            "i2_each": plain(self.i2_each),
+            "between": plain(self.between),
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"Q({self.degrees_of_freedom}) = {self.q:.4g}, p = {self.p_value:.3g}, "
+            f"I2 = {100 * self.i2:.0f} %"
+        )
+
+
+def heterogeneity(
+    estimates: Matrix, covariances: Matrix, between: Matrix | None = None
+) -> Heterogeneity | None:
+    """Q and I2 of at least two subjects; None of fewer."""
+    n, d = estimates.shape
+    if n < 2:
+        return None
+    q = cochran_q(estimates, covariances)
+    each = np.array(
+        [
+            cochran_q(estimates[:, [a]], covariances[:, a : a + 1, a : a + 1])  # one at a time
+            for a in range(d)
+        ]
+    )
+    df = (n - 1) * d
+    return Heterogeneity(
+        q,
+        df,
+        float(chi_square_tail(q, df)),
+        float(_beyond(np.array([q]), df)[0]),
+        each,
+        np.asarray(chi_square_tail(each, n - 1)),
+        _beyond(each, n - 1),
+        between,
+    )
+
+
+def cochran_q(estimates: Matrix, covariances: Matrix) -> float:
+    """Squared distances from the inverse-variance mean, in units of each covariance."""
+    precisions = np.linalg.inv(covariances)
+    total = np.einsum("sab,sb->a", precisions, estimates)
+    gaps = estimates - np.linalg.solve(precisions.sum(axis=0), total)
+    return float(np.einsum("sa,sab,sb->", gaps, precisions, gaps))
+
+
+def _beyond(q: Vector, df: int) -> Vector:
+    return np.asarray(np.where(q > df, 1.0 - df / np.maximum(q, df), 0.0))
+
 
 FLAT = 1e-6  # gradient per subject, in whitened units, at which REML has arrived
 NOTHING = 1e-9  # whitened variance that is no variance

@@ -10,13 +10,11 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
-from penchant.inference import (
-    LinearizedEstimate,
-    LinearizedEstimates,
-    ModelEstimate,
-    ModelEstimates,
-)
-from penchant.softmax import Estimate, Estimates
+from penchant.inference.estimate import ModelEstimate
+from penchant.inference.fit_each import ModelEstimates
+from penchant.inference.linearized_estimate import LinearizedEstimate, LinearizedEstimates
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.fit_each import Estimates
 from penchant.softmax.transformations import delta_method
 
 Scale = Literal["theta", "natural"]

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from penchant.choices.natural_order import NUMBER
 from penchant.errors import listing
-from penchant.softmax.tables import number, p_value
-from penchant.study import Study
+from penchant.output.table import number, p_value
+from penchant.study.comparisons import PairedDifference
 from penchant.study.group_tests import GroupDifference, OverallTest
+from penchant.study.groups import LOG
 from penchant.study.left_out import LeftOutGroup
-from penchant.study.paired import PairedDifference
-from penchant.study.working_scale import LOG
+from penchant.study.study import Study
+from penchant.tables.labels import NUMBER
 
 SIGNIFICANT = 0.05
 Key = tuple[str, str]

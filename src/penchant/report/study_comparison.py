@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from penchant.output.table import p_value
 from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name
-from penchant.report.study_cells import some_columns
+from penchant.report.study_groups import some_columns
 from penchant.report.study_words import shown
-from penchant.softmax.tables import p_value
-from penchant.study import Study
-from penchant.study.working_scale import LOG
+from penchant.study.groups import LOG
+from penchant.study.study import Study
 
 RANKS = (
     "The rank tests keep people without a finite estimate: an estimate at an end of the "

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import BoolVector
-from penchant.choices.notes import counted
 from penchant.errors import listing
 from penchant.figures import (
     choice_map,
@@ -20,16 +19,17 @@ from penchant.figures import (
     population,
     regret_growth,
 )
+from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
 from penchant.report.study_words import not_simulated, simulation_words
-from penchant.study import Study
 from penchant.study.forward_table import both, stacked
-from penchant.study.groups import Group
+from penchant.study.groups import Group, natural_again, positive
+from penchant.study.study import Study
 from penchant.study.subject_fit import Fitted
-from penchant.study.working_scale import natural_again, positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 EDGES = (
     "A full arrow at the edge is an interval without a bound (on a logarithmic axis also one that "

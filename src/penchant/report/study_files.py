@@ -3,18 +3,145 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Literal
+from types import TracebackType
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from penchant.errors import DataError
 from penchant.figures import inline_svg, save
-from penchant.io.output import write_table, write_text
+from penchant.files.atomic import locked
+from penchant.files.output import (
+    field,
+    read_document,
+    read_json,
+    write_json,
+    write_table,
+    write_text,
+)
 from penchant.report.page import Drawing
 from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
-from penchant.study import TABLES, Study
+from penchant.study.fingerprint import changed
+from penchant.study.study import TABLES, Study
+
+FORMAT, VERSION = "penchant-study", 1
+SETTINGS, PARTS = "study.json", "parts"
+
+
+class StudyFolder:
+    """Keeps the parts of one study in a folder, for one process at a time.
+
+    Nothing is written before `begin`. Use it in a `with` statement.
+
+    Parameters
+    ----------
+    path
+        The folder; made where there is none.
+    resume
+        Go on with what is there. Without, the folder must be new or empty.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, resume: bool = False) -> None:
+        self.path = Path(path).expanduser()
+        self.resume = resume
+        self._locks = ExitStack()
+        self._check()
+
+    def _check(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise DataError(
+                f"output must be a folder; got {self.path}, a file. Choose another name."
+            )
+        if not self.path.parent.is_dir():
+            raise DataError(
+                f"output must lie in an existing directory; got {self.path}, but "
+                f"{self.path.parent} is none. Create it first."
+            )
+        if not self._holds_something():
+            return
+        if not self.resume:
+            raise DataError(
+                f"output must not exist, or be empty; got {self.path}, which holds files. Choose "
+                "another name, or pass resume to go on with the study that was begun there."
+            )
+        if not (self.path / SETTINGS).is_file():
+            raise DataError(
+                f"output must be the folder of a study to resume it; got {self.path}, which has no "
+                f"{SETTINGS}. Choose another name."
+            )
+
+    def _holds_something(self) -> bool:
+        """Whether there is more than a study that was stopped before it began."""
+        if not self.path.is_dir():
+            return False
+        return any(not self._is_empty_start(path) for path in self.path.iterdir())
+
+    def _is_empty_start(self, path: Path) -> bool:
+        if path.name == PARTS:
+            return path.is_dir() and not any(path.iterdir())
+        return path.name.startswith(f".{SETTINGS}.")
+
+    def begin(self, fingerprint: dict[str, Any]) -> None:
+        """Make the folder, or see that it holds the same study; keep others out."""
+        try:
+            (self.path / PARTS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(
+                f"output must be a folder that can be written to; got {self.path}: "
+                f"{error.strerror}. Choose another place."
+            ) from None
+        self._locks.enter_context(locked(self.path / SETTINGS))
+        self._tidy()
+        file = self.path / SETTINGS
+        if not file.exists():
+            head = {"format": FORMAT, "version": VERSION}
+            write_json(file, head | {"fingerprint": fingerprint}, overwrite=False)
+            return
+        before = read_document(file, FORMAT, version=VERSION)
+        differs = changed(field(before, "fingerprint", dict, str(file)), fingerprint)
+        if differs:
+            raise DataError(
+                f"resume must go on with the data and settings that {self.path} was begun with; "
+                f"got {'; '.join(differs)}. Give the same, or choose another folder."
+            )
+
+    def _tidy(self) -> None:
+        """Remove half-written files of a process that was killed; none else works here now."""
+        for left in self.path.rglob(".*.tmp"):
+            with suppress(OSError):
+                left.unlink()
+
+    def kept(self, name: str) -> Any | None:
+        """What was kept under this name; None if nothing was."""
+        file = self._file(name)
+        return read_json(file) if file.exists() else None
+
+    def keep(self, name: str, document: Any) -> None:
+        """Keep a document, whole or not at all."""
+        write_json(self._file(name), document, overwrite=False)
+
+    @property
+    def n_kept(self) -> int:
+        """How many parts are kept."""
+        return len(list((self.path / PARTS).glob("*.json")))
+
+    def _file(self, name: str) -> Path:
+        return self.path / PARTS / f"{name}.json"
+
+    def __enter__(self) -> StudyFolder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._locks.close()
+
 
 REPORT = "report.html"
 Figures = Literal["both", "svg", "none"]

@@ -2,18 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from penchant.bandit.reward_prior import RewardPrior
-from penchant.choices.natural_order import in_natural_order
+from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import listing
+from penchant.output.table import p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
-from penchant.report.paper_tables import paper_tables
-from penchant.report.study_cells import P_VALUES, SHORT, only, some_columns, study_table
 from penchant.report.study_words import not_simulated, shown, simulation_words
-from penchant.study import Study
-from penchant.study.plan import nominal_words
+from penchant.softmax.transformations import Parameter
+from penchant.study.comparisons import LinearizedGroup
+from penchant.study.groups import natural_again
+from penchant.study.plan import CATEGORIES, nominal_words
+from penchant.study.study import Study
+from penchant.tables.labels import in_natural_order
+
+P_VALUES = ("p_value", "adjusted_p_value")
+SHOWN_AS_P = (*P_VALUES, "wilcoxon_p_value")
+SHORT = {
+    "statistic": "t",
+    "degrees_of_freedom": "df",
+    "p_value": "p",
+    "adjusted_p_value": "adjusted p",
+    "hedges_g": "Hedges' g",
+    "name": "parameter",
+    "n_subjects": "subjects",
+    "i2": "I2",
+    "exact_log_likelihood": "exact log-likelihood",
+    "log_likelihood": "log-likelihood",
+}
+
+
+def study_table(
+    study: Study,
+    name: str,
+    caption: str,
+    keep: Sequence[str],
+    *,
+    note: str = "",
+    folded: bool = False,
+) -> DataTable:
+    """Some columns of one of the study's tables."""
+    return some_columns(caption, study.columns(name), keep, note=note, folded=folded)
+
+
+def some_columns(
+    caption: str,
+    table: Mapping[str, Sequence[Any]],
+    keep: Sequence[str],
+    *,
+    note: str = "",
+    folded: bool = False,
+    names: Mapping[str, str] = SHORT,
+) -> DataTable:
+    """Some columns of a table, with numbers as they are read and columns called by `names`."""
+    present = [name for name in keep if name in table]
+    columns = [[_cell(name, value) for value in table[name]] for name in present]
+    words = frozenset(
+        i
+        for i, name in enumerate(present)
+        if i == 0 or all(isinstance(v, str) for v in table[name])
+    )
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    header = [names.get(name, _read(name)) for name in present]
+    return DataTable(caption, header, rows, note, folded, words)
+
+
+def _cell(column: str, value: Any) -> str:
+    if column in SHOWN_AS_P:
+        return p_value(value)
+    return _read(value) if column in ("parameter", "name") else shown(value)
+
+
+def _read(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def only(table: Mapping[str, Sequence[Any]], name: str, value: Any) -> dict[str, list[Any]]:
+    """The rows of a table with this value in a column; nothing if there are none."""
+    places = [i for i, found in enumerate(table.get(name, ())) if found == value]
+    return {key: [column[i] for i in places] for key, column in table.items()} if places else {}
+
+
+CURVES = {"low": "linear, power law", "high": "logarithmic"}
+
+
+def paper_tables(study: Study) -> Iterator[DataTable]:
+    """Table I of both performances, then Table II of both."""
+    for made in (_table_1, _table_2):
+        for performance in reversed(CATEGORIES):
+            columns = [c for c in study.linearized if c.group.performance == performance]
+            if columns:
+                words = f"{performance} performance ({CURVES[performance]})"
+                yield made(study, columns, words)
+
+
+def _table_1(study: Study, columns: Sequence[LinearizedGroup], words: str) -> DataTable:
+    header = ["parameter"]
+    for column in columns:
+        header += [f"{_name(column)}: theta", "std. error"]
+    rows = [
+        ["subjects", *_facts(f"{c.theta.n_subjects} of {len(c.group.subjects)}" for c in columns)],
+        ["mean log-likelihood", *_facts(shown(c.mean_log_likelihood) for c in columns)],
+    ]
+    for j, name in enumerate(columns[0].theta.names):
+        row = [name]
+        for column in columns:
+            row += [shown(column.theta.estimate[j]), shown(column.theta.standard_errors[j])]
+        rows.append(row)
+    rows.append(["Delta / nominal", *_facts(map(_ratio, columns))])
+    return DataTable(f"Table I: theta, {words}", header, rows)
+
+
+def _table_2(study: Study, columns: Sequence[LinearizedGroup], words: str) -> DataTable:
+    header = ["parameter"]
+    for column in columns:
+        header += [f"{_name(column)}: linearised", "exact", "low", "high"]
+    rows = []
+    exact = [_exact(study, column) for column in columns]
+    for j, name in enumerate(columns[0].natural.names):
+        row = [name.replace("_", " ")]
+        for column, found in zip(columns, exact, strict=True):
+            own = [p for p in found if p.name == name]
+            row.append(shown(column.natural.estimate[j]))
+            row += [shown(v) for p in own for v in (p.estimate, p.low, p.high)] or ["-"] * 3
+        rows.append(row)
+    rows.append(["Delta / nominal", *(cell for c in columns for cell in (_ratio(c), "", "", ""))])
+    note = "exact, low, high: the exact estimates of the same subjects by random effects."
+    return DataTable(f"Table II: natural parameters, {words}", header, rows, note)
+
+
+def _exact(study: Study, column: LinearizedGroup) -> tuple[Parameter, ...]:
+    population = study.exact[column.group.label]["random-effects"]
+    return natural_again(population, study.plan.level)
+
+
+def _name(column: LinearizedGroup) -> str:
+    return column.group.condition
+
+
+def _ratio(column: LinearizedGroup) -> str:
+    doubt = "" if column.valid else ", not small"
+    return f"{shown(column.ratio)}{doubt}"
+
+
+def _facts(cells: Iterator[str]) -> list[str]:
+    """One fact per group, over the two columns that a group has."""
+    return [cell for fact in cells for cell in (fact, "")]
 
 
 def some_drawn(drawn: Mapping[str, Drawing], *names: str) -> list[Block]:

@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penchant._version import __version__
-from penchant.choices.notes import counted
 from penchant.errors import listing
+from penchant.output.notes import counted
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
-from penchant.report.study_cells import study_table
 from penchant.report.study_comparison import comparison_section, paired_section
 from penchant.report.study_groups import (
     forward_section,
     groups_section,
     linearized_section,
     some_drawn,
+    study_table,
     tests_section,
 )
 from penchant.report.study_words import asked, in_short, methods, no_performance
-from penchant.study import Study
-from penchant.study.tables import NOT_CLASSIFIED
+from penchant.study.study import NOT_CLASSIFIED, Study
 
 MEANINGS = {
     "decision_noise": "how random choices are, in the units of rewards; 0 is always the best guess",

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from penchant._version import __version__
-from penchant.choices.natural_order import in_natural_order
-from penchant.choices.notes import counted
 from penchant.errors import listing
+from penchant.output.notes import counted
+from penchant.output.table import number
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
-from penchant.softmax.tables import number
-from penchant.study import Study
 from penchant.study.forward_table import left_out
+from penchant.study.groups import positive
 from penchant.study.plan import model_words, nominal_words
-from penchant.study.working_scale import positive
+from penchant.study.study import Study
+from penchant.tables.labels import in_natural_order
 
 
 def asked(study: Study) -> str:

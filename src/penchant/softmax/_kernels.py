@@ -13,8 +13,7 @@ import numpy as np
 
 from penchant._compiled import njit
 from penchant.softmax._emit import LANES
-from penchant.softmax._lanes import block_moments
-from penchant.softmax._relative import relative_rows
+from penchant.softmax._lanes import block_moments, relative_rows
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 # What makes no array needs no count of references, which costs more than a small set's arithmetic.

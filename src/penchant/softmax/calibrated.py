@@ -3,17 +3,336 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import product
+from zlib import crc32
 
 import numpy as np
+from scipy import special
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError
+from penchant.softmax import _redrawn_kernels as compiled
 from penchant.softmax.constraints import null_basis
-from penchant.softmax.redrawn import End, Lattice, Redrawn, calibrated_end, generator_for
 from penchant.tails import chi_square_point, chi_square_tail
+
+N_DRAWN = 499  # the error of a p-value of 0.05 is then 0.01
+FEWEST = 39  # two beyond a quantile of 0.95
+SAME = 1e-5  # of W: draws that differ by less are taken for the same
+FACTORS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of weights, to begin with
+MOST_CERTAIN = 20.0  # difference of objectives at which choices are as good as certain
+STRIDES = (2, 4)  # points of a lattice from one that is looked at to the next, by dimensions
+MOST_TRIALS = 14  # candidate values tried for an end
+CLOSE = 0.1  # of the root of W: an end that is as near is found
+LEAST = 0.05  # of the root of W: no step is shorter while an end has one side only
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Decisions as they are described at points of a lattice of shape parameters.
+
+    Attributes
+    ----------
+    x
+        (n_points, n_decisions, n_options, n_weights).
+    offset
+        Known part of the objective, -inf where an option is not on offer:
+        (n_points, n_decisions, n_options).
+    positive
+        Weights that must not be negative.
+    dimensions
+        Points along each shape parameter; none without shape parameters.
+    aim
+        Where to begin: points, candidates for the weights at each, and what they sum to.
+    """
+
+    x: Matrix
+    offset: Matrix
+    positive: BoolVector
+    dimensions: tuple[int, ...]
+    aim: tuple[IntVector, Matrix, Matrix] | None = None
+
+    @cached_property
+    def _sums(self) -> Vector:
+        return np.full(len(self.x), np.nan)
+
+    def on_plane(self, origin: Vector, basis: Matrix, positive: BoolVector) -> Lattice:
+        """The same with weights theta = origin + basis phi, and phi as weights."""
+        known = self.offset + self.x @ origin
+        return Lattice(np.ascontiguousarray(self.x @ basis), known, positive, self.dimensions)
+
+    def aimed(self, chosen: IntVector) -> Lattice:
+        """The same, with candidates for the weights of choices drawn around those made."""
+        if self.x.shape[3] == 0 or len(self.x) == 1:
+            return self
+        cells, n_cells = self._coarse, len(self._coarse)
+        points = self._flat(cells)
+        values, near = np.empty(n_cells), np.zeros((n_cells, self.x.shape[3]))
+        for c in range(n_cells):
+            start = near[max(c - 1, 0)][None]
+            value, theta = self._solved(chosen[None], np.zeros(1, np.int64), cells[c][None], start)
+            values[c], near[c] = value[0], theta[0]
+        near = np.stack([near, np.repeat(near[values.argmax()][None], n_cells, axis=0)], axis=1)
+        largest = np.abs(np.einsum("ctma,cja->cjtm", self.x[points], near)).max(axis=(2, 3))
+        near *= np.minimum(1.0, MOST_CERTAIN / np.maximum(largest, MOST_CERTAIN))[:, :, None]
+        scaled = near[:, :, None] * np.array(FACTORS)[:, None]
+        candidates = scaled.reshape(n_cells, -1, self.x.shape[3])
+        q = np.einsum("ctma,cja->cjtm", self.x[points], candidates)
+        sums = special.logsumexp(q + self.offset[points][:, None], axis=3).sum(axis=2)
+        return replace(self, aim=(points, np.ascontiguousarray(candidates), sums))
+
+    @cached_property
+    def _strides(self) -> IntVector:
+        # The likelihood of sure choices has many peaks along psi; without weights it costs little.
+        stride = STRIDES[min(len(self.dimensions), len(STRIDES)) - 1] if self.x.shape[3] else 1
+        return np.array([min(stride, max(n // 4, 1)) for n in self.dimensions], dtype=np.int64)
+
+    @cached_property
+    def _coarse(self) -> IntVector:
+        """Points a stride apart, the last ones included: (n_cells, n_dimensions)."""
+        axes = [
+            np.unique([*range(0, size, stride), size - 1])
+            for size, stride in zip(self.dimensions, self._strides, strict=True)
+        ]
+        mesh = np.meshgrid(*axes, indexing="ij")
+        if not axes:
+            return np.empty((1, 0), dtype=np.int64)
+        return np.stack([m.ravel() for m in mesh], axis=1)
+
+    def highest(self, chosen: IntVector) -> tuple[Vector, IntVector, Matrix]:
+        """Of every draw (n_draws, n_decisions): highest log-likelihood, at which point, weights."""
+        n, d = len(chosen), self.x.shape[3]
+        best = np.full(n, -np.inf)
+        place, theta = np.zeros((n, len(self.dimensions)), dtype=np.int64), np.zeros((n, d))
+        everyone, near = np.arange(n), np.zeros((n, d))
+        if self.aim is not None:
+            cells = np.zeros(n, dtype=np.int64)
+            compiled.screened(self.x, self.offset, chosen, *self.aim, cells, near)
+            place[:] = self._coarse[cells]
+            best[:], theta[:] = self._solved(chosen, everyone, place, near)
+        else:
+            for cell in self._coarse:
+                there = np.repeat(cell[None], n, axis=0)
+                value, near = self._solved(chosen, everyone, there, near)
+                _keep(everyone, value, there, near, best, place, theta)
+        strides = self._strides
+        while len(strides):
+            self._look_beside(chosen, strides, best, place, theta)
+            if (strides == 1).all():
+                break
+            strides = np.maximum(strides // 2, 1)
+        return best, self._flat(place), theta
+
+    def _look_beside(
+        self, chosen: IntVector, strides: IntVector, best: Vector, place: IntVector, theta: Matrix
+    ) -> None:
+        """Move to higher points a stride away, until there are none."""
+        ways = [np.array(way) for way in product((-1, 0, 1), repeat=len(strides)) if any(way)]
+        moving = np.arange(len(best))
+        last = np.array(self.dimensions) - 1
+        while len(moving):
+            start, before = place[moving].copy(), best[moving].copy()
+            for way in ways:
+                there = np.clip(start + way * strides, 0, last)
+                new = (there != start).any(axis=1)
+                rows = moving[new]
+                value, weights = self._solved(chosen, rows, there[new], theta[rows])
+                _keep(rows, value, there[new], weights, best, place, theta)
+            moving = moving[best[moving] > before + SAME / 10]
+
+    def _solved(
+        self, chosen: IntVector, draw: IntVector, place: IntVector, near: Matrix
+    ) -> tuple[Vector, Matrix]:
+        """Log-likelihood and weights of draws at points."""
+        values, theta = np.empty(len(draw)), np.array(near)
+        compiled.solve_pairs(
+            self.x,
+            self.offset,
+            chosen,
+            draw,
+            self._flat(place),
+            self.positive,
+            self._sums,
+            values,
+            theta,
+        )
+        return values, theta
+
+    def _flat(self, place: IntVector) -> IntVector:
+        if not self.dimensions:
+            return np.zeros(len(place), dtype=np.int64)
+        return np.asarray(np.ravel_multi_index(tuple(place.T), self.dimensions))
+
+    def probabilities(self, point: int, theta: Vector) -> Matrix:
+        """Choice probabilities at a point: (n_decisions, n_options)."""
+        q = self.offset[point] + self.x[point] @ theta
+        e = np.exp(q - q.max(axis=1, keepdims=True))
+        return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+
+def _keep(
+    rows: IntVector,
+    value: Vector,
+    there: IntVector,
+    weights: Matrix,
+    best: Vector,
+    place: IntVector,
+    theta: Matrix,
+) -> None:
+    """Note what is higher than the best so far."""
+    higher = value > best[rows]
+    which = rows[higher]
+    best[which], place[which], theta[which] = value[higher], there[higher], weights[higher]
+
+
+def drawn(probabilities: Matrix, uniforms: Matrix) -> IntVector:
+    """Options drawn by uniform numbers (n_draws, n_decisions) with these probabilities."""
+    ends = probabilities.cumsum(axis=1)
+    chosen = np.zeros(uniforms.shape, dtype=np.int64)
+    for i in range(probabilities.shape[1] - 1):
+        chosen += uniforms * ends[:, -1] >= ends[:, i]
+    # what is not on offer has probability 0: its end is that of the option before it
+    last = probabilities.shape[1] - 1 - (probabilities > 0)[:, ::-1].argmax(axis=1)
+    return np.asarray(np.minimum(chosen, last))
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """Choices made, everything they could have been explained by, and uniform numbers for draws.
+
+    Attributes
+    ----------
+    whole
+        The decisions at all points.
+    chosen
+        Options taken: (n_decisions,).
+    uniforms
+        One number per draw and decision, the same for all candidates.
+    """
+
+    whole: Lattice
+    chosen: IntVector
+    uniforms: Matrix
+
+    def compared(self, held: Lattice, level: float) -> tuple[bool, float]:
+        """Whether a candidate is inside the interval, and how far, on the scale of the root of W.
+
+        Parameters
+        ----------
+        held
+            The decisions where the parameter has its candidate value.
+        level
+            Of the interval: candidates are inside whose p-value is above 1 - level.
+        """
+        _, point, theta = held.highest(self.chosen[None])
+        redrawn = drawn(held.probabilities(int(point[0]), theta[0]), self.uniforms)
+        every = np.concatenate([self.chosen[None], redrawn])
+        short, which = np.unique(every.astype(np.int16), axis=0, return_inverse=True)
+        outcomes = short.astype(np.int64)
+        fixed = held.aimed(self.chosen).highest(outcomes)[0]
+        w = 2 * (np.maximum(self._highest(outcomes), fixed) - fixed)
+        made, others = w[which.ravel()[0]], w[which.ravel()[1:]]
+        p = ((others > made + SAME).mean() + (others >= made - SAME).mean()) / 2
+        room = np.sqrt(np.quantile(others, level)) - np.sqrt(made)
+        return bool(p > 1 - level), float(room)
+
+    @cached_property
+    def _aimed(self) -> Lattice:
+        return self.whole.aimed(self.chosen)
+
+    @cached_property
+    def _known(self) -> dict[bytes, float]:
+        return {}
+
+    def _highest(self, outcomes: IntVector) -> Vector:
+        """Highest log-likelihoods: few binary answers have few outcomes, each is fitted once."""
+        keys = [row.tobytes() for row in outcomes]
+        new = [k for k, key in enumerate(keys) if key not in self._known]
+        if new:
+            found = self._aimed.highest(outcomes[new])[0]
+            self._known.update(zip((keys[k] for k in new), found.tolist(), strict=True))
+        return np.array([self._known[key] for key in keys])
+
+
+@dataclass(frozen=True)
+class End:
+    """Where to look for an end of an interval.
+
+    Attributes
+    ----------
+    inner
+        A position inside: that of the estimate.
+    first
+        The position to begin with: where the likelihood ratio is that of large samples.
+    pace
+        Change of position by which the root of W changes by 1 around there, away from `inner`.
+    limit
+        A position beyond which nothing is looked for.
+    """
+
+    inner: float
+    first: float
+    pace: float
+    limit: float
+
+
+def calibrated_end(at: Callable[[float], tuple[bool, float]], end: End) -> float:
+    """Position of the end of an interval; that of its limit if it is inside.
+
+    at : whether a position is inside, and how far, on the scale of the root of W
+    """
+    side = np.sign(end.pace)
+    inside, outside = (end.inner, np.nan), (np.nan, np.nan)
+    position, stretch, kept = end.first, 1.0, 0
+    for _ in range(MOST_TRIALS):
+        is_inside, room = at(position)
+        room = max(room, LEAST) if is_inside else min(room, -LEAST)
+        if is_inside and side * (position - end.limit) >= 0:
+            return end.limit
+        if is_inside:
+            inside, outside = (position, room), (outside[0], outside[1] / (1 + (kept == 1)))
+            kept = 1
+        else:
+            inside, outside = (inside[0], inside[1] / (1 + (kept == -1))), (position, room)
+            kept = -1
+        if np.isnan(outside[1]) or np.isnan(inside[1]):  # one side only: go on, faster and faster
+            position = float(position + end.pace * stretch * (room + np.sign(room) * LEAST))
+            lowest, highest = sorted((end.inner, end.limit))
+            position = min(max(position, lowest), highest)
+            stretch *= 1.5
+            if position == end.inner:
+                inside, position = (end.inner, 1.0), (end.inner + outside[0]) / 2
+            continue
+        share = inside[1] / (inside[1] - outside[1])
+        if abs(outside[0] - inside[0]) <= CLOSE * abs(end.pace):
+            return float(inside[0] + share * (outside[0] - inside[0]))
+        position = float(inside[0] + np.clip(share, 0.2, 0.8) * (outside[0] - inside[0]))
+    return float(inside[0] if np.isnan(outside[0]) else outside[0])
+
+
+def generator_for(chosen: IntVector, seed: int) -> np.random.Generator:
+    """Randomness of one person: by the seed and their choices, whoever else is fitted."""
+    return np.random.default_rng([seed, crc32(np.ascontiguousarray(chosen).tobytes())])
+
+
+def check_drawing(rng: np.random.Generator | None, n_drawn: int, has_prior: bool) -> int:
+    """The seed that a generator gives, where choices can be drawn from what was estimated."""
+    if has_prior:
+        raise DataError(
+            "kind='calibrated' must have plain maximum likelihood; got a prior, a penalty or "
+            "constraints. Fit without them, or use kind='profile'."
+        )
+    if not isinstance(rng, np.random.Generator):
+        raise DataError(
+            f"rng must be a numpy.random.Generator with kind='calibrated'; got {rng!r}. "
+            "Pass numpy.random.default_rng(1)."
+        )
+    if n_drawn < FEWEST:
+        raise DataError(f"n_drawn must be at least {FEWEST}; got {n_drawn}. {N_DRAWN} is usual.")
+    return int(rng.integers(2**63))
+
 
 FACTOR = 2.0  # of the likelihood ratio from the first value tried to where the pace is taken
 

@@ -10,12 +10,17 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import Constraints, maximise_within, null_basis
-from penchant.softmax.coordinates import in_coordinates
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, Restricted
-from penchant.softmax.separated import cleaned
-from penchant.softmax.solution import Solution, blank, penalised_solution, scaled_inverse
+from penchant.softmax.separation import cleaned
+from penchant.softmax.solution import (
+    Solution,
+    blank,
+    in_coordinates,
+    penalised_solution,
+    scaled_inverse,
+)
 
 
 def constrained(

@@ -2,21 +2,191 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from penchant._version import __version__
-from penchant.errors import DataError
+from penchant.errors import DataError, listing
+from penchant.output.document import numbers, plain, plain_label
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.diagnostics import Combination, Diagnostics, Separation
-from penchant.softmax.document_checks import check
+from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.newton import Quadratic
 
 if TYPE_CHECKING:
     from penchant.softmax.estimate import Estimate
+
+
+METHODS = ("maximum likelihood", "MAP", "Firth")
+COVARIANCES = ("model", "robust", "robust (HC0)", "clustered")
+CERTIFICATES = (None, "newton", "linear program", "prior", "penalty")
+KINDS = ("complete", "quasi-complete")
+
+
+def check(content: Mapping[str, Any]) -> None:
+    """Raise an error that names the first field that is wrong."""
+    names = content["names"]
+    _must(_texts(names) and len(names) > 0, "names", "be a list of names", names)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    _must(not twice, "names", "differ", listing(twice))
+    d = len(names)
+    _one_of(content, "status", get_args(Status))
+    _one_of(content, "method", METHODS)
+    _one_of(content, "covariance_kind", COVARIANCES)
+    _text(content, "message")
+    _must(_texts(content["notes"]), "notes", "be a list of text", content["notes"])
+    prior = content["prior"]
+    _must(prior is None or isinstance(prior, str), "prior", "be text or None", prior)
+    for field in ("theta", "scale"):
+        _shaped(content, field, (d,))
+    for field in ("covariance", "inverse_information"):
+        _shaped(content, field, (d, d))
+        variances = np.diag(_numbers(content[field]))
+        _must(not (variances < 0).any(), field, "have no negative variance", variances.min())
+    for field in ("log_likelihood", "null_log_likelihood", "log_posterior"):
+        _shaped(content, field, ())
+    _count(content, "n_decisions", 1)
+    total = content["total_weight"]
+    _must(_is_number(total) and _numbers(total) > 0, "total_weight", "be positive", total)
+    sizes = content["n_options"]
+    fine = isinstance(sizes, list) and len(sizes) == 2 and all(map(_is_count, sizes))
+    _must(fine and 1 <= sizes[0] <= sizes[1], "n_options", "be two sizes in order", sizes)
+    _added(content, d)
+    _diagnostics(content["diagnostics"], names)
+
+
+def _added(content: Mapping[str, Any], d: int) -> None:
+    """What was added to the likelihood: a prior, or constraints."""
+    quadratic, rows = content["quadratic"], content["constraints"]
+    if quadratic is not None:
+        _mapping(quadratic, "quadratic")
+        for field, shape in (("precision", (d, d)), ("linear", (d,)), ("constant", ())):
+            _shaped(quadratic, field, shape, "quadratic.")
+    if rows is not None:
+        _mapping(rows, "constraints")
+        n = len(rows["labels"]) if _texts(rows["labels"]) else -1
+        _must(n > 0, "constraints.labels", "be a list of text", rows["labels"])
+        _shaped(rows, "matrix", (n, d), "constraints.")
+        _shaped(rows, "bound", (n,), "constraints.")
+
+
+def _diagnostics(found: Any, names: list[str]) -> None:
+    _mapping(found, "diagnostics")
+    rank = found["rank"]
+    fine = _is_count(rank) and 0 <= rank <= len(names)
+    _must(fine, "diagnostics.rank", f"lie in 0..{len(names)}", rank)
+    for field in ("decisions_needed", "iterations"):
+        _count(found, field, 0, "diagnostics.")
+    for field in ("condition", "decrement"):
+        _shaped(found, field, (), "diagnostics.")
+    _one_of(found, "certificate", CERTIFICATES, "diagnostics.")
+    _must(_texts(found["bounds"]), "diagnostics.bounds", "be a list of text", found["bounds"])
+    for field in ("null_directions", "combinations"):
+        fine = isinstance(found[field], list)
+        _must(fine, f"diagnostics.{field}", "be a list", found[field])
+    for direction in found["null_directions"]:
+        _direction(direction, names, "diagnostics.null_directions")
+    for combination in found["combinations"]:
+        _mapping(combination, "diagnostics.combinations")
+        _direction(combination["weights"], names, "diagnostics.combinations")
+        for field in ("estimate", "standard_error"):
+            _shaped(combination, field, (), "diagnostics.combinations.")
+    if found["near_separation"] is not None:
+        _direction(found["near_separation"], names, "diagnostics.near_separation")
+    separation = found["separation"]
+    if separation is not None:
+        _mapping(separation, "diagnostics.separation")
+        place = "diagnostics.separation."
+        odd = sorted(set(separation) - {"kind", "direction", "supremum", "n_resolved"})
+        _must(not odd, "diagnostics.separation", "have known fields", listing(map(str, odd)))
+        _one_of(separation, "kind", KINDS, place)
+        _direction(separation["direction"], names, f"{place}direction")
+        _shaped(separation, "supremum", (), place)
+        _count(separation, "n_resolved", 0, place)
+
+
+def _must(holds: Any, field: str, rule: str, got: Any) -> None:
+    if not holds:
+        said = str(got)
+        said = said if len(said) <= 60 else f"{said[:57]}..."
+        raise DataError(f"{field} must {rule}; got {said}. The file is damaged: fit again.")
+
+
+def _one_of(
+    content: Mapping[str, Any], field: str, known: tuple[Any, ...], place: str = ""
+) -> None:
+    value = content[field]
+    fine = any(value is one or (isinstance(value, str) and value == one) for one in known)
+    rule = f"be one of {', '.join(str(one) for one in known)}"
+    _must(fine, f"{place}{field}", rule, repr(value))
+
+
+def _mapping(value: Any, field: str) -> None:
+    _must(isinstance(value, Mapping), field, "be a dict", value)
+
+
+def _direction(value: Any, names: list[str], field: str) -> None:
+    _mapping(value, field)
+    odd = sorted(str(name) for name in value if name not in names)
+    _must(not odd, field, f"name parameters ({', '.join(names)})", listing(odd))
+    wrong = [one for one in value.values() if not _is_number(one)]
+    _must(not wrong, field, "hold numbers", wrong)
+
+
+def _shaped(
+    content: Mapping[str, Any], field: str, shape: tuple[int, ...], place: str = ""
+) -> None:
+    value = content[field]
+    if not shape:
+        _must(value is None or _is_number(value), f"{place}{field}", "be a number", repr(value))
+        return
+    found = _shape_of(value)
+    said = value if found is None else f"shape {found}"
+    _must(found == shape, f"{place}{field}", f"hold numbers of shape {shape}", said)
+
+
+def _shape_of(value: Any) -> tuple[int, ...] | None:
+    """Shape of nested lists of numbers, or None where they are none."""
+    if not isinstance(value, list):
+        return () if value is None or _is_number(value) else None
+    shapes = {_shape_of(one) for one in value}
+    if len(shapes) > 1 or None in shapes:
+        return None
+    inner = shapes.pop() if shapes else ()
+    return None if inner is None else (len(value), *inner)
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, list):
+        return np.array([_numbers(one) for one in value], dtype=np.float64)
+    return np.nan if value is None else float(value)
+
+
+def _is_number(value: Any) -> bool:
+    """A number as JSON has it, or "inf" or "-inf"."""
+    return value in ("inf", "-inf") or (
+        isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _count(content: Mapping[str, Any], field: str, least: int, place: str = "") -> None:
+    value = content[field]
+    fine = _is_count(value) and value >= least
+    _must(fine, f"{place}{field}", f"be a whole number from {least} on", value)
+
+
+def _text(content: Mapping[str, Any], field: str) -> None:
+    _must(isinstance(content[field], str), field, "be text", content[field])
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
 
 FORMAT = "penchant-estimate"
 VERSION = 1
@@ -84,23 +254,6 @@ def diagnostics_dict(d: Diagnostics) -> dict[str, Any]:
     }
 
 
-def plain_label(label: Any) -> Any:
-    """A subject's label as JSON has it."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def plain(value: Any) -> Any:
-    """Floats and arrays as JSON has them."""
-    if value is None:
-        return None
-    if isinstance(value, np.ndarray):
-        return [plain(v) for v in value]
-    number = float(value)
-    if math.isnan(number):
-        return None
-    return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
-
-
 def _quadratic(quadratic: Quadratic) -> dict[str, Any]:
     return {
         "precision": plain(quadratic.precision),
@@ -132,13 +285,6 @@ def _separation(s: Separation) -> dict[str, Any]:
         "supremum": plain(s.supremum),
         "n_resolved": s.n_resolved,
     }
-
-
-def numbers(value: Any) -> Any:
-    """Inverse of `plain`: arrays of floats."""
-    if isinstance(value, list):
-        return np.array([numbers(v) for v in value], dtype=np.float64)
-    return math.nan if value is None else float(value)
 
 
 def fields(content: Any) -> dict[str, Any]:

@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant import arguments
 from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices, NaturalParameters
 from penchant.errors import DataError, nearest
+from penchant.output.table import Table, number, p_value
 from penchant.softmax import document, intervals
-from penchant.softmax.calibrated import LinearCase, further_level
+from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, further_level
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.coordinates import in_coordinates
-from penchant.softmax.covariance import clustered_covariance, robust_covariance
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.firth import first_order_bias
 from penchant.softmax.hypotheses import (
@@ -29,10 +29,8 @@ from penchant.softmax.hypotheses import (
 )
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic
-from penchant.softmax.predict import predicted
-from penchant.softmax.probabilities import decision_log_likelihoods
-from penchant.softmax.redrawn import N_DRAWN, check_drawing
-from penchant.softmax.tables import Table, number, p_value
+from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities, scores
+from penchant.softmax.solution import in_coordinates, unit_weights
 from penchant.softmax.transformations import (
     Parameter,
     RatioInterval,
@@ -42,6 +40,92 @@ from penchant.softmax.transformations import (
     transformed,
 )
 from penchant.tails import normal_tail
+
+
+def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any) -> Any:
+    """Probabilities (n_decisions, n_options), or one per row where sets differ in size."""
+    if not np.isfinite(theta).all():
+        missing = [n for n, t in zip(names, theta, strict=True) if not np.isfinite(t)]
+        raise DataError(
+            f"predict must have a finite estimate; got none for {', '.join(missing)}. "
+            "Fit with parameter_prior=ScaledPrior() to predict."
+        )
+    if not isinstance(choices, Choices):
+        choices = Choices.from_arrays(choices, None, available=available, names=list(names))
+    unknown = [name for name in names if name not in choices.names]
+    if unknown:
+        raise DataError(
+            f"choices must have the variables of the estimate; got none named {', '.join(unknown)} "
+            f"among {', '.join(choices.names)}. Add or rename them."
+        )
+    p = np.exp(log_probabilities(theta, choices.select(names)))
+    sizes = np.diff(choices.first_row)
+    return p.reshape(len(sizes), -1) if (sizes == sizes[0]).all() else p
+
+
+def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
+    """Sandwich covariance without small-sample factor (HC0).
+
+    Parameters
+    ----------
+    bread
+        Inverse of the information.
+
+    Notes
+    -----
+    A frequency weight w stands for w decisions and multiplies the outer product of the score once;
+    a probability weight multiplies the score itself, and so enters twice.
+    """
+    choices, unit = unit_weights(choices)
+    s = scores(theta, choices)
+    weights = np.ones(len(s)) if choices.weights is None else choices.weights
+    if choices.weight_kind == "frequency":
+        return _sandwich(bread * unit, (s.T * weights) @ s) / unit
+    return _sandwich(bread * unit, (s.T * weights**2) @ s)
+
+
+def clustered_covariance(theta: Vector, bread: Matrix, choices: Choices, cluster: Any) -> Matrix:
+    """Sandwich covariance with scores summed within clusters, such as subjects."""
+    codes, n_clusters = _cluster_codes(cluster, choices.n_decisions)
+    choices, unit = unit_weights(choices)
+    s = scores(theta, choices)
+    if choices.weights is not None:
+        s = s * choices.weights[:, None]
+    sums = np.zeros((n_clusters, s.shape[1]))
+    np.add.at(sums, codes, s)
+    return _sandwich(bread * unit, sums.T @ sums)
+
+
+def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
+    labels = np.asarray(cluster)
+    if labels.shape != (n,):
+        raise DataError(
+            f"cluster must have one label per decision ({n}); got shape {labels.shape}. "
+            "Give an array of labels, or choices with a subject."
+        )
+    missing = [label is None or label != label for label in labels.tolist()]
+    if any(missing):
+        raise DataError(
+            f"cluster must not be missing; got {sum(missing)} missing, first at decision "
+            f"{missing.index(True)}. Fill or drop these decisions."
+        )
+    known, codes = np.unique(labels, return_inverse=True)
+    if len(known) < 2:
+        raise DataError(
+            f"cluster must name at least two clusters; got only {known.tolist()[0]!r}. "
+            "Use robust() where decisions are independent."
+        )
+    return codes.reshape(-1), len(known)
+
+
+def _sandwich(bread: Matrix, meat: Matrix) -> Matrix:
+    """Bread times meat times bread, NaN where the bread has none."""
+    known = np.isfinite(np.diag(bread))
+    result = np.full_like(bread, np.nan)
+    inner = bread[np.ix_(known, known)]
+    result[np.ix_(known, known)] = inner @ meat[np.ix_(known, known)] @ inner
+    return result
+
 
 Method = Literal["maximum likelihood", "MAP", "Firth"]
 ILL_CONDITIONED = 1e6
@@ -190,7 +274,7 @@ class Estimate:
             raise DataError(
                 f"kind must be 'wald', 'profile' or 'calibrated'; got {kind!r}. Choose one."
             )
-        intervals.check_level(level)
+        arguments.check_level(level)
         choices = self._needed("interval(kind='profile')")
         if self._nearly_dependent():
             return self._whitened_intervals(choices, wanted, level)

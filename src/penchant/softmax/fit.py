@@ -4,26 +4,132 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
-from penchant.choices.notes import pooled_notes
 from penchant.errors import DataError, NotConvergedError, NotIdentifiedError, SeparationError
+from penchant.output.notes import pooled_notes
 from penchant.softmax import diagnostics as words
-from penchant.softmax.bias_reduced import bias_reduced
-from penchant.softmax.constraints import Constraints
+from penchant.softmax.constrained import constrained_maximum
+from penchant.softmax.constraints import Constraints, maximise_within
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate, Method
+from penchant.softmax.firth import maximise_firth
 from penchant.softmax.identification import Identification, reduced_echelon
-from penchant.softmax.posterior import maximum_a_posteriori
+from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.newton import Quadratic, Restricted, maximise
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
-from penchant.softmax.solution import Solution
+from penchant.softmax.solution import (
+    Solution,
+    as_given,
+    blank,
+    in_coordinates,
+    in_unit,
+    nothing_identified,
+    penalised_solution,
+    prepared,
+    scaled_inverse,
+    unit_weights,
+)
 from penchant.softmax.solve import maximum_likelihood
-from penchant.softmax.unit_weights import as_given, unit_weights
+
+
+def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = None) -> Solution:
+    """Firth's estimate: finite whenever theta is identified."""
+    likelihood, known = prepared(choices, threads)
+    if known.rank == 0:
+        return nothing_identified(likelihood, known)
+    if known.basis is None:
+        begin = _start(choices, likelihood, threads)
+        maximum = maximise_firth(choices, likelihood, begin, max_steps=max_steps)
+        at_maximum = likelihood.moments(maximum.theta).log_likelihood
+        return penalised_solution(at_maximum, known, maximum, "penalty")
+    work = in_coordinates(choices, known.basis)
+    inner = likelihood_of(work, threads)
+    begin = _start(work, inner, threads)
+    maximum = maximise_firth(work, inner, begin, max_steps=max_steps)
+    at_maximum = inner.moments(maximum.theta).log_likelihood
+    solution = penalised_solution(at_maximum, known, maximum, "penalty")
+    point = known.basis @ solution.point
+    certainty = known.basis @ solution.certainty @ known.basis.T
+    theta, covariance = blank(point, certainty, known.identified)
+    # det I changes by a constant with the coordinates, which moves no maximum.
+    shift = float(np.linalg.slogdet(known.basis)[1]) if known.complete else 0.0
+    posterior = None if solution.log_posterior is None else solution.log_posterior - shift
+    return replace(
+        solution,
+        theta=theta,
+        covariance=covariance,
+        point=point,
+        certainty=certainty,
+        log_posterior=posterior,
+    )
+
+
+def _start(choices: Choices, likelihood: Likelihood, threads: int | None) -> Vector | None:
+    """Where to begin: at 0, or at the maximum of the likelihood where offsets leave 0 no slope."""
+    if choices.offset is None:
+        return None
+    at_zero = likelihood.moments(np.zeros(likelihood.n_parameters)).information
+    if np.isfinite(scaled_inverse(at_zero)[0]).all():
+        return None
+    found = maximum_likelihood(choices, threads=threads).theta
+    return found if np.isfinite(found).all() else None
+
+
+def maximum_a_posteriori(
+    choices: Choices,
+    prior: ParameterPrior,
+    constraints: Constraints | None = None,
+    start: Vector | None = None,
+    max_steps: int = 100,
+    threads: int | None = None,
+    unit: float = 1.0,
+) -> Solution:
+    """MAP estimate with a Gaussian prior, Eq. (6): it always exists.
+
+    The weights of the choices are in units of `unit`; the prior is not.
+    """
+    likelihood, known = prepared(choices, threads)
+    d = choices.n_parameters
+    quadratic = in_unit(prior.quadratic(d, known.scale), unit)
+    basis = _whole_basis(known, quadratic)
+    work: Likelihood = Restricted(likelihood, np.zeros(d), basis)
+    if known.basis is not None:
+        work = likelihood_of(in_coordinates(choices, basis, known.rank), threads)
+    within = quadratic.within(np.zeros(d), basis)
+    if constraints is not None:
+        inside = constraints.within(np.zeros(d), basis)
+        assert inside is not None  # the basis spans everything
+        maximum, active = maximise_within(work, inside, within, max_steps)
+        return replace(
+            constrained_maximum(choices, known, maximum, inside, active, basis),
+            log_likelihood=maximum.value - within(maximum.theta),
+            log_posterior=maximum.value,
+            certificate="prior",
+        )
+    begin = None if start is None else np.asarray(np.linalg.solve(basis, start), np.float64)
+    maximum = maximise(work, within, begin, max_steps, patient=True)
+    solution = penalised_solution(maximum.value - within(maximum.theta), known, maximum, "prior")
+    theta = basis @ maximum.theta
+    covariance = basis @ solution.covariance @ basis.T
+    return replace(solution, theta=theta, covariance=covariance, point=theta, certainty=covariance)
+
+
+def _whole_basis(known: Identification, quadratic: Quadratic) -> Matrix:
+    """Coordinates for all of theta: identified directions, then those the prior decides."""
+    d = len(known.scale)
+    if known.basis is None:
+        return np.eye(d)
+    null = known.null_directions
+    size = np.sqrt(np.einsum("na,ac,nc->n", null, quadratic.precision, null))
+    return np.hstack([known.basis, (null / size[:, None]).T])
+
 
 NEWTON_STEPS = 100
 FIRTH_STEPS = 2000

@@ -24,10 +24,8 @@ from penchant.softmax.identification import Identification
 from penchant.softmax.intervals import wald_interval
 from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
 from penchant.softmax.near_separation import differ_hardly, hang_on
-from penchant.softmax.prepared import check_units
 from penchant.softmax.prior import ParameterPrior
-from penchant.softmax.solution import Solution
-from penchant.softmax.unit_weights import weight_unit
+from penchant.softmax.solution import Solution, check_units, weight_unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ from penchant.errors import DataError, nearest
 from penchant.softmax.constraints import null_basis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Restricted, maximise
-from penchant.softmax.unit_weights import unit_weights
+from penchant.softmax.solution import unit_weights
 from penchant.tails import chi_square_tail
 
 

@@ -8,14 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.arguments import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError
-from penchant.softmax.constraints import (
-    Constraints,
-    InfeasibleError,
-    maximise_within,
-    null_basis,
-)
+from penchant.softmax.constraints import Constraints, InfeasibleError, maximise_within, null_basis
 from penchant.softmax.firth import maximise_firth
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Quadratic, Restricted, maximise
@@ -23,13 +18,6 @@ from penchant.tails import chi_square_point, normal_point
 
 FURTHEST = 1e8  # objective differences beyond this are certainty for every purpose
 PROFILE_STEPS = 3000  # parameters that run to infinity go one unit a step
-
-
-def check_level(level: float) -> None:
-    """A confidence level lies between 0 and 1."""
-    if isinstance(level, bool) or not 0 < level < 1:
-        hint = f" Did you mean {level / 100:g}?" if 1 < level < 100 else " Use 0.95, for example."
-        raise DataError(f"level must lie between 0 and 1; got {level}.{hint}")
 
 
 def wald_interval(theta: Vector, standard_errors: Vector, level: float) -> Matrix:

@@ -8,12 +8,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.softmax import _kernels as kernels
-from penchant.softmax.likelihood import (
-    Likelihood,
-    Moments,
-    PackedLikelihood,
-    lower_triangle,
-)
+from penchant.softmax.likelihood import Likelihood, Moments, PackedLikelihood, lower_triangle
 
 AT_ONCE = 1024  # blocks; more are worth several threads
 ENDINGS = {

@@ -14,7 +14,8 @@ import scipy
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.softmax.identification import EPSILON, whole_numbers
+from penchant.softmax.identification import EPSILON, Identification, whole_numbers
+from penchant.softmax.solution import Solution, blank
 
 ROUNDED = 64 * EPSILON  # differences below this, relative to what they are taken of, are rounding
 SAME = 1e-9  # along a direction: what a linear program calls 0
@@ -286,3 +287,23 @@ def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:
         opposite = goal @ _furthest(goal, found.values, free, found.rounding) > ENOUGH
         result[a] = np.nan if opposite else sign * np.inf
     return result
+
+
+def limit_along(
+    choices: Choices, known: Identification, direction: Vector, rest: Solution
+) -> tuple[Vector, Matrix]:
+    """Parameters in the limit: infinite along the direction, finite where the rest identifies."""
+    where = np.zeros(len(direction))
+    if known.complete:
+        where = limits(choices, known.scale, direction)
+    finite = rest.known.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
+    theta, covariance = blank(rest.theta, rest.covariance, finite)
+    theta = np.where(np.isinf(where), where, theta)
+    return theta, covariance
+
+
+def cleaned(direction: Vector, known: Identification) -> Vector:
+    """Entries that are rounding noise in standard units set to 0; the largest made 1."""
+    size = np.abs(direction * known.scale)
+    kept = np.where(size > 1e-8 * size.max(), direction, 0.0)
+    return np.asarray(kept / np.abs(kept).max())

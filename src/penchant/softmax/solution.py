@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.softmax.identification import Identification
-from penchant.softmax.likelihood import Likelihood
-from penchant.softmax.newton import Maximum
+from penchant.choices import Choices
+from penchant.errors import DataError, listing
+from penchant.softmax.identification import Identification, identification
+from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.newton import Maximum, Quadratic
+
+
+def in_coordinates(choices: Choices, basis: Matrix, rank: int | None = None) -> Choices:
+    """Choices for phi, where theta = basis phi: variables x @ basis, relative to the chosen option.
+
+    Directions from `rank` on are known to change nothing; their variables are exactly 0.
+    """
+    sizes = np.diff(choices.first_row)
+    relative = choices.explanatory - np.repeat(choices.explanatory[choices.chosen_row], sizes, 0)
+    if choices.available is not None:
+        relative[~choices.available] = 0.0
+    names = tuple(f"phi{a}" for a in range(basis.shape[1]))
+    turned = relative @ basis
+    if rank is not None:
+        turned[:, rank:] = 0.0
+    return replace(choices, explanatory=turned, names=names)
+
+
+LARGEST = 1e100
+
+
+def prepared(choices: Choices, threads: int | None) -> tuple[Likelihood, Identification]:
+    """The likelihood, packed, and what of theta it identifies."""
+    likelihood = likelihood_of(choices, threads)
+    check_units(likelihood.largest, choices.names)
+    return likelihood, identification(choices, likelihood)
+
+
+def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
+    """No variable is so large or so small that its squares leave the range of float64."""
+    outside = (largest[0] > LARGEST) | ((largest[1] > 0) & (largest[1] < 1 / LARGEST))
+    if outside.any():
+        found = listing(f"{names[a]} of size {largest[0, a]:.3g}" for a in np.flatnonzero(outside))
+        raise DataError(
+            f"explanatory must lie between 1e-100 and 1e100 in size; got {found}. "
+            "Choose other units for it."
+        )
 
 
 @dataclass(frozen=True)
@@ -120,4 +159,56 @@ def penalised_solution(
         active=None,
         point=maximum.theta,
         certainty=covariance,
+    )
+
+
+ORDINARY = 10  # powers of two: typical weights between 1/1024 and 1024 are left as they are
+
+
+def weight_unit(weights: Vector | None) -> float:
+    """A power of two near the mean weight; 1 where that is no unusual number.
+
+    Estimators stop at lengths in standard errors, which for weights of 1e-20 are all short. A power
+    of two changes no digit.
+    """
+    if weights is None or not weights.size:
+        return 1.0
+    largest = float(weights.max())
+    if not largest > 0:
+        return 1.0
+    relative = float((weights / largest).mean())
+    power = int(np.frexp(largest)[1]) + int(np.frexp(relative)[1]) - 1
+    if abs(power) <= ORDINARY:
+        return 1.0
+    return float(np.ldexp(1.0, min(max(power, -1021), 1023)))
+
+
+def unit_weights(choices: Choices) -> tuple[Choices, float]:
+    """The same choices with weights of mean about 1, and the unit of these."""
+    unit = weight_unit(choices.weights)
+    if unit == 1.0 or choices.weights is None:
+        return choices, 1.0
+    return replace(choices, weights=choices.weights / unit), unit
+
+
+def in_unit(quadratic: Quadratic, unit: float) -> Quadratic:
+    """A prior's part of the objective where the objective is divided by `unit`."""
+    if unit == 1.0:
+        return quadratic
+    return Quadratic(quadratic.precision / unit, quadratic.linear / unit, quadratic.constant / unit)
+
+
+def as_given(solution: Solution, unit: float) -> Solution:
+    """A solution for weights divided by `unit`, as that for the weights themselves."""
+    if unit == 1.0:
+        return solution
+    posterior = solution.log_posterior
+    with np.errstate(over="ignore"):  # infinite, where no number is as large
+        covariance, certainty = solution.covariance / unit, solution.certainty / unit
+    return replace(
+        solution,
+        covariance=covariance,
+        certainty=certainty,
+        log_likelihood=solution.log_likelihood * unit,
+        log_posterior=None if posterior is None else posterior * unit,
     )

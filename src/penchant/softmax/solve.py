@@ -12,18 +12,19 @@ from penchant.softmax import separation as separating
 from penchant.softmax.careful import careful_maximum
 from penchant.softmax.constrained import constrained
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.coordinates import in_coordinates
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood, PackedLikelihood, likelihood_of
-from penchant.softmax.near_separation import NEGLIGIBLE as NEGLIGIBLE
 from penchant.softmax.near_separation import certified, near_separation
 from penchant.softmax.newton import Maximum, maximise
-from penchant.softmax.prepared import check_units as check_units
-from penchant.softmax.prepared import prepared
-from penchant.softmax.separated import cleaned, limit_along
-from penchant.softmax.solution import Solution as Solution
-from penchant.softmax.solution import blank, nothing_identified
-from penchant.softmax.solution import scaled_inverse as scaled_inverse
+from penchant.softmax.separation import cleaned, limit_along
+from penchant.softmax.solution import (
+    Solution,
+    blank,
+    in_coordinates,
+    nothing_identified,
+    prepared,
+    scaled_inverse,
+)
 
 MANY_BLOCKS = 4096
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.softmax.intervals import check_level
+from penchant.arguments import check_level
 from penchant.tails import normal_point
 
 

@@ -3,32 +3,169 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.bandit.columns import PlayColumns, play_columns
-from penchant.bandit.decision_numbers import ABSENT, Gaps
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.bandit.unknown_rewards import MissingReward
-from penchant.choices.frames import (
+from penchant.errors import DataError, listing, named
+from penchant.output.notes import counted
+from penchant.study.payoffs import Payoffs, payoffs_of
+from penchant.tables.columns import PlayColumns, play_columns
+from penchant.tables.events import NOTHING
+from penchant.tables.frames import (
     Table,
     check_columns,
     column_floats,
+    column_labels,
     open_frame,
     row_place,
 )
-from penchant.choices.natural_order import in_natural_order
-from penchant.errors import DataError, named
-from penchant.models.trial_columns import TrialColumns
-from penchant.study.data_notes import data_notes, trial_notes
-from penchant.study.payoffs import Payoffs, payoffs_of
-from penchant.study.units import check_plays, full_labels, units_of
+from penchant.tables.ids import joint_codes
+from penchant.tables.labels import Coded, in_natural_order
+from penchant.tables.offer_columns import TrialColumns
+from penchant.tables.play import ABSENT, Gaps, MissingReward
+
+UNIT = "subject in condition"
+
+
+@dataclass(frozen=True)
+class Units:
+    """A table, the column of who is fitted, and whose each of these is.
+
+    Attributes
+    ----------
+    table
+        With a column more where conditions vary within subjects.
+    subject
+        Column of who is fitted: a subject, or a subject in one condition.
+    people
+        {subject in condition: subject}; None where every subject was in one condition.
+    """
+
+    table: Table
+    subject: str
+    people: dict[Any, Any] | None
+
+
+def units_of(table: Table, subject: str, conditions: Sequence[str]) -> Units:
+    """Tell apart what subjects did in different conditions, if any was in several.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = nw.from_native(pa.table({"who": ["al", "al", "bo"], "drug": ["no", "yes", "no"]}))
+    >>> units_of(table, "who", ["drug"]).people
+    {'al, no': 'al', 'al, yes': 'al', 'bo, no': 'bo'}
+    """
+    if not conditions or not _vary(table, subject, conditions):
+        return Units(table, subject, None)
+    cells = [nw.col(name).cast(nw.String) for name in (subject, *conditions)]
+    split = table.with_columns(nw.concat_str(cells, separator=", ").alias(UNIT))
+    names = split[UNIT].to_list()
+    who = table[subject].to_list()
+    people = dict(zip(names, who, strict=True))
+    return Units(split, UNIT, {name: people[name] for name in in_natural_order(people)})
+
+
+def full_labels(table: Table, name: str, role: str) -> Coded:
+    """Labels of a column that every row must have."""
+    coded = column_labels(table, name, f"{role} {name!r}")
+    if coded.missing.size:
+        places = listing(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
+        raise DataError(
+            f"{role} {name!r} must not be missing; got an empty cell at {places}. Fill it."
+        )
+    return coded
+
+
+def _vary(table: Table, subject: str, conditions: Sequence[str]) -> bool:
+    """Whether a subject was in more than one condition."""
+    person = column_labels(table, subject, "subject")
+    assigned = [full_labels(table, name, "condition") for name in conditions]
+    together: IntVector = joint_codes((person, *assigned))[0]
+    return len(np.unique(together)) > len(np.unique(person.codes))
+
+
+def check_plays(units: Units, subject: str, block: Any) -> None:
+    """Refuse a play that goes on from one condition into the next: beliefs start afresh in each."""
+    if units.people is None:
+        return
+    blocks = (block,) if isinstance(block, str) else tuple(block or ())
+    names = (subject, *blocks)
+    coded = tuple(column_labels(units.table, name, "block") for name in names)
+    play: IntVector = joint_codes(coded)[0]
+    unit = column_labels(units.table, UNIT, "condition").codes
+    first: dict[int, int] = {}
+    for row, (own, mine) in enumerate(zip(play.tolist(), unit.tolist(), strict=True)):
+        if first.setdefault(own, mine) != mine:
+            who = ", ".join(f"{name} {c.at(row)}" for name, c in zip(names, coded, strict=True))
+            raise DataError(
+                "condition must be the same in all rows of a play, in which beliefs go on; got "
+                f"another at {row_place(row)} ({who}). Name the column that tells plays apart with "
+                "`block`: it may be the condition's own."
+            )
+
+
+def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
+    """Timeouts, options shown, rewards missing at the end, subjects without a decision.
+
+    Examples
+    --------
+    >>> from penchant.bandit import Episode
+    >>> for note in data_notes([Episode([1, None, 0], [2.0, None, None], subject="ann")]):
+    ...     print(note)
+    1 decision without a choice, in 1 subject (ann): counted in time, not scored.
+    The last reward is missing in 1 episode: the last choice is used all the same.
+    """
+    notes = []
+    late: dict[Any, int] = {}
+    for episode in episodes:
+        missed = int((episode.chosen == NOTHING).sum())
+        if missed:
+            late[episode.subject] = late.get(episode.subject, 0) + missed
+    if late:
+        notes.append(
+            f"{counted(sum(late.values()), 'decision')} without a choice, in "
+            f"{_who(late)}: counted in time, not scored."
+        )
+    shown = sum(int((~e.is_choice).sum()) for e in episodes)
+    if shown:
+        notes.append(f"{counted(shown, 'option')} shown before or between choices: learnt from.")
+    ended = sum(bool(e.chosen[-1] != NOTHING and np.isnan(e.rewards[-1])) for e in episodes)
+    if ended:
+        notes.append(
+            f"The last reward is missing in {counted(ended, 'episode')}: the last choice is used "
+            "all the same."
+        )
+    return (*notes, *_silent(episodes))
+
+
+def trial_notes(trials: Sequence[Any]) -> tuple[str, ...]:
+    """Timeouts, and subjects without a decision, of choices among offers."""
+    missed = sum(int((one.chosen == NOTHING).sum()) for one in trials)
+    notes = [f"{counted(missed, 'decision')} without a choice: not scored."] if missed else []
+    return (*notes, *_silent(trials))
+
+
+def _silent(episodes: Sequence[Any]) -> list[str]:
+    scored: dict[Any, int] = {}
+    for episode in episodes:
+        scored[episode.subject] = scored.get(episode.subject, 0) + episode.n_decisions
+    silent = [subject for subject, n in scored.items() if not n]
+    return [f"No decision to score, and no estimate: {_who(silent)}."] if silent else []
+
+
+def _who(subjects: Iterable[Any]) -> str:
+    named = [str(subject) for subject in subjects]
+    return f"{counted(len(named), 'subject')} ({listing(named)})"
+
 
 ALL = "all subjects"
 

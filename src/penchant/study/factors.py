@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penchant.choices.natural_order import in_natural_order
+import numpy as np
+
+from penchant._typing import Matrix
+from penchant.models.model import Model, Natural, natural_parameters
+from penchant.population.subjects import SubjectEstimates
+from penchant.softmax.transformations import Parameter
 from penchant.study.data import StudyData
+from penchant.study.groups import exact_on_working_scale, positive
+from penchant.study.subject_fit import SubjectFit
+from penchant.tables.labels import in_natural_order
 
 
 @dataclass(frozen=True)
@@ -74,3 +82,72 @@ def _varies(data: StudyData, column: str) -> bool:
 
 def _named(groups: Mapping[Any, list[Any]]) -> dict[str, tuple[Any, ...]]:
     return {str(label): tuple(groups[label]) for label in in_natural_order(groups)}
+
+
+OPEN = ("separated", "not identified", "stopped early")  # the estimate is no point of the model
+SAME = 1e-9  # relative distance at which an estimate lies at the end of a range
+
+
+def why_left_out(estimates: SubjectEstimates) -> dict[Any, str]:
+    """{subject: status, or what else is wrong} of those whom no average can use."""
+    status = dict(zip(estimates.subjects, estimates.status, strict=True))
+    return {
+        left.subject: left.why if status[left.subject] == "converged" else status[left.subject]
+        for left in estimates.left_out()
+    }
+
+
+def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Model) -> Matrix:
+    """Where subjects rank, on the working scale: (n_subjects, n_parameters, 2).
+
+    Low and high are the same for a point. NaN where nothing is known.
+    """
+    estimates = exact_on_working_scale(fits, subjects, model)
+    lost = why_left_out(estimates)
+    naturals = natural_parameters(model)
+    found = np.repeat(estimates.estimates[:, :, None], 2, axis=2)
+    for i, subject in enumerate(subjects):
+        if subject in lost:
+            fit = fits[subject].exact
+            found[i] = [
+                _range(p, natural, _ends(natural, model), fit.status)
+                for natural, p in zip(naturals, fit.parameters, strict=True)
+            ]
+            found[i] = np.where(positive(model)[:, None], _logarithm(found[i]), found[i])
+    return found
+
+
+def _logarithm(values: Matrix) -> Matrix:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(values)
+
+
+def _ends(natural: Natural, model: Model) -> tuple[float, float]:
+    """What values a natural parameter can have."""
+    if natural.kind == "shape":
+        shape = model.shape[natural.index]
+        ends = [natural.scale * float(end) ** natural.power for end in (shape.low, shape.high)]
+        return min(ends), max(ends)
+    if natural.kind == "reciprocal":
+        return 0.0, np.inf
+    return (0.0, natural.scale) if natural.kind == "share" else (-np.inf, np.inf)
+
+
+def _range(
+    p: Parameter, natural: Natural, ends: tuple[float, float], status: str
+) -> tuple[float, float]:
+    """Between which values a subject lies who has no estimate that can be averaged."""
+    low, high = max(p.low, ends[0]), min(p.high, ends[1])
+    if _same(low, ends[0]) and _same(high, ends[1]):  # anything is possible
+        return np.nan, np.nan
+    goes_on = status == "separated" and np.isnan(p.estimate) and natural.kind != "shape"
+    for value, end in zip((low, high), ends, strict=True):
+        if _same(p.estimate, end) or (goes_on and _same(value, end)):  # its weight is infinite
+            return end, end
+    if np.isnan([p.low, p.high]).any():  # Wald intervals know nothing here
+        return (np.nan, np.nan) if status in OPEN else (p.estimate, p.estimate)
+    return low, high
+
+
+def _same(value: float, end: float) -> bool:
+    return value == end or bool(np.isclose(value, end, rtol=SAME, atol=0.0))

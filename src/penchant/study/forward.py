@@ -9,14 +9,14 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
-from penchant.bandit.events import NOTHING
 from penchant.models.simulate import Agents, agents_of
-from penchant.study.agents import miss, show
 from penchant.study.data import StudyData
 from penchant.study.landscapes import Landscapes
 from penchant.study.measures import Measurer, Measures, averaged
-from penchant.study.parameter_draws import log_choice_probabilities
 from penchant.study.payoffs import Draw
+from penchant.tables.events import NOTHING
+from penchant.workflow.draws import log_choice_probabilities
+from penchant.workflow.task import miss, show
 
 How = Literal["payoffs", "landscape", "one step ahead"]
 

@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.population.adjusting import adjusted_p_values
 from penchant.population.compare import compare_groups
-from penchant.population.comparison import Difference
-from penchant.population.differences import welch_of_several
+from penchant.population.comparison import Difference, adjusted_p_values, welch_of_several
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.ranks import rank_test
-from penchant.study.factors import Factor
+from penchant.study.factors import Factor, ranges_of
+from penchant.study.groups import LOG, exact_on_working_scale
 from penchant.study.plan import Plan
-from penchant.study.ranges import ranges_of
 from penchant.study.subject_fit import SubjectFit
-from penchant.study.working_scale import LOG, exact_on_working_scale
 
 Fits = Mapping[Any, SubjectFit]
 

@@ -7,8 +7,71 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
+
+from penchant._typing import BoolVector
+from penchant.models.model import Model, natural_parameters
+from penchant.population.estimate import PopulationEstimate
+from penchant.population.subjects import SubjectEstimates
+from penchant.softmax.transformations import Parameter
 from penchant.study.data import ALL, StudyData
 from penchant.study.plan import CATEGORIES, Category
+from penchant.study.subject_fit import Fitted, SubjectFit
+
+LOG = "log "
+
+
+def positive(model: Model) -> BoolVector:
+    """Which natural parameters of the model are positive by nature."""
+    return np.array(
+        [
+            n.kind == "reciprocal" or (n.kind == "shape" and model.shape[n.index].scale == "log")
+            for n in natural_parameters(model)
+        ]
+    )
+
+
+def exact_on_working_scale(
+    fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Model
+) -> SubjectEstimates:
+    """Exact estimates of some subjects, with the logarithms of positive parameters."""
+    logs = positive(model)
+    mine = [fits[subject].exact for subject in subjects]
+    names = tuple(n.name for n in natural_parameters(model))
+    values, covariances = map(np.array, zip(*(_logged(fit, logs) for fit in mine), strict=True))
+    return SubjectEstimates(
+        tuple(LOG + name if log else name for name, log in zip(names, logs, strict=True)),
+        tuple(subjects),
+        values,
+        covariances,
+        tuple(fit.status for fit in mine),
+        "natural",
+    )
+
+
+def _logged(fit: Fitted, logs: BoolVector) -> tuple[Any, Any]:
+    """d log x = dx / x, so that covariances are divided by the values."""
+    values = fit.natural
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(logs, 1.0 / values, 1.0)
+        logged = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
+    return logged, fit.natural_covariance * np.outer(slope, slope)
+
+
+def natural_again(population: PopulationEstimate, level: float) -> tuple[Parameter, ...]:
+    """A population's parameters in their own units: geometric means where logarithms were pooled.
+
+    The standard error of a geometric mean is that of the logarithm times the mean.
+    """
+    found = []
+    for p in population.parameters_at(level):
+        if p.name.startswith(LOG):
+            value, low, high = (float(np.exp(v)) for v in (p.estimate, p.low, p.high))
+            error = value * p.standard_error
+            found.append(Parameter(p.name.removeprefix(LOG), value, error, low, high))
+        else:
+            found.append(p)
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.landscape import Landscape
 from penchant.bandit.locations import distances
-from penchant.choices.natural_order import in_natural_order
-from penchant.choices.notes import counted
 from penchant.errors import DataError, listing
+from penchant.output.notes import counted
 from penchant.study.data import StudyData
+from penchant.tables.labels import in_natural_order
 
 SEEN_OFTEN = 5  # rewards that make the mean of an option fit to be called the best
 Source = Literal["known", "expected", "payoffs", "estimated"]

@@ -16,11 +16,10 @@ import scipy
 
 from penchant._typing import BoolVector, Matrix
 from penchant.study.data import ALL, StudyData
-from penchant.study.factors import Factor
+from penchant.study.factors import Factor, why_left_out
+from penchant.study.groups import exact_on_working_scale
 from penchant.study.plan import Plan
-from penchant.study.ranges import why_left_out
 from penchant.study.subject_fit import SubjectFit
-from penchant.study.working_scale import exact_on_working_scale
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.events import NOTHING
 from penchant.bandit.locations import distances
 from penchant.study.data import StudyData
 from penchant.study.landscapes import Landscapes
+from penchant.tables.events import NOTHING
 
 NAMES = ("reward", "loss", "distance", "likeliest", "met")
 

@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.decision_numbers import ABSENT
 from penchant.bandit.episode import Episode
-from penchant.bandit.events import NOTHING
-from penchant.choices.frames import Table, check_columns, column_floats, row_place
-from penchant.choices.notes import counted
 from penchant.errors import DataError, listing
+from penchant.output.notes import counted
+from penchant.tables.events import NOTHING
+from penchant.tables.frames import Table, check_columns, column_floats, row_place
+from penchant.tables.play import ABSENT
 
 # What columns of payoffs are often called, beside the option: payoff_1, mean_A, p_left ...
 USUAL = (

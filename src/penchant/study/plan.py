@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant.bandit.reward_prior import RewardPrior
+from penchant.arguments import check_level
+from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import DataError
-from penchant.inference.nominal import Nominal, nominal_point
+from penchant.inference.linearized_estimate import Nominal, nominal_point
 from penchant.models.model import Model
-from penchant.models.ucl import UCL
-from penchant.softmax.intervals import check_level
+from penchant.models.spatial.ucl import UCL
 from penchant.softmax.prior import ParameterPrior
 
 Category = Literal["low", "high"]

@@ -10,17 +10,22 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant.errors import DataError, listing
-from penchant.inference.nominal import Nominal
+from penchant.inference.linearized_estimate import Nominal
 from penchant.models.model import Model
+from penchant.models.spatial.ucl import UCL
 from penchant.models.task_values import for_task
-from penchant.models.ucl import UCL
+from penchant.output.document import numbers, plain
 from penchant.population.estimate import PopulationEstimate
-from penchant.population.growth import growth_orders
-from penchant.population.growth_order import GrowthOrders
-from penchant.population.joint import pool_jointly
-from penchant.softmax.document import numbers, plain
+from penchant.population.growth import GrowthOrders, growth_orders
+from penchant.population.pool import pool_jointly
 from penchant.softmax.prior import ParameterPrior
-from penchant.study.comparisons import exact_comparison, linearized_comparisons
+from penchant.study.comparisons import (
+    exact_comparison,
+    exact_groups,
+    linearized_comparisons,
+    linearized_group,
+    paired_comparison,
+)
 from penchant.study.data import StudyData
 from penchant.study.factors import factors_of
 from penchant.study.fingerprint import fingerprint
@@ -30,10 +35,8 @@ from penchant.study.groups import Group, conditions_of, groups_of
 from penchant.study.landscapes import Landscapes, landscapes_of
 from penchant.study.left_out import left_out_groups
 from penchant.study.measures import Measurer, Measures
-from penchant.study.paired import paired_comparison
 from penchant.study.payoffs import check_count
 from penchant.study.plan import PAPER_NOMINALS, Category, Plan
-from penchant.study.populations import exact_groups, linearized_group
 from penchant.study.study import Study
 
 PAPER: Literal["paper"] = "paper"

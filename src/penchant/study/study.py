@@ -2,28 +2,331 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from penchant._frames import Backend, frame
+from penchant.errors import DataError, nearest
 from penchant.population.comparison import GroupComparison
 from penchant.population.estimate import PopulationEstimate, Rule
-from penchant.population.growth_order import GrowthOrders
+from penchant.population.growth import GrowthOrders
+from penchant.study.comparisons import LinearizedGroup, PairedDifference
 from penchant.study.data import StudyData
 from penchant.study.fingerprint import fingerprint
 from penchant.study.fitting import Timings
 from penchant.study.forward import How, how_simulated
+from penchant.study.forward_table import forward_columns
 from penchant.study.group_tests import GroupTests
-from penchant.study.groups import Group
+from penchant.study.groups import Group, natural_again
 from penchant.study.landscapes import Landscapes
 from penchant.study.left_out import LeftOutGroup
 from penchant.study.measures import Measures
-from penchant.study.paired import PairedDifference
-from penchant.study.plan import Plan
-from penchant.study.populations import LinearizedGroup
-from penchant.study.subject_fit import SubjectFit
-from penchant.study.tables import columns
+from penchant.study.plan import Plan, nominal_words
+from penchant.study.subject_fit import Fitted, SubjectFit
+
+Columns = dict[str, list[Any]]
+NOT_CLASSIFIED = "not classified"
+
+
+def columns(study: Study, name: str) -> Columns:
+    """One table, by columns.
+
+    Parameters
+    ----------
+    study
+        The result.
+    name
+        One of `TABLES`.
+    """
+    if name not in TABLES:
+        raise DataError(
+            f"name must be one of {', '.join(TABLES)}; got {name!r}."
+            f"{nearest(name, TABLES) or ' Choose one.'}"
+        )
+    return TABLES[name](study)
+
+
+def _subjects(study: Study) -> Columns:
+    """One row per subject: condition, play, performance, exact estimates."""
+    data, subjects = study.data, study.subjects
+    made: Columns = {"subject": [data.person(s) for s in subjects]}
+    made |= {name: [by[s] for s in subjects] for name, by in data.conditions.items()}
+    made["n_episodes"] = [len(data.of(s)) for s in subjects]
+    made["n_decisions"] = [study.fits[s].exact.n_decisions for s in subjects]
+    made |= _played(study) if data.is_play else {}
+    return made | _estimates([study.fits[s].exact for s in subjects])
+
+
+def _played(study: Study) -> Columns:
+    """Rewards of every subject; regret and performance, where the plan has these."""
+    subjects = study.subjects
+    rewards: Columns = {"mean_reward": [_mean(study.observed[s].reward) for s in subjects]}
+    if not study.plan.performance:
+        return rewards
+    orders = [study.growth.of(s) for s in subjects]
+    return rewards | {
+        "regret": [_last(study.observed[s].regret) for s in subjects],
+        "growth": [order.order for order in orders],
+        "performance": [order.category or NOT_CLASSIFIED for order in orders],
+        "performance_aic_weight": [order.category_weight for order in orders],
+        "performance_bootstrap_share": [order.confidence for order in orders],
+    }
+
+
+def _linearized(study: Study) -> Columns:
+    """One row per subject with a linearised estimate, with its range of validity."""
+    found = [(s, study.fits[s].linearized) for s in study.subjects]
+    mine = [(s, fit) for s, fit in found if fit is not None]
+    performances = [study.growth.of(s).category for s, _ in mine]
+    made: Columns = {
+        "subject": [s for s, _ in mine],
+        "condition": [study.data.condition(s) for s, _ in mine],
+        "performance": list(performances),
+        "nominal": [nominal_words(study.plan.nominals[p]) for p in performances if p],
+    }
+    for j, name in enumerate(mine[0][1].names if mine else ()):
+        made[name] = [float(fit.theta[j]) for _, fit in mine]
+        made[f"{name}_standard_error"] = [_root(fit.covariance[j, j]) for _, fit in mine]
+    made["ratio"] = [fit.ratio for _, fit in mine]
+    made["ratio_low"] = [fit.bounds[0] for _, fit in mine]
+    made["ratio_high"] = [fit.bounds[1] for _, fit in mine]
+    made["valid"] = [fit.valid for _, fit in mine]
+    made["exact_log_likelihood"] = [fit.exact_log_likelihood for _, fit in mine]
+    return made | _estimates([fit for _, fit in mine])
+
+
+def _estimates(fits: Sequence[Fitted]) -> Columns:
+    made: Columns = {
+        "status": [fit.status for fit in fits],
+        "log_likelihood": [fit.log_likelihood for fit in fits],
+        "null_log_likelihood": [fit.null_log_likelihood for fit in fits],
+    }
+    for j, name in enumerate(fits[0].natural_names if fits else ()):
+        mine = [fit.parameters[j] for fit in fits]
+        made[name] = [p.estimate for p in mine]
+        made[f"{name}_standard_error"] = [p.standard_error for p in mine]
+        made[f"{name}_low"] = [p.low for p in mine]
+        made[f"{name}_high"] = [p.high for p in mine]
+    return made | {"message": [fit.message for fit in fits]}
+
+
+def _growth(study: Study) -> Columns:
+    """One row per subject: the three curves of regret."""
+    made: Columns = dict(study.growth.to_frame("pyarrow").to_pydict()) if study.growth else {}
+    return made
+
+
+def _table_1(study: Study) -> Columns:
+    """theta of every group: Table I of the paper, with the validity ratio."""
+    return _by_rows(
+        {
+            "performance": column.group.performance,
+            "condition": column.group.condition,
+            "n_subjects": column.theta.n_subjects,
+            "n_left_out": len(column.group.subjects) - column.theta.n_subjects,
+            "mean_log_likelihood": column.mean_log_likelihood,
+            "parameter": p.name,
+            "estimate": p.estimate,
+            "standard_error": p.standard_error,
+            "ratio": column.ratio,
+            "ratio_bound": column.bound,
+            "valid": column.valid,
+            "n_valid": column.n_valid,
+        }
+        for column in study.linearized
+        for p in column.theta.parameters_at(study.plan.level)
+    )
+
+
+def _table_2(study: Study) -> Columns:
+    """Natural parameters of every group, linearised and exact: Table II of the paper."""
+    rows: list[tuple[Any, ...]] = [
+        ("linearised", column.group, p, column.natural, column.ratio, column.valid)
+        for column in study.linearized
+        for p in column.natural.parameters_at(study.plan.level)
+    ]
+    for group in study.groups:
+        population = study.exact[group.label]["random-effects"]
+        rows += [
+            ("exact", group, p, population, float("nan"), None)
+            for p in natural_again(population, study.plan.level)
+        ]
+    return _by_rows(
+        {
+            "estimator": estimator,
+            **_named(group),
+            "n_subjects": population.n_subjects,
+            "parameter": p.name,
+            "estimate": p.estimate,
+            "standard_error": p.standard_error,
+            "low": p.low,
+            "high": p.high,
+            "ratio": ratio,
+            "valid": valid,
+            "status": population.status,
+        }
+        for estimator, group, p, population, ratio, valid in rows
+    )
+
+
+def _populations(study: Study) -> Columns:
+    """Exact estimates of every group by every rule."""
+    rows = []
+    for group in study.groups:
+        rules = dict(study.exact[group.label])
+        if group.label in study.joint:
+            rules["joint"] = study.joint[group.label]
+        for rule, population in rules.items():
+            known = population.heterogeneity
+            i2 = [float("nan")] * len(population.names) if known is None else known.i2_each
+            for p, share in zip(natural_again(population, study.plan.level), i2, strict=True):
+                rows.append((group, rule, population, p, float(share)))
+    return _by_rows(
+        {
+            **_named(group),
+            "rule": rule,
+            "n_subjects": population.n_subjects,
+            "n_left_out": len(population.left_out),
+            "parameter": p.name,
+            "estimate": p.estimate,
+            "standard_error": p.standard_error,
+            "low": p.low,
+            "high": p.high,
+            "i2": share,
+            "status": population.status,
+            "message": population.message,
+        }
+        for group, rule, population, p, share in rows
+    )
+
+
+def _tests(study: Study) -> Columns:
+    """Tests between groups, parameter by parameter."""
+    rows = []
+    for estimator, comparison in _comparisons(study):
+        for d in comparison.differences:
+            rows.append({"estimator": estimator} | vars(d))
+    return _by_rows(rows)
+
+
+def _joint_tests(study: Study) -> Columns:
+    """Tests between groups, all parameters at once."""
+    return _by_rows(
+        {
+            "estimator": estimator,
+            "first": pair.first,
+            "second": pair.second,
+            "test": pair.test.kind,
+            "statistic": pair.test.statistic,
+            "df_1": pair.test.degrees_of_freedom[0],
+            "df_2": pair.test.degrees_of_freedom[1],
+            "p_value": pair.test.p_value,
+            "adjusted_p_value": pair.adjusted_p_value,
+            "note": pair.test.note,
+        }
+        for estimator, comparison in _comparisons(study)
+        for pair in comparison.joint
+    )
+
+
+def _comparisons(study: Study) -> list[tuple[str, Any]]:
+    exact = [] if study.exact_tests is None else [("exact", study.exact_tests)]
+    return exact + [("linearised", comparison) for comparison in study.linearized_tests]
+
+
+def _failures(study: Study) -> Columns:
+    """Fits without a converged estimate, and why."""
+    rows = []
+    for subject in study.subjects:
+        fit = study.fits[subject]
+        for estimator, found in (("exact", fit.exact), ("linearised", fit.linearized)):
+            if found is not None and found.status != "converged":
+                rows.append((subject, estimator, found.status, found.message))
+    names = ("subject", "estimator", "status", "message")
+    return {name: [row[j] for row in rows] for j, name in enumerate(names)}
+
+
+def _forward(study: Study) -> Columns:
+    """What people did and what agents with their estimates do, decision by decision."""
+    if not study.observed:
+        return {}
+    made = forward_columns(study.groups, study.observed, study.fits, study.how_simulated)
+    if study.plan.performance or not made:
+        return made
+    kept = [i for i, measure in enumerate(made["measure"]) if measure != "regret"]
+    return {
+        name: [column[i] for i in kept] for name, column in made.items() if name != "performance"
+    }
+
+
+def _comparison(study: Study) -> Columns:
+    """The direct comparison of groups of different people: every pair and parameter."""
+    return _by_rows(vars(difference) for difference in study.group_tests.differences)
+
+
+def _overall(study: Study) -> Columns:
+    """More than two groups at once, parameter by parameter."""
+    return _by_rows(vars(test) for test in study.group_tests.overall)
+
+
+def _left_out(study: Study) -> Columns:
+    """Who is left out of tests of means, group by group."""
+    return _by_rows(vars(group) for group in study.left_out)
+
+
+def _paired_tests(study: Study) -> Columns:
+    """Tests between conditions that the same subjects were in."""
+    return _by_rows(vars(difference) for difference in study.paired_tests)
+
+
+def _named(group: Group) -> dict[str, Any]:
+    """Which group a row is of."""
+    condition = {"condition": group.condition}
+    return (
+        condition if group.performance is None else {"performance": group.performance} | condition
+    )
+
+
+def _by_rows(rows: Iterable[Mapping[str, Any]]) -> Columns:
+    made: Columns = {}
+    for row in rows:
+        for name, value in row.items():
+            made.setdefault(name, []).append(value)
+    return made
+
+
+def _mean(values: Any) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def _last(values: Any) -> float:
+    return float(values[-1]) if len(values) else float("nan")
+
+
+def _root(variance: float) -> float:
+    return float(np.sqrt(variance)) if variance >= 0 else float("nan")
+
+
+TABLES: dict[str, Callable[[Study], Columns]] = {
+    "subjects": _subjects,
+    "linearized": _linearized,
+    "growth": _growth,
+    "table-1": _table_1,
+    "table-2": _table_2,
+    "populations": _populations,
+    "tests": _tests,
+    "joint-tests": _joint_tests,
+    "paired-tests": _paired_tests,
+    "failures": _failures,
+    "forward": _forward,
+    "comparison": _comparison,
+    "comparison-overall": _overall,
+    "left-out": _left_out,
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,8 +11,8 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.linearized_estimate import LinearizedEstimate
+from penchant.output.document import numbers, plain
 from penchant.population.subjects import subject_estimates
-from penchant.softmax.document import numbers, plain
 from penchant.softmax.transformations import Parameter
 from penchant.study.measures import NAMES, Measures
 

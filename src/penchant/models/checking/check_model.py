@@ -14,13 +14,10 @@ from penchant.models.checking.agreement import (
     many_agree,
     objective_agrees,
     slopes_agree,
+    told_apart,
 )
-from penchant.models.checking.declarations import declarations
-from penchant.models.checking.exam import Exam
-from penchant.models.checking.findings import Finding, ModelCheck
-from penchant.models.checking.future import future
-from penchant.models.checking.told_apart import told_apart
-from penchant.models.checking.variables import variables
+from penchant.models.checking.checks import declarations, future, variables
+from penchant.models.checking.findings import Exam, Finding, ModelCheck
 
 
 def check_model(

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from penchant.choices.notes import counted
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.output.notes import counted
 
 
 @dataclass(frozen=True)
@@ -70,3 +75,73 @@ class ModelCheck:
 
 def _paragraph(text: str) -> str:
     return textwrap.fill(text, 96, subsequent_indent="   ", break_long_words=False)
+
+
+MOST_DATA = 8
+N_INSIDE = 3
+
+
+@dataclass(frozen=True)
+class Exam:
+    """A model, data to try it on, and places psi inside the range and at its ends.
+
+    Attributes
+    ----------
+    data
+        Episodes or trials.
+    inside, ends
+        Places psi.
+    rng
+        Source of randomness.
+    """
+
+    model: Any
+    data: tuple[Any, ...]
+    inside: tuple[Vector, ...]
+    ends: tuple[Vector, ...]
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, model: Any, data: Sequence[Any], rng: np.random.Generator) -> Exam:
+        """Draw places inside the middle of the range."""
+        ranges = np.array([s.search_range for s in model.shape]).reshape(-1, 2)
+        width = ranges[:, 1] - ranges[:, 0]
+        shares = 0.15 + 0.7 * rng.random((N_INSIDE, len(width)))
+        inside = tuple(_own_units(model, ranges[:, 0] + share * width) for share in shares)
+        ends = tuple(_own_units(model, u) for u in ranges.T) if len(width) else ()
+        return cls(model, tuple(data)[:MOST_DATA], inside, ends, rng)
+
+    def explanatory(self, one: Any, psi: Vector) -> Matrix:
+        """The model's variables of one episode."""
+        return np.asarray(self.model.explanatory(one, *map(float, psi)))
+
+    def stacked(self, psi: Vector) -> Matrix:
+        """Variables of all decisions scored, centred within the choice set: (rows, n_weights)."""
+        parts = [self.explanatory(one, psi)[one.scored] for one in self.data]
+        return centred(parts)
+
+    def words(self, psi: Vector) -> str:
+        """Shape parameters with their values."""
+        named = zip(self.model.shape, psi, strict=True)
+        return ", ".join(f"{shape.name} = {value:.4g}" for shape, value in named)
+
+    def at(self, psi: Vector) -> str:
+        """Where, for the middle of a sentence; nothing where there is no shape."""
+        return f" at {self.words(psi)}" if len(psi) else ""
+
+
+def centred(parts: Sequence[Matrix]) -> Matrix:
+    """Variables less their mean over the options of a decision, all rows in one matrix."""
+    shifted = [x - x.mean(axis=1, keepdims=True) for x in parts]
+    return np.concatenate([x.reshape(-1, x.shape[2]) for x in shifted])
+
+
+def place(one: Any, t: int) -> str:
+    """Where an event is."""
+    labels = (("subject", one.subject), ("block", one.block))
+    named = ", ".join(f"{name} {label}" for name, label in labels if label is not None)
+    return f"event {t} of {named}" if named else f"event {t}"
+
+
+def _own_units(model: Any, u: Vector) -> Vector:
+    return np.array([float(s.from_search(v)) for s, v in zip(model.shape, u, strict=True)])

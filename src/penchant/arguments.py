@@ -1,0 +1,27 @@
+"""Where the options are: a grid or any other places, and the distances between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penchant.errors import DataError
+
+
+def whole_number(value: Any, name: str, least: int) -> int:
+    """A whole number that is not below the least one allowed."""
+    try:
+        whole = int(value)
+    except (TypeError, ValueError, OverflowError):
+        whole = least - 1
+    if whole < least or whole != value:
+        raise DataError(
+            f"{name} must be a whole number, {least} or more; got {value!r}. Correct it."
+        )
+    return whole
+
+
+def check_level(level: float) -> None:
+    """A confidence level lies between 0 and 1."""
+    if isinstance(level, bool) or not 0 < level < 1:
+        hint = f" Did you mean {level / 100:g}?" if 1 < level < 100 else " Use 0.95, for example."
+        raise DataError(f"level must lie between 0 and 1; got {level}.{hint}")

@@ -1,5 +1,0 @@
-"""What weights of decisions mean."""
-
-from typing import Literal
-
-WeightKind = Literal["frequency", "probability"]

@@ -1,0 +1,310 @@
+"""`penchant check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+
+from penchant.cli.options import (
+    Agent,
+    Data,
+    Experiments,
+    Flag,
+    History,
+    Model,
+    ModelName,
+    Show,
+    Terms,
+    World,
+)
+from penchant.cli.workflow_options import (
+    Analysis,
+    Compared,
+    Contest,
+    Goal,
+    Judged,
+    Kept,
+    People,
+    PeopleOfEach,
+    Played,
+    Prediction,
+    Regained,
+    Rivals,
+    Simulated,
+    Written,
+)
+
+
+def check(
+    file: str | None = None,
+    /,
+    *,
+    data: Data = Data(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    terms: Terms = Terms(),  # noqa: B008
+    json: Annotated[Flag, Parameter(group=Group("Output", sort_key=6))] = False,
+    agent: Agent = Agent(),  # noqa: B008
+    history: History = History(),  # noqa: B008
+) -> int:
+    """Validate a table of choices, or of play, and say what can be estimated from it.
+
+    Nothing is written. Exit code 0: an estimate exists; 1: none does; 2: wrong usage or data.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet file, one row per option of each decision (else --wide), or one row per event
+        of play, which is recognised by its columns, or per decision between offers, with --model;
+        - for stdin.
+    json
+        Print JSON instead of words.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.checking import run_check
+
+    return run_check(file, data, terms, json, agent, history)
+
+
+_output = Group("Output", sort_key=9)
+
+
+def compare(
+    file: str | None = None,
+    /,
+    *,
+    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    rivals: Rivals = Rivals(),  # noqa: B008
+    judged: Judged = Judged(),  # noqa: B008
+    contest: Contest = Contest(),  # noqa: B008
+    decisions: Annotated[Path | None, Parameter(metavar="FILE", group=_output)] = None,
+    written: Written = Written(),  # noqa: B008
+) -> int:
+    """Compare models of the same table: AIC, BIC, held-out decisions, who follows which.
+
+    Every model is fitted to every subject. Exit code 0: done; 2: wrong usage or data.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
+    decisions
+        Also write the held-out log-likelihood of every decision: .csv, .parquet or .json.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.comparing import run_compare
+
+    return run_compare(file, table, rivals, judged, contest, decisions, written)
+
+
+def design(
+    *,
+    goal: Goal = Goal(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    agent: Agent = Agent(),  # noqa: B008
+    people: People = People(),  # noqa: B008
+    simulated: Simulated = Simulated(),  # noqa: B008
+    regained: Regained = Regained(),  # noqa: B008
+    written: Written = Written(),  # noqa: B008
+) -> int:
+    """Say how many decisions make an interval narrow, or how many subjects find a difference.
+
+    People are simulated and fitted, with more decisions (--width) or in larger experiments with two
+    groups (--against), until enough of them reach the goal. Exit code 0: a number is found; 1: none
+    up to --most; 2: wrong usage.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.designing import run_design
+
+    return run_design(goal, agent, people, simulated, regained, written)
+
+
+def distinguish(
+    *,
+    rivals: Rivals = Rivals(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    people: PeopleOfEach = PeopleOfEach(),  # noqa: B008
+    simulated: Simulated = Simulated(),  # noqa: B008
+    judged: Judged = Judged(),  # noqa: B008
+    written: Written = Written(),  # noqa: B008
+) -> int:
+    """Model recovery: simulate people of each model, fit all models, and say which one is found.
+
+    The confusion matrix p(found | simulated) and the inversion matrix p(simulated | found): whether
+    a task can tell the models apart, before data are collected, or before a winner is believed.
+    Exit code 0: done; 2: wrong usage.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.distinguishing import run_distinguish
+
+    return run_distinguish(rivals, people, simulated, judged, written)
+
+
+def fit(
+    file: str | None = None,
+    /,
+    *,
+    data: Data = Data(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    terms: Terms = Terms(),  # noqa: B008
+    model: Model = Model(),  # noqa: B008
+    show: Show = Show(),  # noqa: B008
+    agent: Agent = Agent(),  # noqa: B008
+    history: History = History(),  # noqa: B008
+) -> int:
+    """Estimate the weights of a softmax model from choices, or a model from a history of play.
+
+    Exit code 0: done; 1: no valid estimate, or none could be written; 2: wrong usage or data.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
+        stdin.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    if agent.model is not None:
+        from penchant.cli.fitting import run_fit_play
+
+        return run_fit_play(file, data, terms, model, show, agent, history)
+    from penchant.cli.running import run_fit
+
+    return run_fit(file, data, terms, model, show, agent, history)
+
+
+def models(
+    name: Annotated[ModelName | None, Parameter(show_choices=False)] = None,
+    /,
+    *,
+    json: Flag = False,
+) -> int:
+    """List the models that --model takes, or say what one of them is.
+
+    Parameters
+    ----------
+    name
+        A model: its equations, its settings and its parameters; all models in a table if not given.
+    json
+        Print JSON instead of words.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.listing_models import run_models
+
+    return run_models(name, json)
+
+
+def predict(
+    file: str | None = None,
+    /,
+    *,
+    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    agent: Agent = Agent(),  # noqa: B008
+    prediction: Prediction = Prediction(),  # noqa: B008
+    written: Written = Written(),  # noqa: B008
+) -> int:
+    """Fit a model, and write what it says of every row: probability, value, prediction error.
+
+    The table has the rows of FILE, in the same order, with columns added: regressors for imaging
+    and reaction times. It goes to stdout as CSV unless --output names a file. Exit code 0: done; 1:
+    no finite estimate; 2: wrong usage or data.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.predicting import run_predict
+
+    return run_predict(file, table, agent, prediction, written)
+
+
+def recover(
+    *,
+    agent: Agent = Agent(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    people: People = People(),  # noqa: B008
+    simulated: Simulated = Simulated(),  # noqa: B008
+    regained: Regained = Regained(),  # noqa: B008
+    written: Written = Written(),  # noqa: B008
+) -> int:
+    """Parameter recovery: simulate people with known parameters, and say what a fit gives back.
+
+    Bias, spread, correlation, coverage of intervals, and who has no estimate: before data are
+    collected. Exit code 0: done; 2: wrong usage.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.recovering import run_recover
+
+    return run_recover(agent, people, simulated, regained, written)
+
+
+_reproduction_output = Group("Output", sort_key=6)
+
+
+def reproduce(
+    *,
+    experiments: Experiments = Experiments(),  # noqa: B008  # frozen, and cyclopts reads it
+    output: Annotated[
+        Path | None, Parameter(alias="-o", metavar="FOLDER", group=_reproduction_output)
+    ] = None,
+    json: Annotated[Flag, Parameter(group=_reproduction_output)] = False,
+) -> int:
+    """Run the paper's experiments and say which of its claims hold.
+
+    Figures 1 to 6, the landscapes, Tables I and II, a simulated study with the paper's design,
+    Theorem 1 and the conclusion: minutes on two processors, with --quick under one. A verdict that
+    too few replicates leave open says so. Exit code 0: done, whatever the verdicts; 2: wrong usage.
+
+    Parameters
+    ----------
+    output
+        New folder for figures (SVG, PDF), tables (CSV), results.json and a page, index.html.
+    json
+        Print all numbers and verdicts as JSON instead of words.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.reproducing import run_reproduce
+
+    return run_reproduce(experiments, output, json)
+
+
+def simulate(
+    *,
+    agent: Agent = Agent(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    world: World = World(),  # noqa: B008
+) -> int:
+    """Let agents play, and write what they chose and received as a table.
+
+    One row per decision: subject, decision, chosen, reward, and where the option lies. Exit code 0:
+    done; 2: wrong usage.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.simulating import run_simulate
+
+    return run_simulate(agent, world)
+
+
+def study(
+    file: str | None = None,
+    /,
+    *,
+    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    compared: Compared = Compared(),  # noqa: B008
+    agent: Agent = Agent(),  # noqa: B008
+    analysis: Analysis = Analysis(),  # noqa: B008
+    kept: Kept = Kept(),  # noqa: B008
+) -> int:
+    """Analyse a table of choices of many subjects, from the check to a report.
+
+    Exact fits of every subject; the groups that --condition names compared, with who is left out;
+    agents that play again; one HTML report, tables and figures. Regret, performance and the paper's
+    linearised fits where the best option is known, or with --performance. Exit code 0: done; 1:
+    nobody has a valid estimate; 2: wrong usage or data; 130: interrupted, and --resume goes on.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet file, one row per event: who, what was chosen, what it paid; or per decision
+        between offers; - for stdin.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.studying import run_study_command
+
+    return run_study_command(file, table, compared, agent, analysis, kept)

@@ -1,0 +1,256 @@
+"""Files and folders that must not outlive the process: locks, and what is half written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+from penchant.errors import DataError, NotWrittenError, nearest
+
+_leftovers: set[Path] = set()
+_ending: list[bool] = []
+
+
+@contextmanager
+def removed_in_the_end(path: Path) -> Iterator[None]:
+    """Remove a file or folder when the work is over, and also if the process is ended before."""
+    _leftovers.add(path)
+    try:
+        yield
+    finally:
+        _remove(path)
+        _leftovers.discard(path)
+
+
+def refuse_when_ending() -> None:
+    """Begin nothing new in a process that was told to end, even if the interrupt was lost."""
+    if _ending:
+        raise KeyboardInterrupt
+
+
+def end_soon() -> None:
+    """Let no file be begun from now on."""
+    _ending.append(True)
+
+
+def end_at_once(code: int) -> NoReturn:
+    """End the process without waiting for threads, and leave nothing behind."""
+    for path in tuple(_leftovers):
+        _remove(path)
+    os._exit(code)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_held: set[tuple[Path, int]] = set()
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Keep other processes from writing `file` meanwhile, by a lock file beside it.
+
+    A process may lock a file again that it holds; a lock left by a process that has died on this
+    machine is taken over. Where the disk is full there is no lock, or one that names nobody: the
+    work goes on, and the file itself, which cannot be written there either, is what is told of.
+    """
+    lock = file.resolve().with_name(f".{file.name}.lock")
+    refuse_when_ending()
+    if not _acquired(lock, file):
+        yield
+        return
+    _held.add((lock, os.getpid()))
+    try:
+        with removed_in_the_end(lock):
+            yield
+    finally:
+        _held.discard((lock, os.getpid()))
+
+
+def _acquired(lock: Path, file: Path) -> bool:
+    """Whether the lock was made here; not so where this process holds it already."""
+    if (lock, os.getpid()) in _held:
+        return False
+    for _ in range(2):
+        try:
+            handle = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        except FileExistsError:
+            holder = _holder(lock)
+            if holder != _own() and not _is_dead(holder):  # not held, so of an earlier process
+                break
+            with suppress(FileNotFoundError):
+                lock.unlink()
+        except OSError as error:
+            if error.errno in FULL:
+                return False
+            raise DataError(
+                f"output must be writable; got {file}, where no lock could be made: "
+                f"{error.strerror}. Choose another place."
+            ) from None
+        else:
+            with suppress(OSError), os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(_own())
+            return True
+    raise DataError(
+        f"output must have one writer at a time; got {file}, which {_holder(lock) or 'another'} "
+        f"is writing. Wait for it, or remove {lock} if no such process runs."
+    )
+
+
+def _own() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def _holder(lock: Path) -> str:
+    try:
+        return lock.read_text(encoding="utf-8", errors="replace")[:200]
+    except OSError:
+        return ""
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether the process that `holder` names ran on this machine and has ended."""
+    words = holder.split()
+    if os.name != "posix" or len(words) != 4 or words[3] != socket.gethostname():
+        return False
+    try:
+        os.kill(int(words[1]), 0)  # signal 0 only asks
+    except (OSError, ValueError, OverflowError) as error:
+        return getattr(error, "errno", None) == errno.ESRCH
+    return False
+
+
+def check_writable(path: str | os.PathLike[str], overwrite: bool) -> Path:
+    """Refuse, before the work is done, an output path that could not be written after it.
+
+    Parameters
+    ----------
+    path
+        The file to be written.
+    overwrite
+        Whether it may replace an existing file.
+
+    Returns
+    -------
+    The file that would be written, links followed.
+    """
+    given = os.fsdecode(path)
+    try:
+        file = Path(given).expanduser().resolve()
+        exists = file.exists()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"output must be a path; got {given!r}: {error}. Correct the path."
+        ) from None
+    if exists:
+        _check_existing(given, file, overwrite)
+    _check_folder(given, file.parent)
+    return file
+
+
+def _check_existing(given: str, file: Path, overwrite: bool) -> None:
+    if file.is_dir():
+        raise DataError(f"output must be a file; got the directory {given}. Add a file name.")
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise DataError(
+            f"output must be a regular file; got {given}, a pipe or device. Name a file."
+        )
+    if not overwrite:
+        raise DataError(
+            f"output must not exist; got {given}, which does. "
+            "Choose another name, or pass overwrite to replace it."
+        )
+    if not os.access(file, os.W_OK):
+        raise DataError(
+            f"output must be writable; got {given}, which is read-only. "
+            "Choose another name, or change its permissions."
+        )
+
+
+def _check_folder(given: str, folder: Path) -> None:
+    if not folder.is_dir():
+        hint = nearest(folder.name, os.listdir(folder.parent)) if folder.parent.is_dir() else ""
+        raise DataError(
+            f"output must lie in an existing directory; got {given}, but {folder} is none."
+            f"{hint or ' Create it first.'}"
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DataError(
+            f"output must lie in a directory that can be written to; got {given}, but {folder} "
+            "cannot. Choose another, or change its permissions."
+        )
+
+
+@contextmanager
+def written(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
+    """Give a temporary file to write to; at the end it takes its place in one step.
+
+    On any failure the old file stays as it was and the temporary one is removed.
+    """
+    file = check_writable(path, overwrite)
+    temporary = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}.tmp")
+    with locked(file), removed_in_the_end(temporary):
+        _make(temporary, file)
+        try:
+            yield temporary
+            _sync(temporary)
+            _place(temporary, file, overwrite)
+        except OSError as error:
+            raise failed(file, error) from error
+    _sync_folder(file.parent)
+
+
+def failed(file: Path, error: OSError) -> NotWrittenError:
+    """Return the error for a file that the system does not let us write."""
+    reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
+    left = "The file is as it was" if file.exists() else "No file was made"
+    return NotWrittenError(
+        f"output must be writable; got {file}, where writing failed: {reason}. "
+        f"{left}: make room, or choose another place."
+    )
+
+
+def _make(temporary: Path, file: Path) -> None:
+    """Make an empty file with the permissions that `file` has or would have."""
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as error:
+        raise failed(file, error) from error
+    with suppress(OSError):
+        temporary.chmod(stat.S_IMODE(file.stat().st_mode))
+
+
+def _sync(file: Path) -> None:
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    # Not every system can do that; the file itself is safe already.
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _place(temporary: Path, file: Path, overwrite: bool) -> None:
+    refuse_when_ending()
+    if not overwrite and file.exists():
+        raise FileExistsError(errno.EEXIST, "another program made this file meanwhile")
+    os.replace(temporary, file)

@@ -1,0 +1,304 @@
+"""The header of a CSV file: its delimiter and the names of its columns."""
+
+import csv
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from penchant.errors import SHOWN, DataError, listing
+from penchant.files import text
+from penchant.files.source import STDIN, Source, source
+from penchant.files.text import TextStream
+
+# In this order where two of them divide the file equally well: commas also stand inside cells.
+DELIMITERS = ("\t", ";", "|", ",")
+MOST_COLUMNS = 50_000
+_SAMPLE = 20
+_SPELLED = {r"\t": "\t", "tab": "\t", "space": " "}
+
+
+@dataclass(frozen=True)
+class Header:
+    """How a CSV file is divided: its delimiter, its columns, the lines before its first row.
+
+    Its blocks, of which one must hold a whole line, are so many bytes long.
+    """
+
+    delimiter: str
+    names: tuple[str, ...]
+    n_lines: int
+    block_size: int = 1 << 20
+
+
+def lines(source: Source, encoding: str) -> Iterator[str]:
+    """Return the lines of the text, with their ends, whichever of LF, CRLF and CR those are."""
+    with io.TextIOWrapper(
+        io.BufferedReader(TextStream(source, encoding)), encoding="utf-8", newline=""
+    ) as text:
+        yield from text
+
+
+def header(source: Source, *, delimiter: str | None, encoding: str) -> Header:
+    """Return the header of a CSV file; the delimiter is found where none is given."""
+    sample = list(islice(lines(source, encoding), _SAMPLE))
+    if not any(line.strip() for line in sample):
+        raise DataError(
+            f"{source.name} must hold a header and at least one row; got an empty file. "
+            "Check what wrote it."
+        )
+    hint = re.fullmatch(r"sep=(.)\s*", sample[0])  # Excel's own first line
+    if hint:
+        sample.pop(0)
+    divided = _delimiter(hint[1] if hint and delimiter is None else delimiter, sample)
+    cells, n_lines = _first_record(source, sample, divided)
+    if len(cells) == 1:
+        _check_single_column(source, divided, sample)
+    return Header(divided, _names(source, cells), n_lines + bool(hint))
+
+
+def _delimiter(given: str | None, sample: list[str]) -> str:
+    if given is None:
+        return _found(sample)
+    delimiter = _SPELLED.get(given, given)
+    if len(delimiter) == 1 and delimiter.isascii() and delimiter not in '\r\n"\0':
+        return delimiter
+    raise DataError(
+        f"delimiter must be one character; got {given!r}. Use ',', ';', '|' or '\\t', "
+        "or leave it out to have it found."
+    )
+
+
+def _found(sample: list[str]) -> str:
+    widths = {delimiter: _widths(sample, delimiter) for delimiter in DELIMITERS}
+    dividing = [delimiter for delimiter in DELIMITERS if widths[delimiter][0] > 1]
+    steady = [delimiter for delimiter in dividing if len(set(widths[delimiter])) == 1]
+    return max(steady or dividing or [","], key=lambda delimiter: widths[delimiter][0])
+
+
+def _widths(sample: list[str], delimiter: str) -> list[int]:
+    """Count the cells of the header and of the records after it."""
+    try:
+        widths = [len(cells) for cells in csv.reader(sample, delimiter=delimiter) if cells]
+    except csv.Error:
+        widths = []
+    # The last record may go on after the sample.
+    return (widths[:-1] if len(sample) == _SAMPLE and len(widths) > 1 else widths) or [0]
+
+
+def _first_record(source: Source, sample: list[str], delimiter: str) -> tuple[list[str], int]:
+    reader = csv.reader(sample, delimiter=delimiter, strict=True)
+    try:
+        cells = next((cells for cells in reader if cells), [])
+    except csv.Error as error:
+        raise quote_error(source, 1, str(error)) from None
+    return cells, reader.line_num
+
+
+def quote_error(source: Source, line: int, reason: str) -> DataError:
+    """Return the error for quotes that the csv module refuses in the record of that line."""
+    if "expected after" in reason:
+        return DataError(
+            f"{source.name} must have a delimiter after a closing quote; got other text in the "
+            f"record that begins on line {line}. Double the quotes inside a cell, or close it."
+        )
+    if "field limit" in reason:
+        return DataError(
+            f"{source.name} must have cells of at most {csv.field_size_limit()} characters; got a "
+            f"longer one in the record that begins on line {line}. Close its quote if it has one."
+        )
+    return DataError(
+        f"{source.name} must close every quote; got one opened on line {line} that is never "
+        "closed. Close it, or double the quotes inside a cell."
+    )
+
+
+def _check_single_column(source: Source, delimiter: str, sample: list[str]) -> None:
+    for other in (*DELIMITERS, " ", ":"):
+        widths = _widths(sample, other)
+        divides = widths[0] > 1 and (other in DELIMITERS or set(widths) == {widths[0]})
+        if other != delimiter and divides:
+            raise DataError(
+                f"delimiter must divide the header of {source.name} into columns; got "
+                f"{delimiter!r}, which leaves one column on line 1, where {other!r} "
+                f"would make {widths[0]}. Pass delimiter={other!r}."
+            )
+
+
+def _names(source: Source, cells: list[str]) -> tuple[str, ...]:
+    if len(cells) > MOST_COLUMNS:
+        raise DataError(
+            f"{source.name} must have at most {MOST_COLUMNS:,} columns; got {len(cells):,} on line "
+            "1. Keep those that tell of decisions; one row per option needs fewest."
+        )
+    names = tuple(cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells))
+    check_names(source.name, names)
+    if all(_is_number(cell) for cell in cells):
+        raise DataError(
+            f"{source.name} must name its columns on its first line; got numbers "
+            f"({', '.join(cells[:3])}). Add a header line."
+        )
+    return names
+
+
+def check_names(source_name: str, names: tuple[str, ...]) -> None:
+    """Refuse two columns of the same name."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if not twice:
+        return
+    places = "; ".join(
+        f"{name!r} at columns "
+        + " and ".join(str(k + 1) for k, other in enumerate(names) if other == name)
+        for name in twice[:10]
+    )
+    raise DataError(
+        f"{source_name} must give every column its own name; got {places}. Rename or remove one."
+    )
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*", cell) is not None
+
+
+def records(source: Source, header: Header, encoding: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Return first line, last line and cells of every record after the header, blank ones aside.
+
+    Quotes are read strictly: one that is not closed, or goes on after its end, is an error.
+    """
+    text = lines(source, encoding)
+    for _ in range(header.n_lines):
+        next(text, None)
+    reader = csv.reader(text, delimiter=header.delimiter, strict=True)
+    first = header.n_lines + 1
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise quote_error(source, first, str(error)) from None
+        if cells is None:
+            return
+        last = header.n_lines + reader.line_num
+        if cells:
+            yield first, last, cells
+        first = last + 1
+
+
+def check_records(source: Source, header: Header, encoding: str) -> None:
+    """Refuse lines that do not have as many cells as the header, and quotes left open."""
+    width = len(header.names)
+    places: list[str] = []
+    seen: Counter[str] = Counter()
+    for first, last, cells in records(source, header, encoding):
+        seen["records"] += 1
+        if len(cells) == width:
+            continue
+        seen["wrong"] += 1
+        seen["one more"] += len(cells) == width + 1
+        seen["one more, empty"] += len(cells) == width + 1 and not cells[-1]
+        if seen["wrong"] <= SHOWN:
+            places.append(_place(first, last, len(cells)))
+    if not seen["records"]:
+        raise no_rows(source)
+    if seen["wrong"]:
+        raise DataError(
+            f"{source.name} must have as many cells on every line as its header, which has "
+            f"{width}; got {listing(places, seen['wrong'])}. {_advice(header, seen)}"
+        )
+
+
+def explained(source: Source, header: Header, encoding: str, reason: str) -> DataError:
+    """Return the error that says why the reader gave up."""
+    try:
+        check_records(source, header, encoding)
+    except DataError as error:
+        return error
+    first_sentence = reason.split("\n")[0][:200]
+    return DataError(
+        f"{source.name} must be a CSV file; got one that cannot be read: {first_sentence}. "
+        "Open and save it again, or convert it to Parquet."
+    )
+
+
+def no_rows(source: Source) -> DataError:
+    """Return the error for a header with nothing below it."""
+    return DataError(
+        f"{source.name} must hold at least one row; got 0 rows below the header. "
+        "Check the filter that wrote it."
+    )
+
+
+def _place(first: int, last: int, n_cells: int) -> str:
+    runs_on = f", whose quoted cell runs on to line {last}" if last > first else ""
+    return f"{n_cells} on line {first}{runs_on}"
+
+
+def _advice(header: Header, seen: Counter[str]) -> str:
+    if len(header.names) == 1:
+        return "Remove the lines above the one that names the columns, or pass the delimiter."
+    if seen["one more, empty"] == seen["records"]:
+        return f"Every line ends in {header.delimiter!r} but the header: add one there."
+    if seen["one more"] == seen["records"]:
+        return (
+            "The rows have a name that the header lacks: write the file with row.names = FALSE "
+            "in R, or add a name for the first column."
+        )
+    return (
+        f"Complete these lines, quote cells that hold {header.delimiter!r}, "
+        "or pass another delimiter."
+    )
+
+
+def line_of_row(row: int) -> int:
+    """Return the line of a row of a CSV file: the header is line 1, so row 0 is line 2.
+
+    Examples
+    --------
+    >>> line_of_row(17)
+    19
+    """
+    return row + 2
+
+
+def lines_of_rows(
+    path: str | os.PathLike[str] | Source,
+    rows: Collection[int],
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> dict[int, int] | None:
+    """Return the line of each row of a CSV file; None where the file has no lines.
+
+    Blank lines and cells of several lines are counted as the file has them.
+    """
+    origin = source(path)
+    if text.kind(origin.head(text.HEAD), origin.name) not in ("csv", "gzip"):
+        return None
+    found = {row: line_of_row(row) for row in rows}
+    if not rows:
+        return found
+    last = max(rows)
+    top = header(origin, delimiter=delimiter, encoding=encoding)
+    for row, (line, *_) in enumerate(records(origin, top, encoding)):
+        if row in found:
+            found[row] = line
+        if row == last:
+            break
+    return found
+
+
+def place_of_row(
+    path: str | os.PathLike[str] | Source,
+    row: int,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> str:
+    """Return where a row stands in its file, in words: the line of a CSV file, else the row."""
+    if path == STDIN:  # read already
+        return f"line {line_of_row(row)} of stdin"
+    origin = source(path)
+    lines = lines_of_rows(origin, [row], delimiter=delimiter, encoding=encoding)
+    return f"row {row} of {origin.name}" if lines is None else f"line {lines[row]} of {origin.name}"

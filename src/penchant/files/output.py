@@ -1,0 +1,314 @@
+"""JSON documents: strict in what they accept, finite in what they write."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from penchant.errors import DataError, nearest
+from penchant.files.atomic import written
+from penchant.files.source import source
+
+_LONGEST_NUMBER = 308
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """Stands where a document has something that JSON does not allow."""
+
+    problem: str
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file; NaN, Infinity, duplicate keys and numbers beyond float64 are errors.
+
+    Parameters
+    ----------
+    path
+        The file; "-" reads the standard input.
+
+    Returns
+    -------
+    dict, list, str, int, float, bool or None
+    """
+    origin = source(path)
+    with origin.open() as stream:
+        content = stream.read()
+    return parsed(content, origin.name)
+
+
+def parsed(content: bytes, name: str) -> Any:
+    """Return what the bytes of a JSON file say; `name` is what messages call the file."""
+    try:
+        document = json.loads(
+            content.decode("utf-8-sig"),
+            parse_constant=lambda word: _Fault(f"the number {word}"),
+            parse_float=_number,
+            parse_int=_whole_number,
+            object_pairs_hook=_object,
+        )
+        _check_faults(document, name, "")
+    except UnicodeDecodeError as error:
+        what = f"byte 0x{content[error.start]:02x} at byte offset {error.start}"
+        raise _damaged(name, what) from None
+    except json.JSONDecodeError as error:
+        what = f"{error.msg.lower()} at line {error.lineno}, column {error.colno}"
+        raise _damaged(name, what if content.strip() else "an empty file") from None
+    except RecursionError:
+        raise _damaged(name, "lists or objects nested too deeply") from None
+    return document
+
+
+def _damaged(name: str, what: str) -> DataError:
+    return DataError(f"{name} must be a JSON file; got {what}. Write or copy it again.")
+
+
+def _number(text: str) -> float | _Fault:
+    value = float(text)
+    return value if math.isfinite(value) else _Fault(f"the number {text[:40]}, beyond float64")
+
+
+def _whole_number(text: str) -> int | _Fault:
+    if len(text) > _LONGEST_NUMBER:
+        return _Fault(f"a number of {len(text)} digits, beyond float64")
+    return int(text)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        found[key] = _Fault("the same key twice") if key in found else value
+    return found
+
+
+def _check_faults(value: Any, name: str, field: str) -> None:
+    if isinstance(value, _Fault):
+        raise DataError(
+            f"{name} must hold finite numbers and every key once; got {value.problem} "
+            f"at {field or 'its top'}. Correct it or write the file again."
+        )
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_faults(item, name, f"{field}.{key}" if field else key)
+    if isinstance(value, list):
+        for k, item in enumerate(value):
+            _check_faults(item, name, f"{field}[{k}]")
+
+
+def json_text(document: Any) -> str:
+    """Return a document as JSON; NaN and infinities, which JSON does not have, become null.
+
+    Parameters
+    ----------
+    document
+        Mappings, sequences, text, numbers, booleans and None; NumPy's arrays and numbers too.
+
+    Examples
+    --------
+    >>> print(json_text({"theta": [1.5, float("nan")]}), end="")
+    {
+      "theta": [
+        1.5,
+        null
+      ]
+    }
+    """
+    return json.dumps(_plain(document, ""), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_json(path: str | os.PathLike[str], document: Any, *, overwrite: bool) -> None:
+    """Write a document as JSON, whole or not at all, in the order of its keys."""
+    text = json_text(document)
+    with written(path, overwrite=overwrite) as temporary:
+        temporary.write_bytes(text.encode())
+
+
+def _plain(value: Any, field: str) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {_key(key, field): _plain(item, f"{field}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, f"{field}[{k}]") for k, item in enumerate(value)]
+    raise _not_json(value, field)
+
+
+def _key(key: Any, field: str) -> str:
+    if isinstance(key, str):
+        return key
+    raise _not_json(key, f"{field}, as a key")
+
+
+def _not_json(value: Any, field: str) -> TypeError:
+    return TypeError(
+        f"document must hold text, numbers, lists and mappings; got {type(value).__name__} "
+        f"at {field.removeprefix('.') or 'its top'}. Convert it first."
+    )
+
+
+def read_document(path: str | os.PathLike[str], kind: str, *, version: int) -> dict[str, Any]:
+    """Read a JSON file that Penchant has written.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        What its field "format" must say, such as "penchant-estimate".
+    version
+        The newest version of that format that is understood; the oldest is 1.
+
+    Returns
+    -------
+    The whole document, with "format" and "version".
+    """
+    document = read_json(path)
+    name = os.fsdecode(path)
+    if not isinstance(document, dict) or "format" not in document:
+        raise DataError(
+            f"{name} must be a {kind} file; got no field 'format'. Name a file that penchant wrote."
+        )
+    if document["format"] != kind:
+        raise DataError(
+            f"{name} must be a {kind} file; got format {document['format']!r}. "
+            "Name a file of the right kind."
+        )
+    _check_version(field(document, "version", int, name), version, name)
+    return document
+
+
+def _check_version(found: int, newest: int, name: str) -> None:
+    if found > newest:
+        raise DataError(
+            f"{name} must be of version {newest} or older; got version {found}. "
+            "A newer penchant wrote it: upgrade penchant to read it."
+        )
+    if found < 1:
+        raise DataError(
+            f"{name} must be of version 1 or newer; got version {found}. Write it again."
+        )
+
+
+def field(document: Mapping[str, Any], key: str, kind: type | tuple[type, ...], name: str) -> Any:
+    """Return a field of a document, or an error that names file and field."""
+    if key not in document:
+        raise DataError(
+            f"{name} must have a field {key!r}; got none."
+            f"{nearest(key, document) or ' Write it again.'}"
+        )
+    value = document[key]
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    right = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
+    if not right:
+        wanted = " or ".join(one.__name__ for one in kinds)
+        raise DataError(
+            f"{name} must have {wanted} in its field {key!r}; got {type(value).__name__} "
+            f"({str(value)[:40]!r}). Write it again."
+        )
+    return value
+
+
+TABLES = (".csv", ".parquet", ".json")
+
+
+def write_text(path: str | os.PathLike[str], text: str, *, overwrite: bool) -> None:
+    """Write text as UTF-8, whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text
+        What it shall hold.
+    overwrite
+        Whether it may replace an existing file.
+    """
+    with written(path, overwrite=overwrite) as temporary:
+        temporary.write_bytes(text.encode())
+
+
+def check_table_name(path: str | os.PathLike[str]) -> str:
+    """Return the kind of table that the name of a file asks for; refuse others."""
+    suffix = Path(os.fsdecode(path)).suffix.lower()
+    if suffix in TABLES:
+        return suffix
+    raise DataError(
+        f"output must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}; "
+        f"got {os.fsdecode(path)}. Choose one of them."
+    )
+
+
+def write_table(path: str | os.PathLike[str], frame: Any, *, overwrite: bool) -> None:
+    """Write a table as CSV, Parquet or JSON (a list of rows), whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file; its ending says which.
+    frame
+        An Arrow table, or a data frame of pandas or polars.
+    overwrite
+        Whether it may replace an existing file.
+
+    Notes
+    -----
+    In CSV all text is quoted and no number is; missing values and NaN are empty cells. Text is
+    never altered, so that what is read back is what was written.
+    """
+    suffix = check_table_name(path)
+    data = nw.from_native(frame, eager_only=True)
+    table = data.to_arrow().select(data.columns)  # without an index that pandas adds
+    with written(path, overwrite=overwrite) as temporary:
+        _WRITERS[suffix](table, temporary)
+
+
+def _write_csv(table: pa.Table, file: Path) -> None:
+    # Python's own stream, as Arrow's does not report a full disk on every system.
+    with file.open("wb") as stream:
+        pa_csv.write_csv(without_nan(_plain_text(table)), stream)
+
+
+def _write_parquet(table: pa.Table, file: Path) -> None:
+    with file.open("wb") as stream:
+        pq.write_table(table, stream)
+
+
+def _write_json(table: pa.Table, file: Path) -> None:
+    rows = without_nan(table, infinite=True).to_pylist()
+    text = json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    file.write_bytes(text.encode() + b"\n")
+
+
+def _plain_text(table: pa.Table) -> pa.Table:
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            plain = table.column(place).cast(field.type.value_type)
+            table = table.set_column(place, field.name, plain)
+    return table
+
+
+def without_nan(table: pa.Table, infinite: bool = False) -> pa.Table:
+    """The table with empty cells where numbers are NaN, or infinite, if asked."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            column = table.column(place)
+            known = pc.is_finite(column) if infinite else pc.invert(pc.is_nan(column))
+            nothing = pa.scalar(None, field.type)
+            table = table.set_column(place, field.name, pc.if_else(known, column, nothing))
+    return table
+
+
+_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet, ".json": _write_json}

@@ -1,0 +1,289 @@
+"""What a file is, told by its first bytes and not by its name."""
+
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.errors import DataError
+from penchant.files.source import Source, unreadable
+
+Kind = Literal["csv", "gzip", "parquet", "arrow"]
+
+GZIP = b"\x1f\x8b"
+HEAD = 64
+
+_READ: tuple[tuple[bytes, Kind], ...] = (
+    (b"PAR1", "parquet"),
+    (b"ARROW1", "arrow"),
+    (GZIP, "gzip"),
+)
+
+_REFUSED: tuple[tuple[bytes, str, str], ...] = (
+    (b"PK\x03\x04", "a zip archive or an Excel workbook", "Unzip it, or save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an Excel workbook", "Save the sheet as CSV"),
+    (b"BZh", "compressed by bzip2", "Decompress it, or use gzip"),
+    (b"\xfd7zXZ", "compressed by xz", "Decompress it, or use gzip"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "Decompress it, or use gzip"),
+    (b"7z\xbc\xaf", "a 7z archive", "Extract the table first"),
+    (b"PARE", "an encrypted Parquet file", "Decrypt it first"),
+    (b"FEA1", "a Feather file of version 1", "Save it as Parquet"),
+    (b"SQLite format 3", "an SQLite database", "Export the table as CSV"),
+    (b"\x89HDF", "an HDF5 file", "Export the table as CSV"),
+    (b"MATLAB 5.0", "a Matlab file", "Use writetable in Matlab"),
+    (b"RDX", "R's own data format", "Use write.csv in R"),
+    (b"X\n\x00", "R's own data format", "Use write.csv in R"),
+    (b"$FL", "an SPSS file", "Export it as CSV"),
+    (b"<stata_dta>", "a Stata file", "Export it as CSV"),
+    (b"%PDF", "a PDF document", "Find the table it was made from"),
+    (b"version https://git-lfs", "a pointer to a file in Git LFS", "Run `git lfs pull`"),
+    (b"<!doctype", "a web page", "Download the file itself"),
+    (b"<html", "a web page", "Download the file itself"),
+    (b"<?xml", "an XML document", "Export the table as CSV"),
+    (b"{", "JSON", "Save the table as CSV or Parquet"),
+    (b"[", "JSON", "Save the table as CSV or Parquet"),
+)
+
+
+def kind(head: bytes, name: str) -> Kind:
+    """Return the kind of a file by its first bytes; refuse what is known not to be a table."""
+    for magic, known in _READ:
+        if head.startswith(magic):
+            return known
+    check_text(head, name)
+    return "csv"
+
+
+def check_text(head: bytes, name: str) -> None:
+    """Refuse bytes that begin as those of a known kind of file that is not CSV."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\t").lower()
+    for magic, what, advice in _REFUSED:
+        if head.startswith(magic) or start.startswith(magic.lower()):
+            raise DataError(
+                f"{name} must be CSV, Parquet or Arrow; got {what}, by its first bytes. {advice}."
+            )
+
+
+BLOCK = 1 << 20
+
+_PIECE = 1 << 16
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse an encoding that Python does not know."""
+    try:
+        codecs.lookup(encoding)
+        "".encode(encoding)
+    except (LookupError, TypeError):
+        raise DataError(
+            f"encoding must be one that Python knows; got {encoding!r}. "
+            "Use 'utf-8', 'cp1252', 'latin-1' or 'utf-16'."
+        ) from None
+
+
+def blocks(source: Source, encoding: str) -> Generator[bytes, None, None]:
+    """Return the text in blocks of valid UTF-8, without a byte-order mark.
+
+    Broken compression, bytes that the encoding does not have and NUL characters are errors that
+    name the line.
+    """
+    texts = _decoded(source, encoding)
+    first = next(texts, b"").removeprefix(codecs.BOM_UTF8)
+    if packed(source):
+        kind(first[:HEAD], f"The file inside {source.name}")
+    for block in chain((first,), texts):
+        if b"\0" in block:
+            raise _nul(source, encoding, block)
+        yield block
+
+
+def packed(source: Source) -> bool:
+    """Whether the file is compressed by gzip."""
+    return source.head(2) == GZIP
+
+
+def _line_of(texts: Iterable[bytes], end: bytes | int) -> int:
+    """Line of the first place where `end` occurs, or of the byte with that number."""
+    line = 1
+    offset = 0
+    for text in texts:
+        at = text.find(end) if isinstance(end, bytes) else end - offset
+        before = text[:at] if 0 <= at < len(text) else text
+        line += before.count(b"\n") or before.count(b"\r")
+        if len(before) < len(text):
+            break
+        offset += len(text)
+    return line
+
+
+def _raw(source: Source) -> Iterator[bytes]:
+    with source.open() as file:
+        if packed(source):
+            yield from _unpacked(file, source.name)
+            return
+        try:
+            while block := file.read(BLOCK):
+                yield block
+        except OSError as error:
+            raise unreadable(source.name, error) from None
+
+
+def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
+    n_lines = 0
+    stream = gzip.GzipFile(fileobj=file)
+    try:
+        while block := stream.read1(BLOCK):
+            n_lines += block.count(b"\n") or block.count(b"\r")
+            yield block
+    except EOFError:
+        raise DataError(
+            f"{name} must be a whole gzip file; got one that is truncated after line {n_lines}. "
+            "Copy or download it again."
+        ) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(
+            f"{name} must be a sound gzip file; got damaged bytes after line {n_lines} ({error}). "
+            "Copy or download it again."
+        ) from None
+
+
+def _decoded(source: Source, encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    plain = codecs.lookup(encoding).name == "utf-8"
+    offset = 0
+    for block in chain(_raw(source), (b"",)):
+        pending: bytes = decoder.getstate()[0]
+        if plain and block and not pending and block.isascii():
+            yield block
+        else:
+            try:
+                yield decoder.decode(block, final=not block).encode()
+            except UnicodeDecodeError as error:
+                at = offset - len(pending) + error.start
+                raise _wrong_encoding(source, encoding, error, at) from None
+        offset += len(block)
+
+
+def _wrong_encoding(source: Source, encoding: str, error: UnicodeDecodeError, at: int) -> DataError:
+    utf_16 = source.head(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    advice = (
+        "It looks like UTF-16: pass encoding='utf-16'."
+        if utf_16
+        else "Pass the encoding it was saved in, such as encoding='cp1252' or 'latin-1'."
+    )
+    got = error.object[error.start : error.start + 1].hex()
+    return DataError(
+        f"{source.name} must be {encoding} text; got byte 0x{got} at byte offset {at}, "
+        f"line {_line_of(_raw(source), at)}. {advice}"
+    )
+
+
+def _nul(source: Source, encoding: str, block: bytes) -> DataError:
+    around = block[max(block.index(b"\0") - 64, 0) :][:128]
+    utf_16 = around.count(b"\0") > len(around) // 3
+    advice = (
+        "It looks like UTF-16: pass encoding='utf-16-le' or 'utf-16-be'."
+        if utf_16
+        else "Remove it, or write the file again: it may be damaged."
+    )
+    line = _line_of(_decoded(source, encoding), b"\0")
+    return DataError(f"{source.name} must be text; got a NUL byte, line {line}. {advice}")
+
+
+class TextStream(io.RawIOBase):
+    """A stream over blocks of text that notes what a typed reader would lose.
+
+    Attributes
+    ----------
+    n_quotes
+        Double quotes seen; an odd number means that one is not closed, or stands inside a cell.
+    leading_zeros
+        Whether some cell may begin like 07 or 0x1F.
+    """
+
+    def __init__(self, source: Source, encoding: str) -> None:
+        super().__init__()
+        self._blocks = blocks(source, encoding)
+        self._rest = memoryview(b"")
+        self._last = b"\n"
+        self.n_quotes = 0
+        self.leading_zeros = False
+
+    def readable(self) -> bool:
+        """Whether it can be read: yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return `size` bytes; fewer at the end only, as a reader takes less for a whole block."""
+        if size < 0:
+            return bytes(self._next(BLOCK))
+        parts = []
+        while size > 0 and (part := self._next(size)):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with the next bytes; 0 at the end."""
+        part = self._next(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        """Close the file."""
+        with suppress(ValueError):  # a reader that was stopped may still wait for a block
+            self._blocks.close()
+        super().close()
+
+    def _next(self, size: int) -> memoryview:
+        while not self._rest:
+            block = next(self._blocks, None)
+            if block is None:
+                break
+            self._note(block)
+            self._rest = memoryview(block)
+        part, self._rest = self._rest[:size], self._rest[size:]
+        return part
+
+    def _note(self, block: bytes) -> None:
+        self.n_quotes += _count(block, '"')
+        if not self.leading_zeros:
+            self.leading_zeros = _has_leading_zero(block, self._last)
+        self._last = (self._last + block[-2:])[-2:]
+
+
+def _pieces(block: bytes, overlap: int = 0) -> Iterator[NDArray[np.uint8]]:
+    """Cut into pieces small enough for the processor's cache."""
+    array = np.frombuffer(block, dtype=np.uint8)
+    for start in range(0, len(array), _PIECE):
+        yield array[start : start + _PIECE + overlap]
+
+
+def _count(block: bytes, character: str) -> int:
+    return sum(int(np.count_nonzero(piece == ord(character))) for piece in _pieces(block))
+
+
+def _has_leading_zero(block: bytes, before: bytes) -> bool:
+    starts = before + block[:2]
+    return any(
+        _zero_begins_cell(piece) for piece in chain(_pieces(starts), _pieces(block, overlap=2))
+    )
+
+
+def _zero_begins_cell(piece: NDArray[np.uint8]) -> bool:
+    found = piece[1:-1] == ord("0")
+    before, after = piece[:-2], piece[2:]
+    found &= (after - np.uint8(ord("0")) < 10) | ((after | 32) == ord("x"))
+    found &= (before < ord(".")) | (before > ord("9"))
+    return bool(found.any())
+
+
+# Words for nothing in a column of numbers; in a column of labels they may be somebody's name.
+MISSING_WORDS = ("NA", "NaN", "nan", "NULL", "null", "None", ".")

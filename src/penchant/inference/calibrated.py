@@ -1,0 +1,209 @@
+"""Intervals that hold the truth as often as they say, in small samples too.
+
+An interval holds the values of a parameter that the choices do not contradict. A likelihood ratio
+contradicts more often than it should where choices are few: its distribution is that of large
+samples. Here the distribution is found by drawing choices anew, at every value that is tried
+(`softmax.redrawn`). What was offered, or what happened before each decision, stays as it was.
+
+Positions along a parameter are those of `natural_intervals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from penchant._progress import progress
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.inference.intervals import Line
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.peaks import Peak
+from penchant.models.model import Natural
+from penchant.softmax.calibrated import FACTOR, End, Lattice, Redrawn, calibrated_end, generator_for
+from penchant.tails import chi_square_point
+
+NUMBERS = 8_000_000  # of explanatory variables on a lattice
+ACROSS = (48, 20, 10)  # points of a lattice across an interval, by the number of shape parameters
+AROUND = 1.0  # how far beyond an interval its steps go on, in widths of it
+MOST_CROSSINGS = 100  # points of indifference that are put on a lattice
+HALVINGS = 30  # of a step of a lattice, to find them
+
+
+@dataclass(frozen=True)
+class _Person:
+    """One person's decisions, and a lattice of psi around their profile intervals.
+
+    Attributes
+    ----------
+    profiles
+        Of this person alone.
+    axes
+        Positions of each shape parameter, increasing.
+    """
+
+    profiles: Profiles
+    axes: tuple[Vector, ...]
+    uniforms: Matrix
+
+    @classmethod
+    def of(
+        cls,
+        profiles: Profiles,
+        peak: Peak,
+        naturals: Sequence[Natural],
+        ends: Matrix,
+        seed: int,
+        n_drawn: int,
+    ) -> _Person:
+        """Lay the lattice: fine around profile intervals, as the model's grid elsewhere."""
+        across = {n.index: ends[a] for a, n in enumerate(naturals) if n.kind == "shape"}
+        size = int(profiles.n_decisions[0]) * profiles.n_options * max(profiles.n_weights, 1)
+        most = (NUMBERS / max(size, 1)) ** (1 / max(profiles.n_shape, 1))
+        axes = tuple(
+            _axis(
+                np.asarray(shape.to_search(shape.grid())),
+                across.get(q, np.array([-np.inf, np.inf])),
+                float(peak.u[q]),
+                int(min(ACROSS[min(profiles.n_shape, len(ACROSS)) - 1], max(most / 4, 2))),
+            )
+            for q, shape in enumerate(profiles.shape)
+        )
+        person = cls(profiles, axes, np.empty((0, 0)))
+        if len(axes) == 1 and profiles.n_weights == 1:
+            axes = (person.with_crossings(axes[0]),)
+        chosen = person.chosen
+        uniforms = generator_for(chosen, seed).random((n_drawn, len(chosen)))
+        return cls(profiles, axes, uniforms)
+
+    @cached_property
+    def redrawn(self) -> Redrawn:
+        return Redrawn(self.lattice(self.axes), self.chosen, self.uniforms)
+
+    @property
+    def chosen(self) -> IntVector:
+        mine = self.profiles.rows(np.zeros(1, dtype=np.int64))
+        return mine.chosen[mine.order]
+
+    def with_crossings(self, axis: Vector) -> Vector:
+        """The same positions, with those of indifference and some between them.
+
+        The likelihood of sure choices has a peak between any two neighbouring points of
+        indifference, however near to each other they are.
+        """
+        ahead = self.lattice([axis]).x[:, :, 1:, 0] > 0
+        step, decision, option = np.nonzero(ahead[1:] != ahead[:-1])
+        if not 0 < len(step) <= MOST_CROSSINGS:
+            return axis
+        low, high, before = axis[step], axis[step + 1], ahead[step, decision, option]
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            x = self.lattice([middle]).x[np.arange(len(step)), decision, option + 1, 0]
+            is_before = (x > 0) == before
+            low, high = np.where(is_before, middle, low), np.where(is_before, high, middle)
+        crossings = np.unique((low + high) / 2)
+        between = (crossings[1:] + crossings[:-1]) / 2
+        return np.unique(np.concatenate([axis, crossings, between]))
+
+    def lattice(self, axes: Sequence[Vector]) -> Lattice:
+        """The decisions at all combinations of positions."""
+        mesh = np.meshgrid(*axes, indexing="ij")
+        u = np.stack([m.ravel() for m in mesh], axis=1) if axes else np.empty((1, 0))
+        whose = np.zeros(len(u), dtype=np.int64)
+        x, _ = self.profiles.variables(whose, self.profiles.from_search(u), False)
+        x = x.reshape(len(u), -1, *x.shape[1:])
+        x = x[:, self.profiles.rows(whose[:1]).order]
+        x = np.ascontiguousarray(x - x[:, :, :1])
+        positive = np.zeros(x.shape[3], dtype=bool)
+        positive[self.profiles.positive] = True
+        return Lattice(x, np.zeros(x.shape[:3]), positive, tuple(map(len, axes)))
+
+    def held(self, line: Line, position: float) -> Lattice:
+        """The decisions where a natural parameter has this position."""
+        if line.is_shape:
+            axes = list(self.axes)
+            axes[line.natural.index] = np.array([position])
+            return self.lattice(axes)
+        planes, whole = line.planes(np.array([position])), self.redrawn.whole
+        others = np.delete(whole.positive, line.natural.index)
+        return whole.on_plane(planes.origin[0], planes.basis[0], others)
+
+
+def _axis(grid: Vector, ends: Vector, centre: float, n_across: int) -> Vector:
+    """Positions of a shape parameter: the grid's, and equal steps across its interval and around.
+
+    Without an interval's end the grid's is taken.
+    """
+    low, high = max(float(ends[0]), grid[0]), min(float(ends[1]), grid[-1])
+    step = max(high - low, 1e-6) / n_across
+    beside = np.arange(-AROUND * n_across, (1 + AROUND) * n_across + 1)
+    fine = low + step * beside
+    fine = fine[(fine > grid[0]) & (fine < grid[-1])]
+    coarse = grid[(grid < fine.min()) | (grid > fine.max())] if len(fine) else grid
+    return np.unique(np.concatenate([fine, coarse, [centre]]))
+
+
+def calibrated_intervals(
+    profiles: Profiles,
+    peaks: Sequence[Peak],
+    naturals: Sequence[Natural],
+    level: float,
+    ends: tuple[Matrix, Matrix],
+    seed: int,
+    n_drawn: int,
+) -> Matrix:
+    """Intervals (n_subjects, n_natural, 2), from the ends of profile intervals.
+
+    Parameters
+    ----------
+    ends
+        Positions (n_subjects, n_natural, 2) of profile intervals at this level, and at the level
+        where the likelihood ratio is `FACTOR` times as large: `further_level`.
+    seed
+        Of the draws.
+    n_drawn
+        Draws for every value that is tried.
+    """
+    found = np.empty(ends[0].shape)
+    with progress("Calibrating intervals", len(peaks)) as advance:
+        for k, peak in enumerate(peaks):
+            alone = Profiles(profiles.model, profiles.groups[k : k + 1], profiles.prior)
+            person = _Person.of(alone, peak, naturals, ends[0][k], seed, n_drawn)
+            for a, natural in enumerate(naturals):
+                line = Line(alone, natural)
+                near, far = ends[0][k, a], ends[1][k, a]
+                both = [_end(person, line, peak, near, far, side, level) for side in (0, 1)]
+                found[k, a] = np.sort(line.values(np.array([both]))[0])
+            advance(1)
+    return found
+
+
+def _end(
+    person: _Person,
+    line: Line,
+    peak: Peak,
+    near: Vector,
+    far: Vector,
+    side: int,
+    level: float,
+) -> float:
+    """Position of an end; infinite where that of the profile interval is, or beyond its limit."""
+    centre, sign = line.position(peak), 2.0 * side - 1.0
+    limit = float(line.limits(np.array([centre]), np.array([line.unit(peak)]), sign)[0])
+    first = float(near[side])
+    if np.isinf(first) and line.is_bounded:
+        first = limit  # the end of all there is, such as a learning rate of 1
+    if not np.isfinite(first) or first == centre:
+        return float(near[side])
+    root = np.sqrt(chi_square_point(1 - level, 1))
+    further = far[side] if np.isfinite(far[side]) else limit
+    pace = (further - first) / (root * (np.sqrt(FACTOR) - 1))
+    if pace == 0:
+        pace = (first - centre) / root
+    found = calibrated_end(
+        lambda position: person.redrawn.compared(person.held(line, position), level),
+        End(centre, first, float(pace), limit),
+    )
+    return sign * np.inf if found == limit else found

@@ -1,0 +1,520 @@
+"""Profile-likelihood intervals in natural units, of many subjects and parameters together.
+
+The ends of an interval are where the objective, everything else maximised, has fallen by half the
+chi-square quantile. Each end is a task of its own: a position moves outwards until the profile has
+fallen through, then closes in on the root. All tasks take their steps together, so that every step
+is one call of the compiled profiles.
+
+Positions are psi in search units for a shape parameter, the logarithm for a reciprocal, the value
+itself for weights and ratios, the weight for a share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.profile.pairs import Planes, Points
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.climb import Near, climb_together
+from penchant.inference.search.grid import Grid, grid_steps
+from penchant.inference.search.peaks import Peak, Peaks
+from penchant.models.model import Natural
+from penchant.tails import chi_square_point
+
+CLOSE = 1e-9  # of the root of the deviance
+MOST_STEPS = 80
+MOST_RETURNS = 10  # to a profile that is still above its target at another psi
+RETURN = 1e-6  # how far above, on the scale of the root of the deviance
+NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on the same scale
+BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
+FURTHEST = 25.0  # logarithms searched from a reciprocal
+MANY_UNITS = 1e5  # standard errors searched from a weight
+AT_LIMIT = 1e-7  # share of a range: nearer to its end psi is at it
+LONGEST = 10.0  # by which a unit of a weight may change an objective
+
+
+def profile_intervals(
+    profiles: Profiles,
+    grids: Sequence[Grid],
+    peaks: Sequence[Peak],
+    naturals: Sequence[Natural],
+    level: float,
+    rising: Matrix | None = None,
+) -> Matrix:
+    """Intervals (n_subjects, n_natural, 2); infinite where the profile never falls so far.
+
+    `rising` (n_subjects, n_weights) is not 0 for weights that have no finite maximum: the sign of
+    the direction in which the objective goes on rising.
+    """
+    ends = profile_positions(profiles, grids, peaks, naturals, level, rising)
+    for a, natural in enumerate(naturals):
+        ends[:, a] = np.sort(Line(profiles, natural).values(ends[:, a]), axis=1)
+    return ends
+
+
+def profile_positions(
+    profiles: Profiles,
+    grids: Sequence[Grid],
+    peaks: Sequence[Peak],
+    naturals: Sequence[Natural],
+    level: float,
+    rising: Matrix | None = None,
+) -> Matrix:
+    """The same as positions along the parameters: the lower end, then the upper one."""
+    drop = float(chi_square_point(1 - level, 1)) / 2
+    ends = np.empty((len(peaks), len(naturals), 2))
+    for a, natural in enumerate(naturals):
+        line = Line(profiles, natural)
+        centre = np.array([line.position(peak) for peak in peaks])
+        sought = np.isfinite(centre)
+        ends[~sought, a] = line.everything
+        for side, sign in enumerate((-1.0, 1.0)):
+            whose = np.flatnonzero(sought)
+            endless = line.rises(rising, whose, sign)
+            ends[whose[endless], a, side] = sign * np.inf
+            whose = whose[~endless]
+            if len(whose):
+                tasks = _Tasks.of(line, grids, peaks, whose, centre[whose], sign, drop)
+                ends[whose, a, side] = tasks.run()
+    return ends
+
+
+def still_above(
+    profiles: Profiles,
+    grids: Sequence[Any],
+    peaks: Sequence[Peak] | Peaks,
+    natural: Natural,
+    whose: IntVector,
+    distance: float,
+    drop: float,
+) -> BoolVector:
+    """Whether the profiles of some subjects are above their target at a distance from the peak.
+
+    The distance is on the logarithm of the parameter; beyond the range searched nothing is.
+    """
+    line = Line(profiles, natural)
+    mine = [peaks[int(k)] for k in whose]
+    centre = np.array([line.position(peak) for peak in mine])
+    far = line.further(centre, distance)
+    tasks = _Tasks.of(line, grids, peaks, whose, centre, float(np.sign(far - centre)[0]), drop)
+    reached = np.isinf(replace(tasks, limit=far, coarse=True).run())
+    return np.asarray(reached & line.holds(far))
+
+
+def values_at(profiles: Profiles, natural: Natural, positions: Matrix) -> Matrix:
+    """Natural parameters at positions; infinite ones are beyond what was looked at."""
+    return Line(profiles, natural).values(positions)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One natural parameter, and the positions along it."""
+
+    profiles: Profiles
+    natural: Natural
+
+    @property
+    def is_shape(self) -> bool:
+        """Whether it is made of a shape parameter, not of weights."""
+        return self.natural.kind == "shape"
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the range of a shape parameter is all there is, not where to look only."""
+        return self.is_shape and self.profiles.shape[self.natural.index].scale != "log"
+
+    @property
+    def everything(self) -> tuple[float, float]:
+        """Positions from end to end."""
+        return (-np.inf, np.inf)
+
+    def position(self, peak: Peak) -> float:
+        """Where the estimate is; NaN where there is none."""
+        if self.is_shape:
+            return float(peak.u[self.natural.index])
+        if self.natural.kind == "share":  # of a weight, which is what is moved
+            return float(peak.point.theta[self.natural.index])
+        value = self.natural.value(peak.point.theta, peak.point.psi)
+        if self.natural.kind == "reciprocal":
+            return float(np.log(value)) if 0 < value < np.inf else np.nan
+        return value if np.isfinite(value) else np.nan
+
+    def positions(self, grid: Grid) -> Vector:
+        """Where the cells of a grid are; NaN or infinite where they are nowhere."""
+        natural, theta = self.natural, grid.theta
+        if self.is_shape:
+            return self.profiles.to_search(grid.psi)[:, natural.index]
+        own = theta[:, natural.index]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if natural.kind == "reciprocal":
+                return np.asarray(-np.log(np.maximum(own, 0.0)))
+            return np.asarray(own / theta[:, natural.other] if natural.kind == "ratio" else own)
+
+    def values(self, positions: Matrix) -> Matrix:
+        """Natural parameters at positions; infinite positions are beyond what was looked at."""
+        natural = self.natural
+        if natural.kind == "reciprocal":
+            return np.exp(positions)
+        if natural.kind == "share":
+            return np.asarray(natural.scale * special.expit(-positions))
+        if not self.is_shape:
+            return positions
+        shape = self.profiles.shape[natural.index]
+        own = np.asarray(shape.from_search(positions))
+        # A logarithmic range is where to look; a linear one, such as 0 to 1, is all there is.
+        if shape.scale == "log":
+            own = np.where(positions == -np.inf, 0.0, np.where(positions == np.inf, np.inf, own))
+        for end, limit in ((-np.inf, shape.limit(False)), (np.inf, shape.limit(True))):
+            if limit is not None:
+                own = np.where(positions == end, limit.value, own)
+        with np.errstate(divide="ignore"):
+            return np.asarray(natural.scale * own**natural.power)
+
+    def rises(self, rising: Matrix | None, whose: IntVector, sign: float) -> BoolVector:
+        """Whether the objective goes on rising towards this end."""
+        if rising is None or self.natural.kind in ("shape", "ratio"):
+            return np.zeros(len(whose), dtype=bool)
+        upwards = rising[whose, self.natural.index]
+        towards = -sign if self.natural.kind == "reciprocal" else sign
+        return np.asarray(upwards * towards > 0)
+
+    def further(self, positions: Vector, distance: float) -> Vector:
+        """Positions of parameters e^distance as large, which may be outside the range searched."""
+        if self.natural.kind == "reciprocal":
+            return positions + distance
+        factor = float(np.exp(distance))
+        if not self.is_shape:
+            return positions * factor
+        shape = self.profiles.shape[self.natural.index]
+        own = shape.from_search(positions) * factor ** (1 / self.natural.power)
+        return np.asarray(shape.to_search(own))
+
+    def holds(self, positions: Vector) -> BoolVector:
+        """Whether positions are inside the range searched."""
+        if not self.is_shape:
+            return np.ones(len(positions), dtype=bool)
+        low, high = self.profiles.bounds[self.natural.index]
+        return np.asarray((low <= positions) & (positions <= high))
+
+    def planes(self, positions: Vector) -> Planes:
+        """Where the weights lie if the parameter has this position."""
+        natural = self.natural
+        if natural.kind == "reciprocal":
+            positions = np.exp(positions)
+        if natural.kind == "share":
+            natural = Natural(natural.name, "weight", natural.index)
+        return Planes.of(natural, positions, self.profiles.n_weights)
+
+    def unit(self, peak: Peak, subject: int = 0) -> float:
+        """About a standard error of one of the subjects."""
+        q, d = self.natural.index, self.profiles.n_weights
+        if self.is_shape:
+            curvature = max(float(peak.curvature[q, q]), 1e-4)
+            return 1.0 / float(np.sqrt(curvature))
+        moved = self.natural
+        if moved.kind == "share":
+            moved = Natural(moved.name, "weight", moved.index)
+        slope = moved.gradient(peak.point.theta, peak.point.psi)[:d]
+        inverse = np.linalg.pinv(peak.point.information, hermitian=True)
+        centre = moved.value(peak.point.theta, peak.point.psi)
+        error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)))
+        if self.natural.kind == "reciprocal":
+            return min(max(error / abs(centre), 1e-3), 2.0)
+        error = min(error, abs(centre) + self._telling(peak, subject))
+        return max(error, 1e-6 * abs(centre), 1e-9)
+
+    def _telling(self, peak: Peak, subject: int) -> float:
+        """A change of a weight, or a ratio, after which some choice is surely another.
+
+        Where choices are separated, the curvature is that of where Newton's method stopped, and a
+        standard error by it may have any length.
+        """
+        whose = np.array([subject])
+        x, _ = self.profiles.variables(whose, peak.point.psi[None], False)
+        rows = self.profiles.rows(whose)
+        away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
+        largest = away.max(axis=(0, 1), initial=0.0)
+        own = float(largest[self.natural.index])
+        reach = float(largest[self.natural.other]) if self.natural.kind == "ratio" else 1.0
+        return LONGEST * reach / own if own > 0 else np.inf
+
+    def limits(self, centre: Vector, unit: Vector, sign: float) -> Vector:
+        """Positions beyond which nothing is looked for."""
+        if self.is_shape:
+            end = self.profiles.bounds[self.natural.index, int(sign > 0)]
+            return np.full(len(centre), float(end))
+        reach = FURTHEST if self.natural.kind == "reciprocal" else MANY_UNITS * unit
+        return np.asarray(centre + sign * reach)
+
+
+@dataclass
+class _Tasks:
+    """Searches for the same end of one natural parameter's interval, one per subject.
+
+    Attributes
+    ----------
+    inside, outside
+        Positions where the profile is above its target, and where it is not (NaN: not yet found).
+    short_in, short_out
+        How far the root of the deviance is below, or above, that of the target: nearly linear in
+        the position.
+    psi, theta
+        Where the last climb of each task ended.
+    coarse
+        Whether it is enough to know that an end is before the limit.
+    """
+
+    line: Line
+    grids: Sequence[Grid]
+    peaks: Sequence[Peak]
+    whose: IntVector
+    sign: float
+    drop: float
+    inside: Vector
+    outside: Vector
+    short_in: Vector
+    short_out: Vector
+    limit: Vector
+    step: Vector
+    psi: Matrix
+    theta: Matrix
+    coarse: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        line: Line,
+        grids: Sequence[Any],
+        peaks: Sequence[Peak] | Peaks,
+        whose: IntVector,
+        centre: Vector,
+        sign: float,
+        drop: float,
+    ) -> _Tasks:
+        """Begin at the estimates."""
+        mine = [peaks[k] for k in whose]
+        unit = np.array([line.unit(peak, s) for peak, s in zip(mine, whose.tolist(), strict=True)])
+        tasks = cls(
+            line=line,
+            grids=[grids[k] for k in whose],
+            peaks=mine,
+            whose=whose,
+            sign=sign,
+            drop=drop,
+            inside=centre.copy(),
+            outside=np.full(len(whose), np.nan),
+            short_in=np.full(len(whose), -np.sqrt(2 * drop)),
+            short_out=np.full(len(whose), np.nan),
+            limit=line.limits(centre, unit, sign),
+            step=unit * np.sqrt(2 * drop),
+            psi=np.array([peak.point.psi for peak in mine]).reshape(len(whose), -1),
+            theta=np.array([peak.point.theta for peak in mine]).reshape(len(whose), -1),
+        )
+        tasks._begin_at_the_outermost_cell()
+        return tasks
+
+    def _begin_at_the_outermost_cell(self) -> None:
+        """The grid shows how far out the profile of a parameter is still above its target."""
+        for k, (grid, peak) in enumerate(zip(self.grids, self.peaks, strict=True)):
+            at = self.line.positions(grid)
+            above = grid.looked & (grid.values > peak.point.value - self.drop) & np.isfinite(at)
+            above &= (self.sign * (at - self.inside[k]) > 0) & self._before(at, k)
+            if above.any():
+                cells = np.flatnonzero(above)
+                cell = cells[np.argmax(self.sign * at[cells])]
+                self.inside[k] = at[cell]
+                self.short_in[k] = self._short(grid.values[cell : cell + 1], [k])[0]
+                self.psi[k], self.theta[k] = grid.psi[cell], grid.theta[cell]
+
+    def _before(self, positions: Vector, k: int) -> BoolVector:
+        """Whether a task looks so far; shape parameters are nowhere else."""
+        return np.asarray(self.line.is_shape | (self.sign * (positions - self.limit[k]) < 0))
+
+    def run(self) -> Vector:
+        """Positions of the ends; infinite where the profile never falls so far."""
+        found = self._closed_in()
+        psi, moved = self.psi.copy(), np.arange(len(found))
+        for _ in range(MOST_RETURNS):
+            moved, again = self._above_elsewhere(found, moved)
+            if not len(moved):
+                break
+            found[moved] = again._closed_in()
+            psi[moved] = again.psi
+        if not (self.coarse or self.line.is_shape):
+            found[np.isfinite(found) & self._at_limits(psi)] = self.sign * np.inf
+        return found
+
+    def _at_limits(self, psi: Matrix) -> BoolVector:
+        """Whether psi is at a limit where the parameter is too: only the range ends it there."""
+        profiles = self.line.profiles
+        u, found = profiles.to_search(psi), np.zeros(len(psi), dtype=bool)
+        for q, shape in enumerate(profiles.shape):
+            for end, limit in zip(profiles.bounds[q], map(shape.limit, (False, True)), strict=True):
+                if limit is not None and self.line.natural.name in limit.lost:
+                    away = np.abs(u[:, q] - end)
+                    found |= away < AT_LIMIT * np.ptp(profiles.bounds[q])
+        return found
+
+    def _closed_in(self) -> Vector:
+        """Where the profile has fallen through its target, followed from where it begins."""
+        found = np.full(len(self.whose), np.nan)
+        active = np.arange(len(self.whose))
+        kept = np.zeros(len(self.whose), dtype=np.int64)
+        for _ in range(MOST_STEPS):
+            beyond = active[self.sign * (self.inside[active] - self.limit[active]) >= 0]
+            found[beyond] = self.sign * np.inf
+            active = np.setdiff1d(active, beyond)
+            if not len(active):
+                break
+            position = self._next(active)
+            short = self._measure(active, position)
+            arrived = np.abs(short) < CLOSE
+            arrived |= np.abs(position - self.inside[active]) < 1e-10 * (1 + np.abs(position))
+            inwards = short < 0
+            arrived |= self.coarse & ~inwards
+            self._move(active, position, short, inwards, kept)
+            found[active[arrived]] = position[arrived]
+            active = active[~arrived]
+        found[active] = self.inside[active]
+        return found
+
+    def _next(self, active: IntVector) -> Vector:
+        """Further out while nothing is outside; then where a line through both ends crosses."""
+        inside, outside = self.inside[active], self.outside[active]
+        limit = self.limit[active]
+        further = inside + self.sign * self.step[active]
+        further = np.minimum(further, limit) if self.sign > 0 else np.maximum(further, limit)
+        width = self.short_out[active] - self.short_in[active]
+        share = np.clip(-self.short_in[active] / width, 0.01, 0.99)
+        return np.where(np.isnan(outside), further, inside + share * (outside - inside))
+
+    def _move(
+        self,
+        active: IntVector,
+        position: Vector,
+        short: Vector,
+        inwards: BoolVector,
+        kept: IntVector,
+    ) -> None:
+        """Replace an end; that of the other side counts half if it stays twice in a row."""
+        deeper, farther = active[inwards], active[~inwards]
+        self.inside[deeper], self.short_in[deeper] = position[inwards], short[inwards]
+        again = deeper[(kept[deeper] == 1) & ~np.isnan(self.outside[deeper])]
+        self.short_out[again] /= 2
+        kept[deeper] = 1
+        self.step[deeper] *= 1.6
+        self.outside[farther], self.short_out[farther] = position[~inwards], short[~inwards]
+        again = farther[kept[farther] == -1]
+        self.short_in[again] /= 2
+        kept[farther] = -1
+
+    def _measure(self, active: IntVector, position: Vector) -> Vector:
+        """Climb with the parameter held at its position; how far the deviance's root is off."""
+        line, profiles = self.line, self.line.profiles
+        psi = self.psi[active].copy()
+        fixed, planes = self._held(position)
+        if line.is_shape:
+            u = profiles.to_search(psi)
+            u[:, line.natural.index] = position
+            psi = profiles.from_search(u)
+        curvature = np.array([self.peaks[k].curvature for k in active])
+        near = Near(self.theta[active], curvature.reshape(len(active), *(2 * [profiles.n_shape])))
+        climbed = climb_together(
+            profiles, self.whose[active], psi, near, fixed=fixed, planes=planes, finish=False
+        )
+        short = self._short(climbed.points.value, active)
+        # Only what is inside is followed: further out a climb may end on the slope of another peak.
+        inside = short < 0
+        self.psi[active[inside]] = climbed.points.psi[inside]
+        self.theta[active[inside]] = climbed.points.theta[inside]
+        return short
+
+    def _short(self, value: Vector, which: Sequence[int] | IntVector) -> Vector:
+        """Root of the deviance less that of the target."""
+        highest = np.array([self.peaks[k].point.value for k in which])
+        deviance = np.maximum(2 * (highest - value), 0.0)
+        return np.asarray(np.sqrt(deviance) - np.sqrt(2 * self.drop))
+
+    def _above_elsewhere(self, found: Vector, which: IntVector) -> tuple[IntVector, _Tasks]:
+        """Tasks whose profile at the end found is above its target at another psi, begun there.
+
+        The best cell of the grid with the parameter held at its end is climbed from, if it is above
+        the target; or nearly, and not beside the psi that led to the end.
+        """
+        profiles = self.line.profiles
+        which = which[np.isfinite(found[which])]
+        task, psi = self._cells(found, which)
+        if not len(task):
+            return which[:0], self
+        fixed, planes = self._held(found[task])
+        points = profiles.solve(self.whose[task], psi, with_slopes=False, planes=planes)
+        short = self._short(points.value, task)
+        rows = [np.flatnonzero(task == k) for k in which]
+        best = np.array([mine[np.argmin(short[mine])] for mine in rows if len(mine)])
+        away = np.abs(profiles.to_search(psi[best]) - profiles.to_search(self.psi[task[best]]))
+        far = (away > 1.5 * grid_steps(profiles.shape)).any(axis=1)
+        best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
+        moved = task[best]
+        if not len(moved):
+            return moved, self
+        climbed = climb_together(
+            profiles,
+            self.whose[moved],
+            psi[best],
+            fixed=None if fixed is None else fixed[best],
+            planes=None if planes is None else planes.take(best),
+            finish=False,
+        ).points
+        short = self._short(climbed.value, moved)
+        kept = short < -RETURN
+        return moved[kept], self._begun_at(moved[kept], found, short[kept], climbed.take(kept))
+
+    def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, Matrix]:
+        """Cells of the grid that may be above the target, with the tasks that they belong to."""
+        profiles, q = self.line.profiles, self.line.natural.index
+        if not profiles.n_shape or (self.line.is_shape and profiles.n_shape == 1):
+            return which[:0], np.empty((0, profiles.n_shape))
+        u = profiles.to_search(self.grids[0].psi)
+        task, chosen = [which[:0]], [u[:0]]
+        for k in which:
+            mine = u
+            if self.line.is_shape:
+                mine = u[np.abs(u[:, q] - found[k]) <= np.abs(u[:, q] - found[k]).min() + 1e-9]
+                mine = np.where(np.arange(profiles.n_shape) == q, found[k], mine)
+            else:
+                height = self.grids[k].values - self.peaks[k].point.value + self.drop
+                mine = u[height > -BETWEEN]
+            task.append(np.full(len(mine), k))
+            chosen.append(mine)
+        return np.concatenate(task), profiles.from_search(np.concatenate(chosen))
+
+    def _begun_at(self, moved: IntVector, found: Vector, short: Vector, points: Points) -> _Tasks:
+        """The search for some ends, begun anew where the profile is above its target."""
+        unit = [self.line.unit(self.peaks[k], int(self.whose[k])) for k in moved]
+        return replace(
+            self,
+            grids=[self.grids[k] for k in moved],
+            peaks=[self.peaks[k] for k in moved],
+            whose=self.whose[moved],
+            inside=found[moved],
+            outside=np.full(len(moved), np.nan),
+            short_in=short,
+            short_out=np.full(len(moved), np.nan),
+            limit=self.limit[moved],
+            step=np.array(unit) * np.sqrt(2 * self.drop),
+            psi=points.psi,
+            theta=points.theta,
+        )
+
+    def _held(self, position: Vector) -> tuple[BoolVector | None, Planes | None]:
+        """What is held while the others climb: a shape parameter, or weights on planes."""
+        if not self.line.is_shape:
+            return None, self.line.planes(position)
+        shape = np.arange(self.line.profiles.n_shape) == self.line.natural.index
+        return np.tile(shape, (len(position), 1)), None

@@ -1,0 +1,91 @@
+"""Probabilities of the decisions in episodes, at one psi or averaged over psi."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.bandit.episode import Episode
+from penchant.errors import DataError
+from penchant.inference.profile.problem import Problem
+from penchant.inference.search.grid import Grid
+from penchant.inference.search.peaks import Peak
+from penchant.models.model import Model
+from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.probabilities import log_probabilities
+
+
+def is_history(data: Any) -> bool:
+    """Whether a model can describe it: an episode, or static decisions."""
+    return hasattr(data, "scored_options") and hasattr(data, "n_events")
+
+
+def weights_only(prior: Prior | None) -> ParameterPrior | None:
+    """The prior of choices, which have no natural parameters."""
+    if isinstance(prior, NaturalPrior):
+        raise DataError(
+            "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
+            "Natural parameters belong to models of episodes."
+        )
+    return prior
+
+
+def as_episodes(episodes: Any) -> tuple[Any, ...]:
+    """One episode or several, or static decisions, as a tuple."""
+    if not (is_history(episodes) or isinstance(episodes, Sequence)):
+        raise DataError(
+            f"episodes must be an Episode or some of them; got {type(episodes).__name__}. "
+            "Make them with Episode(chosen, rewards)."
+        )
+    found = (episodes,) if is_history(episodes) else tuple(episodes)
+    if not found or not all(is_history(e) for e in found):
+        raise DataError(
+            f"episodes must be an Episode or some of them; got {type(episodes).__name__} with "
+            f"{len(found)} entries. Make them with Episode(chosen, rewards)."
+        )
+    return found
+
+
+def _log_probabilities(
+    model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector
+) -> Matrix:
+    if not (np.isfinite(theta).all() and np.isfinite(psi).all()):
+        raise DataError(
+            "predict must have a finite estimate; got one that is not. "
+            "Fit with parameter_prior=ScaledPrior() to predict."
+        )
+    choices = Problem(model, tuple(episodes)).choices(psi)
+    return log_probabilities(theta, choices).reshape(choices.n_decisions, -1)
+
+
+def probabilities(model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector) -> Matrix:
+    """Probability of every option at every decision scored."""
+    return np.exp(_log_probabilities(model, episodes, theta, psi))
+
+
+def decision_log_likelihoods(
+    model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector
+) -> Vector:
+    """Log-probability of what was chosen."""
+    log_p = _log_probabilities(model, episodes, theta, psi)
+    chosen = np.concatenate([e.scored_options for e in episodes])
+    return np.asarray(log_p[np.arange(len(chosen)), chosen])
+
+
+def averaged(model: Model, episodes: Sequence[Episode], grid: Grid, peak: Peak) -> Matrix:
+    """Probabilities averaged over the grid and the peak, each weighted by its profile."""
+    psi = np.vstack([grid.psi, peak.point.psi])
+    theta = np.vstack([grid.theta, peak.point.theta])
+    values = np.append(grid.values, peak.point.value)
+    weights = np.exp(values - values.max())
+    weights = np.where(weights > 1e-6, weights, 0.0)
+    weights /= weights.sum()
+    used = np.flatnonzero(weights)
+    return sum(
+        (weights[i] * probabilities(model, episodes, theta[i], psi[i]) for i in used),
+        start=np.zeros(()),
+    )

@@ -1,0 +1,1 @@
+"""The profile: for each psi the weights are solved exactly."""

@@ -1,0 +1,554 @@
+"""Weights that must be positive: maxima on the boundary of what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.errors import DataError
+from penchant.inference.profile import _kernels as compiled
+from penchant.inference.profile import _kernels as grid
+from penchant.inference.profile.pairs import Planes, Points, Rows, best_on_planes, ranges
+from penchant.inference.profile.weights import best_under, best_weights, limits_of
+from penchant.models.model import Model, Natural, Shape, natural_parameters, positive_weights
+from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.record import Record
+from penchant.softmax.batch import Batch, fit_table
+from penchant.softmax.constraints import Constraints
+from penchant.softmax.hypotheses import Hypothesis
+from penchant.softmax.likelihood import variables_tuple
+from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
+
+EXACT = 1e-20  # squared Newton decrement
+
+
+def keep_positive(profiles: Profiles, points: Points, x: Matrix, rows: Rows, batch: Batch) -> None:
+    """Solve again, with the weight held at 0, where one that must be positive is not.
+
+    The objective is concave: if a single weight leaves the range, its best value inside is 0.
+    """
+    must = profiles.positive
+    wrong = points.theta[:, must] <= 0
+    if not wrong.any():
+        return
+    for pattern in np.unique(wrong[wrong.any(axis=1)], axis=0):
+        which = np.flatnonzero((wrong == pattern).all(axis=1))
+        if len(must) == 1:
+            _hold(profiles, points, which, must[pattern], x, rows, batch)
+        else:
+            held = on_faces(profiles, points, which, x, rows)
+            profiles.follow(points, which[~held], x, rows)
+
+
+def on_faces(
+    profiles: Profiles, points: Points, which: IntVector, x: Matrix, rows: Rows
+) -> BoolVector:
+    """Solve some pairs where weights must not be negative; returns which of them are solved."""
+    if not len(which) or profiles.prior is not None or x.shape[1] < 2:
+        return np.zeros(len(which), dtype=bool)
+    n, d = len(which), profiles.n_weights
+    mine = rows.only(which)
+    values, theta, afresh = np.empty(n), np.zeros((n, d)), np.full(n, -1)
+    subject = np.ascontiguousarray(points.subject[which])
+    pairs = x[ranges(rows.events, which)], profiles.decisions, subject, afresh
+    grid.profile(*pairs, EXACT, profiles.positive, variables_tuple(d), values, theta)
+    found = np.isfinite(values)
+    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
+    compiled.moments(x, *mine.scored, theta, sums, gradient, information)
+    done = which[found]
+    points.theta[done], points.value[done] = theta[found], sums[found]
+    points.information[done] = information[found]
+    points.settled[done] = True
+    points.decrement[done] = np.inf  # on a boundary Newton's method proves nothing
+    return found
+
+
+def _hold(
+    profiles: Profiles,
+    points: Points,
+    which: IntVector,
+    held: IntVector,
+    x: Matrix,
+    rows: Rows,
+    batch: Batch,
+) -> None:
+    """Maximum on the face where the weights held are 0."""
+    d = profiles.n_weights
+    free = np.setdiff1d(np.arange(d), held)
+    mine = rows.only(which)
+    theta = np.zeros((len(which), d))
+    settled = np.ones(len(which), dtype=bool)
+    if len(free):
+        prior = _prior_of(profiles.weight_prior, free, d)
+        face = fit_table(x[:, :, free], rows.chosen, mine.grouping, prior)
+        theta[:, free], settled = face.theta, face.converged
+    n = len(which)
+    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
+    compiled.moments(x, *mine.scored, theta, sums, gradient, information)
+    spread = batch.spread[which]
+    points.theta[which] = theta
+    points.value[which] = sums + profiles.prior_value(theta, spread)
+    points.information[which] = information + profiles.precision(spread)
+    points.settled[which] = settled
+    points.decrement[which] = np.inf  # on a boundary Newton's method proves nothing
+
+
+def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:
+    """The prior of some weights, given that the others are 0."""
+    if not isinstance(prior, GaussianPrior):
+        return prior
+    quadratic = prior.quadratic(d, None)
+    precision = quadratic.precision[np.ix_(free, free)]
+    covariance = np.linalg.inv(precision)
+    return GaussianPrior(covariance @ quadratic.linear[free], (covariance + covariance.T) / 2)
+
+
+NUMBERS_AT_ONCE = 1_000_000  # of explanatory variables
+STEP = 1e-5  # of a numerical derivative, relative to the range searched
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Episodes of many subjects, a model, and a prior on the weights.
+
+    Attributes
+    ----------
+    model
+        Declares weights, shape parameters and explanatory variables.
+    groups
+        The episodes of each subject.
+    prior
+        On the weights.
+    """
+
+    model: Model
+    groups: tuple[tuple[Any, ...], ...]
+    prior: Prior | None = None
+
+    # -- scales of psi -----------------------------------------------------------------------------
+
+    @cached_property
+    def shape(self) -> tuple[Shape, ...]:
+        """Shape parameters, as the model declares them."""
+        return self.model.shape
+
+    @cached_property
+    def weights(self) -> tuple[str, ...]:
+        """Names of the linear weights."""
+        return self.model.weights
+
+    @cached_property
+    def positive(self) -> IntVector:
+        """Weights that must be positive."""
+        return np.array(positive_weights(self.model), dtype=np.int64)
+
+    @cached_property
+    def limits(self) -> Constraints | None:
+        """The same as constraints."""
+        return limits_of(self.model)
+
+    @cached_property
+    def natural(self) -> tuple[Natural, ...]:
+        """Natural parameters, as the model declares them."""
+        return natural_parameters(self.model)
+
+    @property
+    def weight_prior(self) -> ParameterPrior | None:
+        """The prior, if it is one on the weights themselves."""
+        return None if isinstance(self.prior, NaturalPrior) else self.prior
+
+    @property
+    def n_shape(self) -> int:
+        """Number of shape parameters."""
+        return len(self.shape)
+
+    @property
+    def n_weights(self) -> int:
+        """Number of linear weights."""
+        return len(self.weights)
+
+    @cached_property
+    def bounds(self) -> Matrix:
+        """Range of psi in search units: (n_shape, 2)."""
+        return np.array([s.search_range for s in self.shape]).reshape(self.n_shape, 2)
+
+    def to_search(self, psi: Matrix) -> Matrix:
+        """Psi (n, n_shape) in search units."""
+        return _columns([s.to_search(psi[:, q]) for q, s in enumerate(self.shape)], len(psi))
+
+    def from_search(self, u: Matrix) -> Matrix:
+        """Psi (n, n_shape) in its own units."""
+        return _columns([s.from_search(u[:, q]) for q, s in enumerate(self.shape)], len(u))
+
+    def stretch(self, psi: Matrix) -> Matrix:
+        """Derivative of psi in search units: (n, n_shape)."""
+        found = [np.broadcast_to(s.stretch(psi[:, q]), len(psi)) for q, s in enumerate(self.shape)]
+        return _columns(found, len(psi))
+
+    # -- data --------------------------------------------------------------------------------------
+
+    @cached_property
+    def record(self) -> Record:
+        """All episodes, subject after subject."""
+        return Record.of([episode for group in self.groups for episode in group])
+
+    @cached_property
+    def first_episode(self) -> IntVector:
+        """Where the episodes of each subject begin."""
+        return np.concatenate([[0], np.cumsum([len(group) for group in self.groups])])
+
+    @cached_property
+    def first_event(self) -> IntVector:
+        """Where the events of each subject begin."""
+        return self.record.starts[self.first_episode]
+
+    @cached_property
+    def _scored(self) -> BoolVector:
+        return np.concatenate([episode.scored for episode in self.record.episodes])
+
+    @cached_property
+    def decisions(self) -> tuple[IntVector, IntVector, IntVector, IntVector]:
+        """Options chosen, first events; events scored, counted from those; their first ones."""
+        scored = np.flatnonzero(self._scored)
+        first_scored = np.concatenate([[0], np.cumsum(self.n_decisions)])
+        begins = np.repeat(self.first_event[:-1], self.n_decisions)
+        return self.record.chosen, self.first_event, scored - begins, first_scored
+
+    @cached_property
+    def n_decisions(self) -> IntVector:
+        """Decisions scored of each subject."""
+        counts = np.concatenate([[0], np.cumsum(self._scored)])
+        return np.diff(counts[self.first_event])
+
+    @cached_property
+    def n_options(self) -> int:
+        """Number of options of every decision."""
+        known = getattr(self.model, "n_options", None)
+        if known is not None:
+            return int(known)
+        middle = self.from_search(self.bounds.mean(axis=1)[None])
+        return int(self.variables(np.zeros(1, dtype=np.int64), middle, False)[0].shape[1])
+
+    @cached_property
+    def _last_rows(self) -> dict[bytes, Rows]:
+        return {}
+
+    def rows(self, subject: IntVector) -> Rows:
+        """The decisions of pairs; steps of a search ask for the same ones again and again."""
+        key = subject.tobytes()
+        found = self._last_rows.get(key)
+        if found is None:
+            found = self._rows(subject)
+            self._last_rows.clear()
+            self._last_rows[key] = found
+        return found
+
+    def _rows(self, subject: IntVector) -> Rows:
+        event = ranges(self.first_event, subject)
+        events = np.concatenate([[0], np.cumsum(np.diff(self.first_event)[subject])])
+        order = np.flatnonzero(self._scored[event])
+        bounds = np.concatenate([[0], np.cumsum(self.n_decisions[subject])])
+        return Rows(self.record.chosen[event], events, order, bounds)
+
+    def variables(
+        self, subject: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Variables of all events of pairs, and their derivatives in psi's own units."""
+        many = getattr(self.model, "explanatory_many", None)
+        if many is not None:
+            which = ranges(self.first_episode, subject)
+            n_episodes = np.diff(self.first_episode)[subject]
+            x, slopes = many(self.record, which, np.repeat(psi, n_episodes, axis=0), with_slopes)
+            return x, slopes if with_slopes else None
+        if not with_slopes:
+            return self._one_by_one(subject, psi, self._explained), None
+        own = getattr(self.model, "explanatory_and_slopes", None)
+        if own is None:
+            return self._one_by_one(subject, psi, self._explained), self._differences(subject, psi)
+        pairs = [own(e, *at) for s, at in zip(subject, psi, strict=True) for e in self.groups[s]]
+        x = np.concatenate([pair[0] for pair in pairs])
+        return x, np.concatenate([pair[1] for pair in pairs], axis=1)
+
+    def _one_by_one(self, subject: IntVector, psi: Matrix, describe: Any) -> Matrix:
+        parts = [
+            describe(e, at) for s, at in zip(subject, psi, strict=True) for e in self.groups[s]
+        ]
+        return np.concatenate(parts)
+
+    def _explained(self, episode: Any, psi: Vector) -> Matrix:
+        array = np.asarray(self.model.explanatory(episode, *psi), dtype=np.float64)
+        d = self.n_weights
+        if array.ndim != 3 or len(array) != episode.n_events or array.shape[2] != d:
+            raise DataError(
+                "explanatory of a model must return shape (n_events, n_options, n_weights) = "
+                f"({episode.n_events}, n_options, {d}); got {array.shape}. Correct the model."
+            )
+        episode.check_options(array.shape[1])
+        return array
+
+    def _differences(self, subject: IntVector, psi: Matrix) -> Matrix:
+        """Derivatives of a model that does not give its own, by central differences."""
+        found = []
+        for q in range(self.n_shape):
+            low, high = self.beside(psi, q, STEP * float(np.ptp(self.bounds[q])))
+            above = self._one_by_one(subject, high, self._explained)
+            below = self._one_by_one(subject, low, self._explained)
+            events = np.diff(self.first_event)[subject]
+            width = np.repeat(high[:, q] - low[:, q], events)
+            found.append((above - below) / width[:, None, None])
+        return np.stack(found) if found else np.empty((0, 0, 0, 0))
+
+    def beside(self, psi: Matrix, q: int, step: float) -> tuple[Matrix, Matrix]:
+        """Psi a step below and above in one coordinate, in search units, inside the range."""
+        u = self.to_search(psi)
+        low, high = u.copy(), u.copy()
+        low[:, q] = np.maximum(u[:, q] - step, self.bounds[q, 0])
+        high[:, q] = np.minimum(u[:, q] + step, self.bounds[q, 1])
+        return self.from_search(low), self.from_search(high)
+
+    # -- evaluation --------------------------------------------------------------------------------
+
+    def solve(
+        self,
+        subject: IntVector,
+        psi: Matrix,
+        near: Matrix | None = None,
+        *,
+        with_slopes: bool = True,
+        with_cross: bool = False,
+        patient: bool = True,
+        planes: Planes | None = None,
+    ) -> Points:
+        """Best weights at every pair, on the whole or on planes.
+
+        `near` are weights to start from, NaN where none are known; unless `patient`, Newton's
+        method stops where steps no longer shrink as they do near a finite maximum.
+        """
+        parts = []
+        for begin, end in self.portions(subject):
+            portion = slice(begin, end)
+            start = None if near is None or np.isnan(near[portion]).all() else near[portion]
+            plane = None if planes is None else planes.take(portion)
+            x, slopes = self.variables(
+                subject[portion], psi[portion], with_slopes and self.n_shape > 0
+            )
+            rows = self.rows(subject[portion])
+            self.check_finite(x, rows)
+            points = self.blank(subject[portion], psi[portion])
+            if isinstance(self.prior, NaturalPrior):
+                self._solve_under(self.prior, points, x, rows, start, plane)
+            elif plane is None:
+                self._solve(points, x, rows, start, patient)
+            else:
+                self._solve_on_planes(points, x, rows, plane, start)
+            if slopes is not None:
+                self._differentiate(points, x, slopes, rows, with_cross)
+            parts.append(points)
+        return Points.joined(parts)
+
+    def blank(self, subject: IntVector, psi: Matrix) -> Points:
+        """Pairs of which nothing is known yet."""
+        n, d, q = len(subject), self.n_weights, self.n_shape
+        numbers = np.zeros((n, d)), np.zeros(n), np.zeros(n), np.zeros((n, d, d))
+        slopes = np.zeros((n, q)), np.zeros((n, d, q)), np.zeros((n, d, q)), np.zeros((n, q, q))
+        proof = np.full(n, np.inf), np.zeros((n, 2, d)), np.zeros((n, d, d))
+        return Points(subject, psi, *numbers, *slopes, np.zeros(n, dtype=bool), *proof)
+
+    def portions(self, subject: IntVector) -> Iterator[tuple[int, int]]:
+        """Ranges of pairs whose variables fit into memory together."""
+        size = np.diff(self.first_event)[subject] * self.n_options * max(self.n_weights, 1)
+        portion = np.cumsum(size) // NUMBERS_AT_ONCE
+        edges = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [len(subject)]])
+        return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+
+    def _solve(
+        self, points: Points, x: Matrix, rows: Rows, near: Matrix | None, patient: bool
+    ) -> None:
+        batch = self._fit(x, rows, near)
+        points.theta[:], points.value[:] = batch.theta, batch.value
+        points.information[:] = batch.information
+        points.decrement[:], points.largest[:] = batch.decrement, batch.largest
+        points.spread[:] = batch.spread
+        points.settled[:] = batch.converged & np.isfinite(batch.value)
+        left = ~points.settled if patient else ~np.isfinite(points.value)
+        rest = np.flatnonzero(left)
+        self.follow(points, rest[~on_faces(self, points, rest, x, rows)], x, rows)
+        keep_positive(self, points, x, rows, batch)
+        points.log_likelihood[:] = points.value - self.prior_value(points.theta, batch.spread)
+
+    def _solve_under(
+        self,
+        prior: NaturalPrior,
+        points: Points,
+        x: Matrix,
+        rows: Rows,
+        near: Matrix | None,
+        planes: Planes | None,
+    ) -> None:
+        """Under a prior on natural parameters."""
+        ends = best_under(x, rows, prior, self.natural, near, planes)
+        on_shape, _ = prior.on_shape(self.natural, points.psi)
+        points.theta[:], points.value[:] = ends.theta, ends.value + on_shape
+        points.log_likelihood[:], points.information[:] = ends.log_likelihood, ends.information
+        points.settled[:], points.decrement[:] = ends.settled, ends.decrement
+
+    def _solve_on_planes(
+        self, points: Points, x: Matrix, rows: Rows, planes: Planes, near: Matrix | None
+    ) -> None:
+        everyone = np.arange(len(points))
+        if self.prior is not None:
+            self.follow(points, everyone, x, rows, planes)
+            return
+        theta, value, information, settled = best_on_planes(x, rows, planes, near)
+        points.theta[:], points.value[:], points.information[:] = theta, value, information
+        allowed: BoolVector = np.all(theta[:, self.positive] > 0, axis=1)
+        points.settled[:] = settled & np.isfinite(value) & allowed
+        self.follow(points, everyone[~points.settled], x, rows, planes)
+        points.log_likelihood[:] = points.value
+
+    def _differentiate(
+        self, points: Points, x: Matrix, slopes: Matrix, rows: Rows, with_cross: bool
+    ) -> None:
+        """Derivatives in psi at the best weights."""
+        gradient, curvature = self._derivatives(
+            x, slopes, rows, points.theta, points.psi, with_cross
+        )
+        stretch = self.stretch(points.psi)
+        cross, mixed, fisher = curvature
+        points.gradient[:] = gradient * stretch
+        points.cross[:] = cross * stretch[:, None, :]
+        points.mixed[:] = mixed * stretch[:, None, :]
+        points.fisher[:] = fisher * stretch[:, None, :] * stretch[:, :, None]
+
+    def without_small_differences(self, points: Points, ignored: float) -> Batch:
+        """Fits in which variables that hardly differ from the chosen option's are equal to these.
+
+        Hardly: by less than `ignored` of the largest difference.
+        """
+        parts = []
+        for begin, end in self.portions(points.subject):
+            some = points.take(slice(begin, end))
+            x, _ = self.variables(some.subject, some.psi, False)
+            rows = self.rows(some.subject)
+            away = x - x[np.arange(len(x)), rows.chosen][:, None]
+            unit = np.maximum(some.largest[:, 1], np.finfo(np.float64).tiny)
+            size = np.abs(away) / np.repeat(unit, np.diff(rows.events), axis=0)[:, None]
+            away[size <= ignored] = 0.0
+            parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
+        return Batch.joined(parts)
+
+    def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
+        """Derivative of the objective in psi at fixed weights, in search units."""
+        found = []
+        for begin, end in self.portions(subject):
+            at = subject[begin:end], psi[begin:end]
+            x, slopes = self.variables(*at, True)
+            assert slopes is not None
+            gradient, _ = self._derivatives(
+                x, slopes, self.rows(at[0]), theta[begin:end], at[1], False
+            )
+            found.append(gradient * self.stretch(at[1]))
+        return np.concatenate(found)
+
+    def check_finite(self, x: Matrix, rows: Rows) -> None:
+        """What a model returns must be finite; the error names the decision."""
+        if np.isfinite(x.sum()) or np.isfinite(x[rows.order]).all():
+            return
+        for k in range(len(rows.bounds) - 1):
+            mine = rows.of(k)
+            Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
+
+    def _fit(self, x: Matrix, rows: Rows, near: Matrix | None) -> Batch:
+        start = None
+        if near is not None:
+            near_enough: BoolVector = np.all(np.abs(near) < 1e6, axis=1)
+            start = np.where(near_enough[:, None], near, 0.0)
+        batch = fit_table(x, rows.chosen, rows.grouping, self.weight_prior, start)
+        if start is not None:
+            # So far out that every choice is certain: the answer does not depend on the start.
+            lost = np.flatnonzero(~batch.converged & start.any(axis=1))
+            if len(lost):
+                batch.put(
+                    lost, fit_table(x, rows.chosen, rows.only(lost).grouping, self.weight_prior)
+                )
+        return batch
+
+    def follow(
+        self,
+        points: Points,
+        which: IntVector,
+        x: Matrix,
+        rows: Rows,
+        planes: Planes | None = None,
+    ) -> None:
+        """Solve some pairs one by one, to the end: maxima far out or on a boundary, or none."""
+        for k in which:
+            mine = rows.of(k)
+            choices = Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
+            asked = None
+            if planes is not None:
+                asked = Hypothesis(planes.row[k : k + 1], planes.value[k : k + 1])
+            found = best_weights(choices, self.limits, self.weight_prior, asked)
+            points.theta[k], points.value[k] = found.theta, found.value
+            points.information[k] = found.information
+            points.settled[k] = found.ending in ("converged", "fixed")
+            points.decrement[k] = np.inf  # proves nothing
+
+    # -- the prior ---------------------------------------------------------------------------------
+
+    def precision(self, spread: Matrix) -> Matrix:
+        """Of the prior on the weights, at each pair: (n, n_weights, n_weights)."""
+        prior = self.weight_prior
+        n, d = spread.shape[:2]
+        if prior is None:
+            return np.zeros((n, d, d))
+        scales = np.sqrt(spread.diagonal(0, 1, 2))
+        return np.stack([prior.quadratic(d, scale).precision for scale in scales])
+
+    def prior_value(self, theta: Matrix, spread: Matrix) -> Vector:
+        """The prior's part of the objective, less its constant, which depends on units."""
+        prior = self.weight_prior
+        if prior is None:
+            return np.zeros(len(theta))
+        if isinstance(prior, ScaledPrior):
+            squared = spread.diagonal(0, 1, 2)
+            held = np.where(squared > 0, squared, 1.0)
+            return np.asarray(-0.5 * prior.c * (held * theta**2).sum(axis=1))
+        quadratic = prior.quadratic(self.n_weights, None)
+        pull = theta @ quadratic.precision
+        return np.asarray((theta * (quadratic.linear - 0.5 * pull)).sum(axis=1))
+
+    def _derivatives(
+        self,
+        x: Matrix,
+        slopes: Matrix,
+        rows: Rows,
+        theta: Matrix,
+        psi: Matrix,
+        with_cross: bool,
+    ) -> tuple[Matrix, tuple[Matrix, Matrix, Matrix]]:
+        """Derivative of the objective in psi; of its gradient in the weights; and informations."""
+        scaled = isinstance(self.prior, ScaledPrior)
+        n, d = theta.shape
+        q = self.n_shape
+        gradient, spreading = np.empty((n, q)), np.empty((n, d, q))
+        curvature = np.empty((n, d, q)), np.empty((n, d, q)), np.empty((n, q, q))
+        wanted = 2 if scaled else int(with_cross)
+        compiled.derivatives(x, slopes, *rows.scored, theta, wanted, gradient, curvature, spreading)
+        if isinstance(self.prior, NaturalPrior):
+            gradient += self.prior.on_shape(self.natural, psi)[1]
+        if isinstance(self.prior, ScaledPrior):
+            pull = self.prior.c * theta[:, :, None] * spreading
+            gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)
+            curvature[0][:] -= pull
+        return gradient, curvature
+
+
+def _columns(columns: Sequence[Any], n: int) -> Matrix:
+    return np.stack(columns, axis=1) if columns else np.empty((n, 0))

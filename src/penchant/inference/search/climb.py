@@ -1,0 +1,361 @@
+"""Newton's method on the profiles of many subjects at once, step by step together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.profile.pairs import Planes, Points
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.peaks import Peak, Peaks
+from penchant.models.model import is_smooth
+
+HESSIAN_STEP = 3e-5  # of search units
+LARGEST = 1e100  # error of a slope that a curvature is updated by
+NEARLY = 1e-6  # a step of search units that is too short to matter for the height of a peak
+ENOUGH = 1e-9  # and one that matters for nothing
+STEEP = 1e-3  # and one that no smooth profile would ask for at its peak
+LAST_STEPS = 3
+STALE = 8  # steps after which the curvature is taken anew
+LEAST = 1e-9  # share of a step below which it is given up
+LEAST_AMONG_KINKS = 1e-6  # the same where slopes jump
+
+
+@dataclass(frozen=True)
+class Near:
+    """Where to start a climb: weights (n, n_weights) and curvatures (n, n_shape, n_shape)."""
+
+    theta: Matrix
+    curvature: Matrix
+
+    @classmethod
+    def of(cls, peak: Peak) -> Near:
+        """A single one, at the peak of similar data."""
+        return cls(peak.point.theta[None], peak.curvature[None])
+
+
+class Climbs:
+    """Climbs on the profiles of many subjects, step by step together, one row each.
+
+    Steps are Newton's, with the curvature that is expected plus what the steps have shown of the
+    rest. A step is taken if it does not lower the profile, and shortened otherwise. A row may begin
+    anew as soon as it has ended, so that none waits for the slowest.
+
+    Parameters
+    ----------
+    subject
+        Whose profile each row climbs.
+    fixed
+        Shape parameters that stay where they are: (n, n_shape).
+    planes
+        Where the weights shall lie.
+    max_steps
+        Steps after which a climb ends.
+
+    Attributes
+    ----------
+    u, points
+        Where the climbs have come to, in search units; and the inner solutions there.
+    curvature, drift
+        Minus the Hessian of the profile, and the derivative of the weights along it.
+    n_steps, converged, active
+        Steps taken so far, whether a maximum was reached, whether the climb goes on.
+    """
+
+    def __init__(
+        self,
+        profiles: Profiles,
+        subject: IntVector,
+        fixed: BoolVector | None = None,
+        planes: Planes | None = None,
+        max_steps: int = 40,
+    ) -> None:
+        n, d, q = len(subject), profiles.n_weights, profiles.n_shape
+        self.profiles, self.subject, self.planes = profiles, subject, planes
+        self.max_steps, self._smooth = max_steps, is_smooth(profiles.model)
+        self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
+        self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
+        self.points = profiles.blank(subject, np.zeros((n, q)))
+        self.u, self._step, self._fraction = np.zeros((n, q)), np.zeros((n, q)), np.ones(n)
+        self.curvature, self.drift = np.zeros((n, q, q)), np.zeros((n, d, q))
+        self._unexpected = np.zeros((n, q, q))
+        self.n_steps = np.zeros(n, dtype=np.int64)
+        self.converged, self.active = np.zeros((2, n), dtype=bool)
+
+    @classmethod
+    def at(cls, profiles: Profiles, peaks: Peaks) -> Climbs:
+        """Climbs that have come to peaks, one of each subject."""
+        climbs = cls(profiles, peaks.points.subject)
+        climbs.points, climbs.u, climbs.curvature = peaks.points, peaks.u, peaks.curvature
+        climbs.n_steps, climbs.converged = peaks.n_steps, peaks.converged
+        return climbs
+
+    def begin(
+        self, rows: IntVector, psi: Matrix, theta: Matrix | None, curvature: Matrix | None = None
+    ) -> None:
+        """Let rows start from psi, with weights and curvatures of similar data where known."""
+        low, high = self.profiles.bounds.T
+        self.u[rows] = np.clip(self.profiles.to_search(psi), low, high)
+        self.points.theta[rows] = np.nan if theta is None else theta
+        self.points.value[rows] = -np.inf
+        self._unexpected[rows] = np.nan if curvature is None else curvature
+        self._step[rows], self._fraction[rows], self.n_steps[rows] = 0.0, 1.0, -1
+        self.converged[rows], self.active[rows] = False, True
+
+    def run(self) -> None:
+        """Step until all have ended."""
+        while self.active.any():
+            self.advance()
+
+    def advance(self) -> IntVector:
+        """Take one step, or a shorter one, of every climb; returns the rows that ended by it."""
+        rows = np.flatnonzero(self.active)
+        target, trial, up = self._try(rows)
+        known = np.isfinite(trial.gradient).all(axis=1)
+        self._move(rows[up], target[up], trial.take(up))
+        self._shorten(rows[~up], trial.value[~up])
+        over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
+        over |= self._fraction[rows] < self._least
+        self.active[rows[over]] = False
+        return rows[over]
+
+    def _try(self, rows: IntVector) -> tuple[Matrix, Points, BoolVector]:
+        """Where steps would lead, what is found there, and whether to take them."""
+        low, high = self.profiles.bounds.T
+        target = np.clip(self.u[rows] + self._fraction[rows, None] * self._step[rows], low, high)
+        trial = self.profiles.solve(
+            self.subject[rows],
+            self.profiles.from_search(target),
+            self.points.theta[rows],
+            with_cross=True,
+            planes=None if self.planes is None else self.planes.take(rows),
+        )
+        value, first = self.points.value[rows], self.n_steps[rows] < 0
+        with np.errstate(invalid="ignore"):
+            up = trial.value >= value - 1e-12 * (1 + np.abs(value))
+        # where variables all but vanish, weights may be too large to say where up is
+        return target, trial, first | up & np.isfinite(trial.gradient).all(axis=1)
+
+    def give_up(self, rows: IntVector) -> None:
+        """End climbs that lead nowhere new."""
+        self.active[rows] = False
+
+    def _move(self, rows: IntVector, target: Matrix, trial: Points) -> None:
+        """Take steps, and learn the curvature from them."""
+        path, change = target - self.u[rows], self.points.gradient[rows] - trial.gradient
+        self.u[rows] = target
+        self.points.put(rows, trial)
+        self.n_steps[rows] += 1
+        expected = self._expected(rows)
+        first = self.n_steps[rows] == 0
+        given = np.where(np.isfinite(self._unexpected[rows]), self._unexpected[rows], expected)
+        learnt = _updated(expected + self._unexpected[rows], path, change)
+        self.curvature[rows] = np.where(first[:, None, None], given, learnt)
+        self._unexpected[rows] = self.curvature[rows] - expected
+        stale = rows[~first & (self.n_steps[rows] % STALE == 0)]
+        if len(stale):
+            self._look_at_curvature(stale)
+        self._step[rows] = self._newton_steps(rows, self.curvature[rows])
+        self._fraction[rows] = 1.0
+        arrived = np.abs(self._step[rows]).max(axis=1, initial=0.0) < NEARLY
+        if not self._smooth:  # steps are short beside a kink too, where the slope jumps
+            expecting = np.abs(self._newton_steps(rows, expected)).max(axis=1, initial=0.0)
+            stuck = arrived & (expecting > STEEP)
+            self._fraction[rows[stuck]], arrived[stuck] = 0.0, False
+        self.converged[rows] = arrived
+
+    def _shorten(self, rows: IntVector, value: Vector) -> None:
+        """Less of the steps that would not lead up."""
+        slope = (self.points.gradient[rows] * self._step[rows]).sum(axis=1)
+        promised, gained = self._fraction[rows] * slope, value - self.points.value[rows]
+        self._fraction[rows] *= _less(promised, gained) if self._smooth else 0.5
+        given_up = self._fraction[rows] < self._least
+        self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
+
+    def finish(self) -> None:
+        """Exact curvatures, and the last of Newton's steps by them."""
+        n, q = self.u.shape
+        if not q:
+            return
+        self._look_at_curvature(np.arange(n))
+        self._step = self._newton_steps(np.arange(n), self.curvature)
+        self._fraction[:] = 1.0
+        going = self.converged & (np.abs(self._step).max(axis=1) < 10 * NEARLY)
+        for _ in range(LAST_STEPS):
+            going &= np.abs(self._step).max(axis=1) >= ENOUGH
+            if not going.any():
+                return
+            rows = np.flatnonzero(going)
+            target, trial, up = self._try(rows)
+            going[rows[~up]] = False
+            self.u[rows[up]] = target[up]
+            self.points.put(rows[up], trial.take(up))
+            self._step[rows[up]] = self._newton_steps(rows[up], self.curvature[rows[up]])
+
+    @property
+    def at_bound(self) -> BoolVector:
+        """Shape parameters at the end of their range: (n, n_shape)."""
+        low, high = self.profiles.bounds.T
+        return np.asarray(((self.u <= low) | (self.u >= high)) & ~self._held)
+
+    def peaks(self, rows: IntVector | None = None) -> Peaks:
+        """Where all climbs, or some, have come to."""
+        nothing = np.zeros(len(self.u), dtype=bool)
+        found = Peaks(
+            self.points,
+            self.u,
+            self.curvature,
+            self.drift,
+            self.at_bound,
+            self.n_steps,
+            self.converged,
+            nothing,
+        )
+        return found if rows is None else found.take(rows)
+
+    # -- curvature ---------------------------------------------------------------------------------
+
+    def _expected(self, rows: IntVector) -> Matrix:
+        """Expected information of the profile: that on psi less what the weights take of it."""
+        at = self.points.take(rows)
+        inverse = self._free_inverse(at, rows)
+        return np.asarray(at.fisher - at.mixed.transpose(0, 2, 1) @ inverse @ at.mixed)
+
+    def _free_inverse(self, points: Points, rows: IntVector) -> Matrix:
+        planes = None if self.planes is None else self.planes.take(rows)
+        return free_inverse(self.profiles, points, planes)
+
+    def _look_at_curvature(self, rows: IntVector) -> None:
+        """Minus the Hessian of the profile, and the derivative of the weights along it.
+
+        With I the information and C the derivative of the weights' gradient by psi, the weights
+        follow psi as I^-1 C, and the Hessian is that at fixed weights plus C' I^-1 C. The former
+        comes from differences of the gradient at fixed weights.
+        """
+        at = self.points.take(rows)
+        held = hessian_at_fixed_weights(self.profiles, self.u[rows], at)
+        self.drift[rows] = drift = self._free_inverse(at, rows) @ at.cross
+        hessian = held + at.cross.transpose(0, 2, 1) @ drift
+        expected = self.curvature[rows] - self._unexpected[rows]
+        self.curvature[rows] = -(hessian + hessian.transpose(0, 2, 1)) / 2
+        self._unexpected[rows] = self.curvature[rows] - expected
+
+    def _newton_steps(self, rows: IntVector, curvature: Matrix) -> Matrix:
+        at = self.u[rows], self.points.gradient[rows]
+        return newton_steps(*at, curvature, self.profiles.bounds, self._held[rows])
+
+
+def climb_together(
+    profiles: Profiles,
+    subject: IntVector,
+    psi: Matrix,
+    near: Near | None = None,
+    max_steps: int = 40,
+    fixed: BoolVector | None = None,
+    planes: Planes | None = None,
+    finish: bool = True,
+) -> Climbs:
+    """Climb from psi[k] on the profile of subject[k], for every k.
+
+    Parameters
+    ----------
+    near
+        Weights and curvatures to start from, of similar data.
+    fixed, planes, max_steps
+        As in `Climbs`.
+    finish
+        Take the last steps and the curvature at the end; if not, what was found is good enough to
+        tell how high the peak is.
+    """
+    climbs = Climbs(profiles, subject, fixed, planes, max_steps)
+    known = (None, None) if near is None else (near.theta, near.curvature)
+    climbs.begin(np.arange(len(subject)), psi, *known)
+    climbs.run()
+    if finish:
+        climbs.finish()
+    return climbs
+
+
+def newton_steps(
+    u: Matrix, gradient: Matrix, curvature: Matrix, bounds: Matrix, fixed: BoolVector
+) -> Matrix:
+    """Newton's steps among the free parameters, uphill and at most 1 search unit long."""
+    if not u.size:
+        return np.zeros_like(u)
+    outwards = (u <= bounds[:, 0]) & (gradient <= 0) | (u >= bounds[:, 1]) & (gradient >= 0)
+    held = outwards | fixed
+    curvature = curvature.copy()
+    curvature[held[:, :, None] | held[:, None, :]] = 0.0
+    lost = ~np.isfinite(curvature).all(axis=(1, 2))
+    curvature[lost] = 0.0
+    values, vectors = np.linalg.eigh(curvature)
+    # What is held has neither curvature nor gradient.
+    size = np.abs(values)
+    largest = np.maximum(size.max(axis=1, keepdims=True), 1e-12)
+    size = np.maximum(size, 1e-6 * largest)
+    free = np.where(held | ~np.isfinite(gradient), 0.0, gradient)
+    along = np.einsum("kab,ka->kb", vectors, free)
+    step = np.einsum("kab,kb->ka", vectors, along / size)
+    step[held] = 0.0
+    longest = np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300)
+    return np.asarray(step * np.minimum(1.0, 1.0 / longest))
+
+
+def _less(promised: Vector, gained: Vector) -> Vector:
+    """Share of a step that failed to try next: where a parabola through what is known peaks."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = promised / (2.0 * (promised - gained))
+    return np.asarray(np.where(np.isfinite(share), np.clip(share, 0.1, 0.5), 0.25))
+
+
+def _updated(curvature: Matrix, step: Matrix, change: Matrix) -> Matrix:
+    """Symmetric rank-one updates of the curvatures by what the steps showed of them."""
+    miss = change - np.einsum("kab,kb->ka", curvature, step)
+    # nearly certain choices have slopes whose squares overflow; nothing is learnt from them
+    miss[~(np.abs(miss).max(axis=1, initial=0.0) < LARGEST)] = 0.0
+    size = (miss * step).sum(axis=1)
+    length = np.linalg.norm(miss, axis=1) * np.linalg.norm(step, axis=1)
+    useful = (np.abs(size) >= 1e-8 * length) & (size != 0)
+    outer = miss[:, :, None] * miss[:, None, :]
+    return np.asarray(curvature + outer * (useful / np.where(useful, size, 1.0))[:, None, None])
+
+
+def hessian_at_fixed_weights(profiles: Profiles, u: Matrix, points: Points) -> Matrix:
+    """Second derivative of the objective in psi, by central differences of the first."""
+    n, q = u.shape
+    hessian = np.zeros((n, q, q))
+    subject, theta = np.tile(points.subject, 2), np.tile(points.theta, (2, 1))
+    for a in range(q):
+        both = np.stack([u, u])
+        both[0, :, a] = np.maximum(u[:, a] - HESSIAN_STEP, profiles.bounds[a, 0])
+        both[1, :, a] = np.minimum(u[:, a] + HESSIAN_STEP, profiles.bounds[a, 1])
+        psi = profiles.from_search(both.reshape(2 * n, q))
+        below, above = profiles.partial_gradient(subject, psi, theta).reshape(2, n, q)
+        hessian[:, :, a] = (above - below) / (both[1, :, a] - both[0, :, a])[:, None]
+    return (hessian + hessian.transpose(0, 2, 1)) / 2
+
+
+def free_inverse(profiles: Profiles, points: Points, planes: Planes | None = None) -> Matrix:
+    """Inverse information of the weights that may move: not held at 0, and on their planes."""
+    held = np.zeros(points.theta.shape, dtype=bool)
+    held[:, profiles.positive] = points.theta[:, profiles.positive] <= 0
+    cut = np.where(held[:, :, None] | held[:, None, :], 0.0, points.information)
+    if planes is None:
+        return pseudoinverse(cut)
+    across = planes.basis.transpose(0, 2, 1)
+    return np.asarray(planes.basis @ pseudoinverse(across @ cut @ planes.basis) @ across)
+
+
+def pseudoinverse(matrices: Matrix) -> Matrix:
+    """Inverses by way of a unit diagonal; zeros for directions without information."""
+    fine = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
+    diagonal = matrices.diagonal(0, 1, 2)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = np.where(fine[:, None, None], matrices, 0.0) / scale[:, :, None] / scale[:, None, :]
+    values, vectors = np.linalg.eigh(scaled)
+    large = values > 1e-14
+    inverted = np.where(large, 1.0 / np.where(large, values, 1.0), 0.0)
+    inverse = (vectors * inverted[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return np.asarray(inverse / scale[:, :, None] / scale[:, None, :])

@@ -1,0 +1,341 @@
+"""Grids of psi: the profile at their points, and the cells from which to climb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.profile import _kernels as compiled
+from penchant.inference.profile.profiles import NUMBERS_AT_ONCE, Profiles
+from penchant.models.model import Model, Shape
+from penchant.softmax.likelihood import variables_tuple
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The profile of one subject on a grid of psi.
+
+    Attributes
+    ----------
+    psi
+        Points (n, n_shape), in the shape parameters' own units.
+    values
+        Maximised objective at each.
+    theta
+        The best weights at each.
+    dimensions
+        Points along each shape parameter.
+    looked
+        Points where values and weights are exact; elsewhere they are made of those around.
+    """
+
+    psi: Matrix
+    values: Vector
+    theta: Matrix
+    dimensions: tuple[int, ...]
+    looked: BoolVector
+
+
+@dataclass(frozen=True)
+class Grids:
+    """The profiles of many subjects on the same grid: a `Grid` with subjects along a first axis.
+
+    values and looked are (n, n_psi), theta is (n, n_psi, n_weights).
+    """
+
+    psi: Matrix
+    values: Matrix
+    theta: Matrix
+    dimensions: tuple[int, ...]
+    looked: BoolVector
+
+    def of(self, k: int) -> Grid:
+        """That of one subject."""
+        return Grid(self.psi, self.values[k], self.theta[k], self.dimensions, self.looked[k])
+
+    @classmethod
+    def single(cls, grid: Grid) -> Grids:
+        """One as the only one."""
+        values = grid.values[None], grid.theta[None]
+        return cls(grid.psi, *values, grid.dimensions, grid.looked[None])
+
+
+def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
+    """All points of the model's grid (n, n_shape), and how many there are along each axis."""
+    axes = [shape.grid() for shape in model.shape]
+    if not axes:
+        return np.empty((1, 0)), ()
+    mesh = np.meshgrid(*axes, indexing="ij")
+    return np.stack([m.ravel() for m in mesh], axis=1), tuple(len(axis) for axis in axes)
+
+
+def grid_steps(shape: Sequence[Shape]) -> Vector:
+    """Steps of the grid along each shape parameter, in search units."""
+    return np.array([float(np.ptp(s.search_range)) / (s.n_grid - 1) for s in shape])
+
+
+def local_maxima(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
+    """Points (n_subjects, n_psi) that are no lower than their neighbours along every axis."""
+    shaped = values.reshape(-1, *dimensions)
+    top = np.isfinite(shaped)
+    for axis in range(1, shaped.ndim):
+        low, high = [slice(None)] * shaped.ndim, [slice(None)] * shaped.ndim
+        low[axis], high[axis] = slice(None, -1), slice(1, None)
+        below, above = shaped[tuple(low)], shaped[tuple(high)]
+        top[tuple(low)] &= below >= above
+        top[tuple(high)] &= above >= below
+    return top.reshape(values.shape)
+
+
+def best_cells(
+    values: Matrix, dimensions: tuple[int, ...], most: int
+) -> tuple[IntVector, BoolVector]:
+    """Cells to climb from, for every subject, and which of them are local maxima of the grid.
+
+    Local maxima come first, the highest before others. Ridges make few of them in sharp profiles:
+    the best of all other points fill up.
+    """
+    top = local_maxima(values, dimensions)
+    rank = np.lexsort((-values, ~top), axis=-1)[:, :most]
+    return rank, np.take_along_axis(top, rank, axis=1)
+
+
+def vertices(values: Matrix, dimensions: tuple[int, ...], cell: IntVector) -> Matrix:
+    """Where parabolas through cells and their neighbours peak, in steps from the cells.
+
+    Parameters
+    ----------
+    values
+        (n, n_psi), one row for every cell.
+    cell
+        (n,); along every axis the vertex is looked for, and at most half a step away.
+    """
+    row = np.arange(len(cell))
+    shift = np.zeros((len(cell), len(dimensions)))
+    stride = 1
+    for axis in reversed(range(len(dimensions))):
+        place = cell // stride % dimensions[axis]
+        inside = (place > 0) & (place < dimensions[axis] - 1)
+        below = values[row, np.where(inside, cell - stride, cell)]
+        above = values[row, np.where(inside, cell + stride, cell)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            bend = 2 * values[row, cell] - below - above
+            found = np.clip(0.5 * (above - below) / bend, -0.5, 0.5)
+        shift[:, axis] = np.where(np.isfinite(found) & (bend > 0), found, 0.0)
+        stride *= dimensions[axis]
+    return shift
+
+
+@dataclass(frozen=True)
+class CoarseGrid:
+    """Every other point of a grid along each axis, the ends included.
+
+    Attributes
+    ----------
+    dimensions
+        Points along each axis of the whole grid.
+    axes
+        Which of them belong to the coarse grid.
+    """
+
+    dimensions: tuple[int, ...]
+    axes: tuple[IntVector, ...]
+
+    @classmethod
+    def of(cls, dimensions: tuple[int, ...]) -> CoarseGrid:
+        """Of a grid with so many points along its axes."""
+        return cls(dimensions, tuple(np.unique([*range(0, n, 2), n - 1]) for n in dimensions))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along each axis."""
+        return tuple(map(len, self.axes))
+
+    @property
+    def cells(self) -> IntVector:
+        """Its points as points of the whole grid."""
+        mesh = np.meshgrid(*self.axes, indexing="ij")
+        return np.asarray(np.ravel_multi_index([m.ravel() for m in mesh], self.dimensions))
+
+    @property
+    def corners(self) -> IntVector:
+        """For every point of the whole grid, a point of the coarse one beside it."""
+        nearest = [
+            np.searchsorted(axis, np.arange(n), side="right") - 1
+            for axis, n in zip(self.axes, self.dimensions, strict=True)
+        ]
+        mesh = np.meshgrid(*nearest, indexing="ij")
+        return np.asarray(np.ravel_multi_index([m.ravel() for m in mesh], self.shape))
+
+    def around(self, marked: BoolVector) -> BoolVector:
+        """Points of the whole grid beside those marked (n, n_coarse), and these: (n, n_psi)."""
+        near = np.zeros((len(marked), *self.dimensions), dtype=bool)
+        near.reshape(len(marked), -1)[:, self.cells] = marked
+        for axis in range(1, near.ndim):
+            wide = near.copy()
+            low, high = [slice(None)] * near.ndim, [slice(None)] * near.ndim
+            low[axis], high[axis] = slice(None, -1), slice(1, None)
+            wide[tuple(low)] |= near[tuple(high)]
+            wide[tuple(high)] |= near[tuple(low)]
+            near = wide
+        return near.reshape(len(marked), -1)
+
+    def filled(self, values: Matrix) -> Matrix:
+        """Values (n, n_coarse) at all points of the whole grid: in between they are linear."""
+        filled = values.reshape(-1, *self.shape)
+        for axis, (known, n) in enumerate(zip(self.axes, self.dimensions, strict=True), start=1):
+            place = np.interp(np.arange(n), known, np.arange(len(known)))
+            below = np.minimum(place.astype(np.int64), len(known) - 2)
+            share = (place - below).reshape(-1, *[1] * (filled.ndim - axis - 1))
+            low, high = filled.take(below, axis), filled.take(below + 1, axis)
+            filled = np.where(share == 0, low, np.where(share == 1, high, (low + high) / 2))
+        return filled.reshape(len(values), -1)
+
+
+NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact
+CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
+DEEP = 12.0  # and within which all local maxima are looked at closely
+ROUNDS = 2  # of looking closer
+FEWEST = 9  # points along an axis of which some are left out at first
+
+
+def whole_grids(profiles: Profiles) -> Grids:
+    """The profile at every point of the grid."""
+    psi, dimensions = grid_points(profiles.model)
+    values, theta = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
+    return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
+
+
+def searched_grids(profiles: Profiles) -> Grids:
+    """The profile on the grid where it may matter for its maximum; elsewhere about what it is.
+
+    Few points along each axis are looked at, then those between them that lie beside points which
+    are among the best, or local maxima; and again. In between values are linear, and weights those
+    of a neighbour.
+    """
+    psi, dimensions = grid_points(profiles.model)
+    return _searched(profiles, psi, dimensions, ROUNDS if dimensions else 0)
+
+
+def _searched(profiles: Profiles, psi: Matrix, dimensions: tuple[int, ...], rounds: int) -> Grids:
+    """The same of some grid, from one that is coarser by as many rounds."""
+    if rounds == 0 or min(dimensions) < FEWEST:
+        values, theta = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
+        return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
+    coarse = CoarseGrid.of(dimensions)
+    found = _searched(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
+    values, theta = coarse.filled(found.values), found.theta[:, coarse.corners]
+    looked = np.zeros(values.shape, dtype=bool)
+    looked[:, coarse.cells] = found.looked
+    wanted = coarse.around(_worth_a_look(found)) & ~looked
+    subject, cell = np.nonzero(wanted)
+    values[wanted], theta[wanted] = _one_by_one(profiles, subject, psi[cell], theta[wanted])
+    return Grids(psi, values, theta, dimensions, looked | wanted)
+
+
+def _worth_a_look(grids: Grids) -> BoolVector:
+    """Points whose surroundings may hold the maximum."""
+    below = grids.values.max(axis=1, keepdims=True) - grids.values
+    top = local_maxima(grids.values, grids.dimensions)
+    return np.asarray(grids.looked & ((below < CLOSE) | top & (below < DEEP)))
+
+
+def _is_compiled(profiles: Profiles) -> bool:
+    return profiles.prior is None and profiles.n_options >= 2
+
+
+def _on_lines(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Matrix]:
+    """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
+
+    psi (n_psi, n_shape) lie in lines of n_last neighbours each.
+    """
+    n, d = len(profiles.groups), profiles.n_weights
+    values, theta = np.empty((n, len(psi))), np.empty((n, len(psi), d))
+    everyone = np.arange(n)
+    if not _is_compiled(profiles):
+        pairs = np.repeat(everyone, len(psi)), np.tile(psi, (n, 1))
+        points = profiles.solve(*pairs, with_slopes=False, patient=False)
+        return points.value.reshape(n, -1), points.theta.reshape(theta.shape)
+    for who, some in _portions(profiles, len(psi)):
+        n_who, n_some = who.stop - who.start, some.stop - some.start
+        subject = np.repeat(everyone[who], n_some)
+        near = _neighbours(n_some, n_last, n_who)
+        best = np.zeros((len(subject), d))
+        found = _solve(profiles, subject, np.tile(psi[some], (n_who, 1)), near, best)
+        values[who, some] = found.reshape(n_who, n_some)
+        theta[who, some] = best.reshape(n_who, n_some, d)
+    return values, theta
+
+
+def _one_by_one(
+    profiles: Profiles, subject: IntVector, psi: Matrix, start: Matrix
+) -> tuple[Vector, Matrix]:
+    """Objective and weights of pairs of a subject and a psi, each from weights of its own."""
+    if not len(subject):
+        return np.empty(0), start
+    if not _is_compiled(profiles):
+        points = profiles.solve(subject, psi, with_slopes=False, patient=False)
+        return points.value, points.theta
+    theta, afresh = start.copy(), np.full(len(subject), -1)
+    parts = [
+        _solve(profiles, subject[some], psi[some], afresh[some], theta[some])
+        for some in (slice(*ends) for ends in profiles.portions(subject))
+    ]
+    return np.concatenate(parts), theta
+
+
+def _portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, slice]]:
+    """Subjects and psi whose variables fit into memory together.
+
+    A subject's psi are split by its own size alone, so that no result depends on the company.
+    """
+    numbers = np.diff(profiles.first_event) * profiles.n_options * profiles.n_weights
+    first = 0
+    while first < len(numbers):
+        at_once = max(1, NUMBERS_AT_ONCE // max(int(numbers[first]), 1))
+        if at_once < n_psi:
+            for begin in range(0, n_psi, at_once):
+                yield slice(first, first + 1), slice(begin, min(begin + at_once, n_psi))
+            first += 1
+            continue
+        whole = np.cumsum(numbers[first:]) * n_psi <= NUMBERS_AT_ONCE
+        last = first + max(1, int(whole.sum()))
+        yield slice(first, last), slice(0, n_psi)
+        first = last
+
+
+def _neighbours(n_psi: int, n_last: int, n_subjects: int) -> IntVector:
+    """The pair whose weights each starts from: before it in its line, or where the last began."""
+    point = np.arange(n_psi)
+    before = point - np.where(point % n_last, 1, n_last)
+    first = n_psi * np.arange(n_subjects)[:, None]
+    return np.asarray(np.where(before >= 0, before + first, -1).ravel())
+
+
+def _solve(
+    profiles: Profiles, subject: IntVector, psi: Matrix, near: IntVector, theta: Matrix
+) -> Vector:
+    """The objective of pairs; theta, from where they start unless near others, is filled."""
+    x, _ = profiles.variables(subject, psi, False)
+    if not np.isfinite(x.sum()):
+        profiles.check_finite(x, profiles.rows(subject))
+    values = np.empty(len(subject))
+    compiled.profile(
+        np.ascontiguousarray(x),
+        profiles.decisions,
+        np.ascontiguousarray(subject),
+        near,
+        NEAR,
+        profiles.positive,
+        variables_tuple(profiles.n_weights),
+        values,
+        theta,
+    )
+    left = np.flatnonzero(np.isnan(values))
+    if len(left):
+        points = profiles.solve(subject[left], psi[left], with_slopes=False, patient=False)
+        values[left], theta[left] = points.value, points.theta
+    return values

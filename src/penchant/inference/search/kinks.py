@@ -1,0 +1,275 @@
+"""Climbing along ridges with kinks: BFGS with a line search that asks for little.
+
+A quasi-Newton method learns from gradients on both sides of a kink which way it runs, if a step
+need only raise the function enough and pass the point where its slope has fallen (the weak
+conditions of Wolfe; Lewis & Overton 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.profile.pairs import Points
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.climb import Climbs, free_inverse
+from penchant.inference.search.peaks import Peak, Peaks
+from penchant.models.model import is_smooth
+
+MOST_STEPS = 300
+MOST_TRIALS = 40
+ENOUGH_RISE, ENOUGH_FALL = 1e-4, 0.9  # of the slope at the beginning of a step
+LEAST_GAIN = 1e-11
+MOST_POOR = 20  # steps in a row that gain less
+
+Function = Callable[[Vector], tuple[float, Vector]]
+
+
+def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vector, float]:
+    """A point from which BFGS gets no higher, inside the bounds (n, 2), and the height there.
+
+    `function` gives height and gradient.
+    """
+    u, (value, gradient) = start, function(start)
+    inverse, poor = np.eye(len(u)), 0
+    held = _held(u, gradient, bounds)
+    for _ in range(MOST_STEPS):
+        way = np.where(held, 0.0, inverse @ np.where(held, 0.0, gradient))
+        if not way @ gradient > 0 or poor > MOST_POOR:
+            break
+        furthest = _furthest(u, way, bounds)
+        share, higher, steeper = _weak_wolfe(function, u, value, gradient, way, furthest)
+        if share == 0:
+            break
+        step, change = share * way, gradient - steeper
+        poor = poor + 1 if higher - value < LEAST_GAIN else 0
+        u = np.clip(u + step, bounds[:, 0], bounds[:, 1])
+        value, gradient = higher, steeper
+        now = _held(u, gradient, bounds)
+        inverse = np.eye(len(u)) if (now != held).any() else _updated(inverse, step, change)
+        held = now
+    return u, value
+
+
+def _held(u: Vector, gradient: Vector, bounds: Matrix) -> BoolVector:
+    """Coordinates at the end of their range that would lead out of it."""
+    low, high = bounds.T
+    return np.asarray((u <= low) & (gradient <= 0) | (u >= high) & (gradient >= 0))
+
+
+def _furthest(u: Vector, way: Vector, bounds: Matrix) -> float:
+    """How often a step fits into the range."""
+    ends = np.where(way > 0, bounds[:, 1], bounds[:, 0])
+    moving = way != 0
+    return float(np.min((ends - u)[moving] / way[moving], initial=np.inf))
+
+
+def _weak_wolfe(
+    function: Function, u: Vector, value: float, gradient: Vector, way: Vector, furthest: float
+) -> tuple[float, float, Vector]:
+    """A share of the step that rises enough, with height and gradient there; 0 if none does."""
+    slope = float(gradient @ way)
+    low, high = 0.0, np.inf
+    found = (0.0, value, gradient)
+    share = min(1.0, furthest)
+    for _ in range(MOST_TRIALS):
+        there, steep = function(u + share * way)
+        if not there >= value + ENOUGH_RISE * share * slope:
+            high = share
+        else:
+            low, found = share, (share, there, steep)
+            if share >= furthest or steep @ way <= ENOUGH_FALL * slope:
+                break
+        share = (low + high) / 2 if np.isfinite(high) else min(2 * share, furthest)
+    return found
+
+
+def _updated(inverse: Matrix, step: Vector, change: Vector) -> Matrix:
+    """The inverse curvature by what a step has shown."""
+    product = float(step @ change)
+    if product <= 1e-300:
+        return inverse
+    less = np.eye(len(step)) - np.outer(step, change) / product
+    return np.asarray(less @ inverse @ less.T + np.outer(step, step) / product)
+
+
+FIRST, LAST = 1e-2, 1e-8  # distances, in search units, from which gradients are taken
+SHARES = np.geomspace(1e-3, 1e2, 16)  # of that distance: steps along a kink
+MOST_ROUNDS = 60
+MOST_LOOKS = 12
+AROUND = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # distances at which nothing may be higher
+SLACK = 1e-6  # log-units that are not worth a search
+NEAR, NEARER = 1e-5, 1e-6  # distances at which slopes to all sides are taken
+STEEP = 1e-4  # log-units per search unit: below, the slope is rounding
+
+
+def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peaks:
+    """The peaks, with those that stopped before a maximum led to one at a kink, if there is.
+
+    Those that are `lost` have no finite weights, and stay. Most have stopped so close to the
+    maximum that a look around is all that is needed.
+    """
+    if is_smooth(profiles.model) or not profiles.n_shape:
+        return peaks
+    stuck = np.flatnonzero(~peaks.converged & ~lost)
+    moved = _moved_up(profiles, stuck, peaks)
+    for k in moved.tolist():
+        peaks.put([k], _settled(_Place(profiles, k), peaks[k]))
+    peaks.converged[np.setdiff1d(stuck, moved)] = True
+    there = stuck[peaks.converged[stuck]]
+    peaks.kinked[there] = _are_kinks(profiles, there, peaks)
+    _expect_curvature(profiles, peaks)
+    return peaks
+
+
+def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector:
+    """Move peaks to the highest of the places around them; returns those that go on and on."""
+    ways = _directions(profiles.n_shape)
+    offsets = np.concatenate([distance * ways for distance in AROUND])
+    for _ in range(MOST_LOOKS):
+        u = peaks.u[subject][:, None] + offsets
+        heights = _heights(profiles, subject, peaks, u)
+        best = heights.argmax(axis=1)
+        row = np.arange(len(subject))
+        higher = heights[row, best] > peaks.points.value[subject] + SLACK
+        subject, to = subject[higher], u[row, best][higher]
+        if not len(subject):
+            break
+        climbs = Climbs(profiles, subject, max_steps=0)
+        psi = profiles.from_search(np.clip(to, *profiles.bounds.T))
+        climbs.begin(np.arange(len(subject)), psi, peaks.points.theta[subject])
+        climbs.run()
+        steps = peaks.n_steps[subject]
+        peaks.put(subject, climbs.peaks())
+        peaks.n_steps[subject], peaks.converged[subject] = steps, False
+    return subject
+
+
+def _heights(profiles: Profiles, subject: IntVector, peaks: Peaks, u: Matrix) -> Matrix:
+    """Profiles at several places (n, n_places, n_shape) of each subject, inside the range."""
+    n_places = u.shape[1]
+    inside = np.clip(u, *profiles.bounds.T).reshape(-1, profiles.n_shape)
+    found = profiles.solve(
+        np.repeat(subject, n_places),
+        profiles.from_search(inside),
+        np.repeat(peaks.points.theta[subject], n_places, axis=0),
+        with_slopes=False,
+    )
+    return found.value.reshape(len(subject), n_places)
+
+
+def _are_kinks(profiles: Profiles, subject: IntVector, peaks: Peaks) -> BoolVector:
+    """Whether slopes jump at peaks: forwards and backwards they do not add up to 0, however near.
+
+    A smooth profile is ten times flatter ten times nearer to its maximum. Parameters at the end of
+    their range stay there.
+    """
+    ways = _directions(profiles.n_shape) * ~peaks.at_bound[subject][:, None]
+    jumps = []
+    for far in (NEAR, NEARER):
+        u = peaks.u[subject][:, None] + far * ways
+        fall = _heights(profiles, subject, peaks, u) - peaks.points.value[subject, None]
+        jumps.append(-fall.reshape(len(subject), 2, ways.shape[1] // 2).sum(axis=1) / far)
+    largest = np.arange(len(subject)), jumps[1].argmax(axis=1)
+    return np.asarray(jumps[1][largest] > np.maximum(STEEP, 0.5 * jumps[0][largest]))
+
+
+def _expect_curvature(profiles: Profiles, peaks: Peaks) -> None:
+    """Where a peak has no curvature, that which is expected stands in for it."""
+    kinked = np.flatnonzero(peaks.kinked)
+    points = peaks.points.take(kinked)
+    drift = -free_inverse(profiles, points) @ points.mixed
+    peaks.drift[kinked] = drift
+    peaks.curvature[kinked] = points.fisher + points.mixed.transpose(0, 2, 1) @ drift
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The profile of one subject, in search units."""
+
+    profiles: Profiles
+    subject: int
+
+    def at(self, u: Matrix) -> Points:
+        """Weights, values and gradients."""
+        whose = np.full(len(u), self.subject)
+        return self.profiles.solve(whose, self.profiles.from_search(u))
+
+    def height(self, u: Vector) -> tuple[float, Vector]:
+        """Value and gradient at one place."""
+        point = self.at(np.clip(u, *self.profiles.bounds.T)[None])
+        return float(point.value[0]), point.gradient[0]
+
+    def around(self, u: Vector, distance: float) -> Matrix:
+        """Places so far away to all sides, inside the range."""
+        low, high = self.profiles.bounds.T
+        return np.clip(u + distance * _directions(len(u)), low, high)
+
+
+def _directions(n: int) -> Matrix:
+    """Unit vectors to all sides; they come in pairs of opposites."""
+    if n == 1:
+        return np.array([[1.0], [-1.0]])
+    some = np.random.default_rng(0).normal(size=(8 * n, n))
+    ways = np.concatenate([np.eye(n), some / np.linalg.norm(some, axis=1)[:, None]])
+    return np.concatenate([ways, -ways])
+
+
+def _settled(place: _Place, peak: Peak) -> Peaks:
+    """Lead a peak up along kinks; whether it is a maximum."""
+    u, value = _led_up(place, peak)
+    rounding = 1e-12 * (1.0 + abs(value))
+    around = np.vstack([place.around(u, NEAR), place.around(u, NEARER)])
+    highest = bool((place.at(around).value <= value + rounding).all())
+    climbs = Climbs(place.profiles, np.array([place.subject]), max_steps=0)
+    climbs.begin(np.zeros(1, dtype=np.int64), place.profiles.from_search(u[None]), None)
+    climbs.run()
+    climbs.finish()
+    found = climbs.peaks()
+    found.n_steps[0], found.converged[0] = peak.n_steps, highest
+    return found
+
+
+def _led_up(place: _Place, peak: Peak) -> tuple[Vector, float]:
+    """Along ridges, then by the shortest combination of gradients near by, until nothing does."""
+    u, value = climb_ridge(place.height, peak.u, place.profiles.bounds)
+    distance = FIRST
+    for _ in range(MOST_ROUNDS):
+        if distance < LAST:
+            break
+        beside = place.around(u, distance)
+        near = place.at(np.vstack([u[None], beside]))
+        uphill = _shortest(near.gradient, _outwards(place.profiles.bounds, u))
+        length = float(np.linalg.norm(uphill))
+        low, high = place.profiles.bounds.T
+        steps = distance * SHARES[:, None] * uphill / max(length, 1e-300)
+        ahead = np.clip(u + steps, low, high)
+        tried, values = np.vstack([beside, ahead]), np.append(near.value[1:], place.at(ahead).value)
+        best = int(np.argmax(values))
+        if values[best] > value + 1e-12 * (1.0 + abs(value)):
+            u, value = tried[best], float(values[best])
+        else:
+            distance /= 4.0
+    return u, value
+
+
+def _outwards(bounds: Matrix, u: Vector) -> Matrix:
+    """Unit vectors that lead out of the range."""
+    ways = np.eye(len(u))
+    return np.vstack([-ways[u <= bounds[:, 0]], ways[u >= bounds[:, 1]]])
+
+
+def _shortest(gradients: Matrix, outwards: Matrix) -> Vector:
+    """The shortest convex combination of gradients, less what leads out of the range."""
+    n = len(gradients)
+    size = max(float(np.abs(gradients).max()), 1e-300)
+    columns = np.vstack([gradients / size, -outwards]).T
+    whole = 1e4 * np.concatenate([np.ones(n), np.zeros(len(outwards))])  # shares add up to 1
+    system = np.vstack([columns, whole])
+    goal = np.append(np.zeros(len(columns)), 1e4)
+    shares, _ = scipy.optimize.nnls(system, goal, maxiter=50 * system.shape[1])
+    return np.asarray(size * (columns @ shares))

@@ -1,0 +1,315 @@
+"""The best psi where weights have no maximum: the supremum of the profile, looked at closely.
+
+Choices may be separated in part: some weights grow without end, while the others and psi still
+have a best value. The likelihood then rises towards a supremum at every psi, and the highest of
+these is between the points of the grid. No gradient is asked for: where weights grow without end
+it tells little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.limits import settled_at_limits
+from penchant.inference.profile.pairs import Planes, Points
+from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.climb import Climbs, Near, climb_together
+from penchant.inference.search.grid import (
+    Grid,
+    Grids,
+    best_cells,
+    grid_steps,
+    searched_grids,
+    vertices,
+)
+from penchant.inference.search.kinks import settled_at_kinks
+from penchant.inference.search.peaks import Peak, Peaks
+from penchant.models.model import is_smooth
+
+ROUNDS = 14  # halvings of a step of the grid
+LOST = 0.5  # log-units: a choice that is certain no more costs log 2 = 0.69 at once
+HALVINGS = 30  # of a step of the grid, at whose end it is lost
+GAIN = 1e-4  # log-units for which psi is moved; suprema are known a little better than that
+
+
+def highest_suprema(profiles: Profiles, whose: IntVector, psi: Matrix, steps: Matrix) -> Matrix:
+    """Psi of some subjects, moved to where the profile is highest around it.
+
+    Parameters
+    ----------
+    psi
+        The best point of the grid of each.
+    steps
+        Those of the grid, in search units.
+    """
+    n_shape = profiles.n_shape
+    if not n_shape:
+        return psi
+    ways = np.array(list(product((-1.0, 0.0, 1.0), repeat=n_shape))).reshape(-1, n_shape)
+    low, high = profiles.bounds.T
+    u = profiles.to_search(psi)
+    middle = int(np.flatnonzero(~ways.any(axis=1))[0])
+    step = np.full(len(whose), 0.5)
+    moving = np.arange(len(whose))
+    for _ in range(2 * ROUNDS):
+        if not len(moving):
+            break
+        beside = np.clip(u[moving][:, None] + step[moving, None, None] * steps * ways, low, high)
+        points = profiles.solve(
+            np.repeat(whose[moving], len(ways)),
+            profiles.from_search(beside.reshape(-1, n_shape)),
+            with_slopes=False,
+            patient=False,
+        )
+        values = points.value.reshape(len(moving), len(ways))
+        best = values.argmax(axis=1)
+        row = np.arange(len(moving))
+        higher = values[row, best] > values[:, middle] + GAIN
+        u[moving[higher]] = beside[row, best][higher]
+        step[moving[~higher]] /= 2
+        # nothing to gain from where all is certain
+        certain = values[:, middle] > -GAIN
+        moving = moving[~certain & (step[moving] > 2.0**-ROUNDS)]
+    return profiles.from_search(u)
+
+
+def shared_suprema(
+    profiles: Profiles, grids: Sequence[Grid], psi: Matrix, suprema: Vector, index: int
+) -> Matrix:
+    """Ends of one shape parameter between which subjects' suprema are reached: (n_subjects, 2).
+
+    Where choices become certain in the limit, all psi up to one at which an option taken changes
+    places with another explain them equally well. Infinite where the range of the search ends.
+
+    Parameters
+    ----------
+    grids, psi, suprema
+        Of each subject: the profile, a psi at which it comes to its supremum, and that.
+    index
+        Which shape parameter.
+    """
+    bounds, steps = profiles.bounds[index], grid_steps(profiles.shape)
+    u = profiles.to_search(psi)
+    cells = profiles.to_search(grids[0].psi)
+    ends = np.empty((len(grids), 2))
+    for side, sign in enumerate((-1.0, 1.0)):
+        inside = np.array(
+            [
+                _outermost(cells, grid.values > top - LOST, at, sign, index)
+                for grid, top, at in zip(grids, suprema, u, strict=True)
+            ]
+        )
+        limit = bounds[side]
+        outside = sign * np.minimum(sign * (inside[:, index] + sign * steps[index]), sign * limit)
+        found = _last(profiles, suprema, inside, outside, index)
+        ends[:, side] = np.where(sign * found >= sign * limit, sign * np.inf, found)
+    return ends
+
+
+def _outermost(cells: Matrix, reached: BoolVector, u: Vector, sign: float, index: int) -> Vector:
+    """The cell of a grid furthest out that comes to the supremum, or u if none is further."""
+    further = np.flatnonzero(reached & (sign * (cells[:, index] - u[index]) > 0))
+    if not len(further):
+        return u
+    return np.asarray(cells[further[np.argmax(sign * cells[further, index])]])
+
+
+def _last(
+    profiles: Profiles, suprema: Vector, inside: Matrix, outside: Vector, index: int
+) -> Vector:
+    """The last position from inside to outside that comes to the supremum, by halving."""
+    whose = np.arange(len(inside))
+
+    def reaches(at: Vector) -> BoolVector:
+        u = inside.copy()
+        u[:, index] = at
+        points = profiles.solve(whose, profiles.from_search(u), with_slopes=False, patient=False)
+        return np.asarray(points.value > suprema - LOST)
+
+    low, high = inside[:, index], outside
+    low = np.where(reaches(high), high, low)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        further = reaches(middle)
+        low, high = np.where(further, middle, low), np.where(further, high, middle)
+    return low
+
+
+BEST_CELLS = {0: 1, 1: 3, 2: 8}  # to climb from, by the number of shape parameters
+MANY_CELLS = 16  # in more dimensions, where the steps of a grid are long
+ALIKE = 0.05  # log-units between cells that may share a supremum, which none reaches
+LOOKS = (1.0, 0.5, 0.25, 0.125, 0.0625)  # steps of the grid looked away from a peak among kinks
+
+
+def grid_search(profiles: Profiles) -> tuple[Grids, Points]:
+    """The profile of every subject on the model's grid, and the points of the best cells."""
+    everyone = np.arange(len(profiles.groups))
+    if not profiles.n_shape:
+        nowhere = np.empty((len(everyone), 0))
+        points = profiles.solve(everyone, nowhere)
+        looked = np.ones((len(everyone), 1), dtype=bool)
+        return Grids(nowhere[:1], points.value[:, None], points.theta[:, None], (), looked), points
+    grids = searched_grids(profiles)
+    best = grids.values.argmax(axis=1)
+    near = grids.theta[everyone, best]
+    return grids, profiles.solve(everyone, grids.psi[best], near, with_slopes=False, patient=False)
+
+
+def climb(
+    problem: Problem,
+    psi: Vector,
+    max_steps: int = 40,
+    near: Peak | None = None,
+    fixed: BoolVector | None = None,
+    planes: Planes | None = None,
+) -> Peak:
+    """Climb on one profile: see `climb_together`."""
+    whose = np.zeros(1, dtype=np.int64)
+    held = None if fixed is None else fixed[None]
+    start = None if near is None else Near.of(near)
+    climbs = climb_together(problem.profiles, whose, psi[None], start, max_steps, held, planes)
+    return climbs.peaks()[0]
+
+
+def best_peaks(
+    profiles: Profiles, grids: Grids, lost: BoolVector, known: Peaks | None = None
+) -> Peaks:
+    """The highest peak of every subject reached from the best cells of its grid, or known.
+
+    Where the best cell has no finite weights (`lost`) nothing is climbed. Around the peak of a
+    model that is not smooth there may be others inside a cell.
+    """
+    best = Peaks.none(profiles, len(lost)) if known is None else known
+    if not profiles.n_shape and known is not None:
+        return best
+    climbing = np.flatnonzero(~lost)
+    _evaluate_at_the_middle(profiles, grids, np.flatnonzero(lost), best)
+    _climb_from_cells(profiles, grids, climbing, best)
+    if not is_smooth(profiles.model) and len(climbing):
+        for share in LOOKS:
+            _look_around(profiles, climbing, best, share)
+    climbs = Climbs.at(profiles, best)
+    climbs.finish()
+    return settled_at_limits(profiles, settled_at_kinks(profiles, climbs.peaks(), lost), lost)
+
+
+def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
+    """Climb from the best cells of every subject, one after another.
+
+    A cell that leads to a peak already found is not climbed from: a local maximum of the grid
+    beside the peak's own cell, or another cell within three steps. Nor is a climb followed that
+    comes to such a peak, where the profile is smooth.
+    """
+    most = BEST_CELLS.get(profiles.n_shape, MANY_CELLS)
+    cells, maxima = best_cells(grids.values[whose], grids.dimensions, most)
+    u, steps = profiles.to_search(grids.psi), grid_steps(profiles.shape)
+    reach = np.where(maxima, 1, 3)[:, :, None] * steps
+    places = _Places.of(best.take(whose), most)
+    climbs, smooth = Climbs(profiles, whose), is_smooth(profiles.model)
+    turn = np.zeros(len(whose), dtype=np.int64)
+    idle = np.arange(len(whose))
+    while True:
+        while len(idle):
+            idle = idle[turn[idle] < cells.shape[1]]
+            at = idle, turn[idle]
+            turn[idle] += 1
+            new = ~places.near(idle, u[cells[at]], reach[at])
+            rows, cell = idle[new], cells[at][new]
+            shift = vertices(grids.values[whose[rows]], grids.dimensions, cell)
+            start = profiles.from_search(u[cell] + shift * steps)
+            climbs.begin(rows, start, grids.theta[whose[rows], cell])
+            idle = idle[~new]
+        if not climbs.active.any():
+            return
+        ended = climbs.advance()
+        places.add(ended, climbs.u[ended])
+        best.improve(whose[ended], climbs.peaks(ended))
+        rows = np.flatnonzero(climbs.active)
+        vain = smooth & (climbs.points.value[rows] <= best.points.value[whose[rows]])
+        vain &= places.near(rows, climbs.u[rows], steps / 4)
+        climbs.give_up(rows[vain])
+        idle = np.concatenate([ended, rows[vain]])
+
+
+@dataclass
+class _Places:
+    """Where peaks were found so far, subject by subject: (n, room, n_shape), and how many."""
+
+    u: Matrix
+    n: IntVector
+
+    @classmethod
+    def of(cls, known: Peaks, most: int) -> _Places:
+        """Those known before, and room for more."""
+        n, q = known.u.shape
+        u = np.concatenate([known.u[:, None], np.full((n, most, q), np.nan)], axis=1)
+        return cls(u, (known.points.value > -np.inf).astype(np.int64))
+
+    def add(self, rows: IntVector, u: Matrix) -> None:
+        """One more each."""
+        self.u[rows, self.n[rows]] = u
+        self.n[rows] += 1
+
+    def near(self, rows: IntVector, u: Matrix, reach: Matrix | Vector) -> BoolVector:
+        """Whether one of them lies within reach of u, along every parameter."""
+        away = np.abs(self.u[rows] - u[:, None])
+        inside = (away <= np.broadcast_to(reach, u.shape)[:, None]).all(axis=2)
+        there = np.arange(self.u.shape[1]) < self.n[rows, None]
+        return np.asarray((inside & there).any(axis=1))
+
+
+def _evaluate_at_the_middle(
+    profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks
+) -> None:
+    """Do not climb where no weights are finite: look at the middle of the best cells."""
+    if len(whose):
+        cells = [_middle_of_flat(profiles, k, grids.of(k)) for k in whose.tolist()]
+        psi = highest_suprema(profiles, whose, grids.psi[cells], grid_steps(profiles.shape))
+        climbs = climb_together(profiles, whose, psi, max_steps=0, finish=False)
+        best.improve(whose, climbs.peaks())
+
+
+def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid) -> int:
+    """The best cell; the middle one of those that are as good, where the supremum is shared."""
+    best = int(np.argmax(grid.values))
+    near = np.flatnonzero(grid.values > grid.values[best] - ALIKE)
+    u = profiles.to_search(grid.psi[near])
+    away = ((u - u.mean(axis=0)) / grid_steps(profiles.shape)) ** 2
+    middle = int(near[np.argmin(away.sum(axis=1))])
+    if middle == best:
+        return best
+    both = np.array([best, middle])
+    points = profiles.solve(np.full(2, subject), grid.psi[both], with_slopes=False)
+    return middle if points.value[1] > points.value[0] - 1e-6 else best
+
+
+def _look_around(profiles: Profiles, whose: IntVector, best: Peaks, share: float) -> None:
+    """Climb from points beside the peaks, a share of a grid's step away, that are higher still."""
+    ways = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
+    low, high = profiles.bounds.T
+    beside = best.u[whose][:, None] + share * grid_steps(profiles.shape) * ways
+    u = np.clip(beside, low, high).reshape(-1, profiles.n_shape)
+    points = profiles.solve(
+        np.repeat(whose, len(ways)),
+        profiles.from_search(u),
+        np.repeat(best.points.theta[whose], len(ways), axis=0),
+        with_slopes=False,
+        patient=False,
+    )
+    values = points.value.reshape(len(whose), len(ways))
+    higher = np.flatnonzero(values.max(axis=1) > best.points.value[whose] + 1e-9)
+    if len(higher):
+        cells = higher * len(ways) + values[higher].argmax(axis=1)
+        climbs = climb_together(profiles, whose[higher], points.psi[cells], finish=False)
+        best.improve(whose[higher], climbs.peaks())
+
+
+def best_peak(problem: Problem, grid: Grid) -> Peak:
+    """The highest peak of one subject."""
+    return best_peaks(problem.profiles, Grids.single(grid), np.zeros(1, dtype=bool))[0]

@@ -1,0 +1,505 @@
+"""Joint covariances of weights and psi at the peaks of many profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.inference.estimate import ModelEstimate
+from penchant.inference.limits import at_bounds, ends_reached
+from penchant.inference.profile.pairs import Points
+from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.climb import pseudoinverse
+from penchant.inference.search.grid import Grid
+from penchant.inference.search.peaks import Peak, Peaks
+from penchant.inference.weakness import (
+    are_run_off,
+    few_words,
+    holds_weights,
+    let_go,
+    nearly_let_go,
+    run_off_words,
+    separated_advice,
+    told,
+    weakly_identified,
+)
+from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.task_values import doubts_of
+from penchant.output.notes import pooled_notes
+from penchant.softmax.batch import Batch
+from penchant.softmax.diagnostics import Diagnostics, Status
+from penchant.softmax.fit import WEAK, diagnostics_of, status_of
+from penchant.softmax.fit_each import settled
+from penchant.softmax.near_separation import NEGLIGIBLE
+from penchant.softmax.separation import certificates
+from penchant.softmax.solution import Solution, check_units, scaled_inverse
+from penchant.softmax.solve import has_maximum, maximum_likelihood
+
+PROPORTIONAL = 0.5  # elasticity: by how many per cent a weight changes with one of psi
+
+
+def joint_covariances(profiles: Profiles, peaks: Peaks, touched: BoolVector) -> Matrix:
+    """Inverses of the joint observed information of weights and psi, one for each peak.
+
+    With C the inverse curvature of the profile and D the derivative of the weights along it, the
+    blocks are I^-1 + D C D', D C and C. psi at the end of its range and weights held at 0 have
+    none; where the curvature is not positive nothing has. Nor have weights that would be others if
+    the search had ended elsewhere: see `_artefacts`.
+    """
+    d, q, n = profiles.n_weights, profiles.n_shape, len(peaks)
+    information, held, drift = peaks.points.information, peaks.at_bound, peaks.drift
+    curvature, stretch = peaks.curvature, profiles.stretch(peaks.points.psi)
+    closed = held[:, :, None] | held[:, None, :]
+    shape = pseudoinverse(np.where(closed, np.eye(q), curvature)) * ~closed
+    inner = pseudoinverse(information)
+    covariance = np.empty((n, d + q, d + q))
+    covariance[:, :d, :d] = inner + drift @ shape @ drift.transpose(0, 2, 1)
+    mixed = drift @ shape * stretch[:, None, :]
+    covariance[:, :d, d:], covariance[:, d:, :d] = mixed, mixed.transpose(0, 2, 1)
+    covariance[:, d:, d:] = shape * stretch[:, :, None] * stretch[:, None, :]
+    without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
+    without[:, profiles.positive] |= touched
+    without[:, :d] |= _artefacts(profiles, peaks)
+    covariance[without[:, :, None] | without[:, None, :]] = np.nan
+    flat = ~_positive_definite(np.where(closed, np.eye(q), curvature))
+    covariance[flat | ~_positive_definite(information)] = np.nan
+    return covariance
+
+
+def _artefacts(profiles: Profiles, peaks: Peaks) -> BoolVector:
+    """Weights that follow a psi held where the search ended: (n, n_weights).
+
+    A positive psi is held there at an end of a logarithmic range, or at the lower end of another
+    one: it may go on to 0 or to infinity. A weight that changes in proportion to it, such as one
+    over a learning rate, is known only together with it: its standard error would be that of where
+    the range ends.
+    """
+    psi, theta = peaks.points.psi, np.abs(peaks.points.theta)
+    decided = np.zeros(theta.shape, dtype=bool)
+    for q, one in enumerate(profiles.shape):
+        if one.low > 0:
+            open_end = peaks.at_bound[:, q] & ((one.scale == "log") | (psi[:, q] <= one.low))
+            relative = psi[:, q] / np.broadcast_to(one.stretch(psi[:, q]), len(psi))
+            moves = np.abs(peaks.drift[:, :, q]) * relative[:, None]
+            decided |= open_end[:, None] & (moves > PROPORTIONAL * theta)
+    return decided
+
+
+def _positive_definite(matrices: Matrix) -> BoolVector:
+    fine = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
+    diagonal = matrices.diagonal(0, 1, 2)
+    fine &= (diagonal > 0).all(axis=1)
+    if not matrices.shape[1]:
+        return fine
+    scale = np.sqrt(np.where(fine[:, None], diagonal, 1.0))
+    scaled = np.where(fine[:, None, None], matrices, np.eye(matrices.shape[1]))
+    values = np.linalg.eigvalsh(scaled / scale[:, :, None] / scale[:, None, :])
+    return np.asarray(fine & (values[:, 0] > 0))
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """What Newton's method proves about the weights of each subject at one psi.
+
+    Attributes
+    ----------
+    exists
+        The maximum exists, is reached, and all weights are told apart.
+    good
+        Besides, nothing hangs on differences that are negligible; where not, more must be looked
+        at than Newton's method.
+    """
+
+    exists: BoolVector
+    good: BoolVector
+    conditions: Vector
+    decrement: Vector
+    n_weights: int
+    prior: Prior | None
+
+    @classmethod
+    def of(cls, profiles: Profiles, points: Points, thorough: bool = True) -> Proofs:
+        """From the last steps of Newton's method; thorough, if `good` shall be told too."""
+        check_units(points.largest.max(axis=0, initial=0.0), profiles.weights)
+        n, d = points.theta.shape
+        memo = np.zeros((n, 5))
+        memo[:, 2] = points.decrement
+        codes = np.isfinite(points.decrement).astype(np.int64)  # 1: converged
+        batch = Batch(
+            points.theta,
+            points.information,
+            memo,
+            codes * points.settled,
+            points.spread,
+            points.largest,
+        )
+        covariances, conditions = batch.covariances()
+        totals = profiles.n_decisions[points.subject].astype(np.float64)
+        inside = np.all(points.theta[:, profiles.positive] > 0, axis=1)
+        good = inside & settled(batch, covariances, conditions, totals, profiles.prior is not None)
+        exists = inside & batch.converged & batch.surely_identified
+        with np.errstate(invalid="ignore"):
+            exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
+        doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK))
+        if thorough and len(doubtful) and profiles.prior is None:
+            plain = profiles.without_small_differences(points.take(doubtful), NEGLIGIBLE)
+            good[doubtful] = plain.converged & certificates(
+                plain.largest[:, 1], plain.covariances()[0], plain.decrement, totals[doubtful]
+            )
+        return cls(exists, good, conditions, points.decrement, d, profiles.prior)
+
+    def diagnostics(self, k: int, n_steps: int) -> Diagnostics:
+        """The same in the form of diagnostics, after so many steps of a climb."""
+        return Diagnostics(
+            rank=self.n_weights,
+            null_directions=(),
+            combinations=(),
+            decisions_needed=0,
+            separation=None,
+            near_separation=None,
+            condition=float(self.conditions[k]),
+            iterations=n_steps,
+            decrement=float(self.decrement[k]),
+            certificate="newton" if self.prior is None else "prior",
+            bounds=(),
+        )
+
+
+FLAT = 1.92  # log-likelihood that a 95 % interval gives away
+LEVEL = 0.01  # log-likelihood that is not worth a search
+REACHED = "The maximum exists and was reached."
+KINK = (
+    "The profile has a kink at its maximum, where a reward equals the value of its option: it "
+    "falls to all sides, but has no curvature there, and standard errors are those of the "
+    "expected information. Read the profile intervals."
+)
+USELESS = ("not identified", "separated", "stopped early")
+
+
+def are_lost(profiles: Profiles, points: Points) -> BoolVector:
+    """Whether the weights have no maximum at the best psi of the grid: nothing to climb to."""
+    lost = np.zeros(len(points), dtype=bool)
+    if profiles.prior is not None:
+        return lost
+    for k in np.flatnonzero(~Proofs.of(profiles, points, thorough=False).exists):
+        problem = Problem(profiles.model, profiles.groups[points.subject[k]])
+        lost[k] = not has_maximum(problem.choices(points.psi[k]), problem.positive)
+    return lost
+
+
+def _existing(problem: Problem, choices: Choices) -> Solution:
+    """The weights at one psi; separation counts along directions that the model allows only."""
+    found = maximum_likelihood(choices, threads=1)
+    allowed = bool((found.theta[problem.profiles.positive] > 0).all())  # infinite, if separated
+    if found.recession is None or allowed:
+        return found
+    return maximum_likelihood(choices, problem.positive, threads=1)
+
+
+def estimates_at(
+    profiles: Profiles,
+    grids: Sequence[Grid | Callable[[], Grid]],
+    peaks: Peaks,
+    subjects: Sequence[Any],
+) -> list[ModelEstimate]:
+    """Put the peaks of profiles into words and numbers for the user.
+
+    A grid known to be far below the peak may be given as what computes it when it is asked for.
+    """
+    points = peaks.points
+    cases = _Cases.of(profiles, grids, peaks)
+    covariances = joint_covariances(profiles, peaks, cases.touched)
+    verdicts = [cases.plain(k) if cases.is_plain[k] else cases.closer(k) for k in range(len(grids))]
+    reached = np.flatnonzero([verdict.status == "converged" for verdict in verdicts])
+    weak = weakly_identified(profiles, grids, peaks, covariances, reached)
+    theta = np.concatenate([points.theta, points.psi], axis=1)
+    null = -profiles.n_decisions * float(np.log(profiles.n_options))
+    names = (*profiles.weights, *(s.name for s in profiles.shape))
+    found = []
+    for k, (grid, verdict) in enumerate(zip(grids, verdicts, strict=True)):
+        if k in weak:
+            said = verdict.message.removeprefix(REACHED)
+            verdict = replace(verdict, status="weakly identified", message=weak[k] + said)
+        if verdict.status in USELESS:
+            covariances[k] = np.nan
+        theta[k, : profiles.n_weights] = verdict.weights
+        theta[k, profiles.n_weights :][~verdict.told] = np.nan
+        episodes = profiles.groups[k]
+        found.append(
+            ModelEstimate(
+                status=verdict.status,
+                message=verdict.message,
+                model=profiles.model,
+                names=names,
+                theta=theta[k],
+                covariance=covariances[k],
+                log_likelihood=verdict.log_likelihood,
+                null_log_likelihood=float(null[k]),
+                log_posterior=None if profiles.prior is None else float(points.value[k]),
+                diagnostics=verdict.checks,
+                n_decisions=int(profiles.n_decisions[k]),
+                grid=grid,
+                peak=peaks[k],
+                prior=profiles.prior,
+                subject=_whose(episodes, subjects[k]),
+                notes=(*pooled_notes(_n_subjects(episodes)), *_notes(profiles, episodes)),
+                n_subjects=_n_subjects(episodes),
+                episodes=episodes,
+            )
+        )
+    return found
+
+
+def estimate_at(
+    problem: Problem, grid: Grid | Callable[[], Grid], peak: Peak, subject: Any = None
+) -> ModelEstimate:
+    """Put the peak of one profile into words and numbers for the user."""
+    return estimates_at(problem.profiles, [grid], peak.alone(), [subject])[0]
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What is said of one peak; `told` are the shape parameters that have an estimate."""
+
+    status: Status
+    message: str
+    weights: Vector
+    told: BoolVector
+    log_likelihood: float
+    checks: Diagnostics
+
+
+@dataclass(frozen=True)
+class _Cases:
+    """What can be said of peaks at once.
+
+    Attributes
+    ----------
+    touched
+        Weights that must be positive and are 0.
+    unmoved
+        Shape parameters that change no probability, as the weights that they shape are 0.
+    flat, loose
+        The whole profile is within a 95 % interval; or a shape parameter is, along a ridge.
+    is_plain
+        A maximum that exists, away from all bounds: there is nothing more to say.
+    """
+
+    profiles: Profiles
+    peaks: Peaks
+    proofs: Proofs
+    touched: BoolVector
+    unmoved: BoolVector
+    flat: BoolVector
+    loose: BoolVector
+    is_plain: BoolVector
+
+    @classmethod
+    def of(
+        cls, profiles: Profiles, grids: Sequence[Grid | Callable[[], Grid]], peaks: Peaks
+    ) -> _Cases:
+        """Look at all of them."""
+        proofs = Proofs.of(profiles, peaks.points)
+        touched = np.asarray(peaks.points.theta[:, profiles.positive] <= 1e-12)
+        unmoved = np.asarray(peaks.points.fisher.diagonal(0, 1, 2) <= 0)
+        unmoved &= np.any(touched, axis=1, keepdims=True)
+        flat = np.array([isinstance(grid, Grid) and _flat(grid) for grid in grids], dtype=bool)
+        loose = _loose(profiles, peaks)
+        doubtful = touched.any(axis=1) | peaks.at_bound.any(axis=1) | flat | loose.any(axis=1)
+        doubtful |= are_run_off(profiles, peaks)
+        plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
+        return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, plain)
+
+    def plain(self, k: int) -> _Verdict:
+        """The maximum exists and was reached."""
+        points, checks = self.peaks.points, self.proofs.diagnostics(k, int(self.peaks.n_steps[k]))
+        reached = float(points.log_likelihood[k])
+        moved = ~self.unmoved[k]
+        return _Verdict("converged", REACHED, points.theta[k], moved, reached, checks)
+
+    def closer(self, k: int) -> _Verdict:
+        """The worst that can be said, and the sentence that goes with it."""
+        profiles, peak = self.profiles, self.peaks[k]
+        found = self.plain(k)
+        if not (self.proofs.good[k] and peak.converged):
+            problem = Problem(profiles.model, profiles.groups[k], profiles.prior)
+            found = _looked_into(problem, peak, found)
+        held = _bounds(profiles, peak, self.touched[k], self.unmoved[k])
+        checks = replace(found.checks, bounds=held, iterations=peak.n_steps)
+        inner = found.status, found.message
+        status, message = self._judged(k, inner, held)
+        if peak.kinked and status not in USELESS:
+            message = f"{message} {KINK}"
+        return replace(found, status=status, message=message, checks=checks)
+
+    def _judged(
+        self, k: int, inner: tuple[Status, str], held: tuple[str, ...]
+    ) -> tuple[Status, str]:
+        status, sentence = inner
+        peak = self.peaks[k]
+        names = " and ".join(shape.name for shape in self.profiles.shape)
+        if status in ("not identified", "separated"):
+            problem = Problem(self.profiles.model, self.profiles.groups[k], self.profiles.prior)
+            advice = separated_advice(sentence, problem)
+            at = ", ".join(
+                f"{s.name} = {v:.4g}"
+                for s, v in zip(self.profiles.shape, peak.point.psi, strict=True)
+            )
+            return status, f"{advice} (At {at}.)" if at else advice
+        if not peak.converged and not (self.loose[k].any() and _is_level(self.profiles, peak)):
+            return "stopped early", (
+                f"The search over {names} stopped after {peak.n_steps} steps before it reached a "
+                "maximum. Look at `profile`."
+            )
+        if held:
+            return "at a bound", at_bounds(self.profiles, peak, held)
+        if self.flat[k]:
+            return "weakly identified", (
+                f"The profile over {names} is flat: it varies by less than {FLAT} log-units over "
+                "the whole range, so that every value is in the 95 % interval. Hold it fixed."
+            )
+        if self.loose[k].any():
+            which = " and ".join(
+                s.name for s, far in zip(self.profiles.shape, self.loose[k], strict=True) if far
+            )
+            return "weakly identified", (
+                f"The profile has a ridge: {which} can move across its whole range while the other "
+                "parameters make up for it. Read the profile intervals, or hold it fixed."
+            )
+        run_off = run_off_words(self.profiles, peak)
+        if status == "converged" and run_off:
+            return "weakly identified", run_off
+        return status, sentence
+
+
+def _notes(profiles: Profiles, episodes: Sequence[Any]) -> tuple[str, ...]:
+    """What is to be said of the data, and of what the model takes for known."""
+    of_data = dict.fromkeys(note for e in episodes for note in e.notes)
+    n_decisions = sum(len(episode.scored_options) for episode in episodes)
+    few = few_words(n_decisions, profiles.n_weights + profiles.n_shape)
+    return (*of_data, *doubts_of(profiles.model, episodes), *few)
+
+
+def _whose(episodes: Sequence[Any], subject: Any) -> Any:
+    subjects = {episode.subject for episode in episodes}
+    return subjects.pop() if subject is None and len(subjects) == 1 else subject
+
+
+def _n_subjects(episodes: Sequence[Any]) -> int:
+    """How many people are pooled; episodes of nobody in particular are of one."""
+    return len({episode.subject for episode in episodes})
+
+
+def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
+    """What can be said of weights that Newton's method alone proves nothing about."""
+    has_prior = holds_weights(problem)
+    choices = problem.choices(peak.point.psi)
+    solution = _inner_solution(problem, choices, peak)
+    checks = diagnostics_of(solution, choices, has_prior=has_prior)
+    status, message = status_of(solution, checks, problem.model.weights, has_prior)
+    if status == "weakly identified":
+        message = separated_advice(message, problem)
+    if status != "separated":
+        return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
+    known = told(problem, peak.point.psi, solution)
+    return _Verdict(status, message, solution.theta, known, solution.log_likelihood, checks)
+
+
+def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
+    """What can be said of the weights at the best psi."""
+    found = _existing(problem, choices)
+    held = holds_weights(problem)
+    if not held and np.isfinite(found.theta).all():
+        return replace(found, theta=peak.point.theta, point=peak.point.theta)
+    if not held:
+        return found
+    gone, near = None, None
+    if isinstance(problem.prior, NaturalPrior):
+        if found.recession is not None:
+            gone = let_go(problem, choices, found, peak.point.theta)
+        if gone is not None:
+            return replace(gone, log_likelihood=peak.point.log_likelihood)
+        near = nearly_let_go(problem, choices, peak.point.theta, peak.point.information)
+    inverse, condition = scaled_inverse(peak.point.information)
+    return replace(
+        found,
+        theta=peak.point.theta,
+        covariance=inverse,
+        point=peak.point.theta,
+        certainty=inverse,
+        condition=condition,
+        recession=None,
+        resolved=None,
+        near=near,
+        ending="converged",
+        certificate="prior",
+    )
+
+
+def _bounds(
+    profiles: Profiles, peak: Peak, touched: BoolVector, unmoved: BoolVector
+) -> tuple[str, ...]:
+    """What holds the estimate: ends of psi's range, weights that must be positive."""
+    found = [
+        f"{shape.name} = {(shape.high if upper else shape.low) if limit is None else limit.value:g}"
+        for shape, upper, limit in ends_reached(profiles.shape, peak)
+        if not unmoved[profiles.shape.index(shape)]
+    ]
+    if touched.any():
+        assert profiles.limits is not None
+        found += np.array(profiles.limits.labels)[touched].tolist()
+    return tuple(found)
+
+
+def _is_level(profiles: Profiles, peak: Peak) -> bool:
+    """Whether the slope left would gain next to nothing over the whole range: a flat ridge."""
+    free = np.where(peak.at_bound, 0.0, peak.point.gradient)
+    return bool(np.abs(free) @ np.ptp(profiles.bounds, axis=1) < LEVEL)
+
+
+def _flat(grid: Grid) -> bool:
+    """Whether the whole grid lies within what a 95 % interval gives away."""
+    values = grid.values[np.isfinite(grid.values)]
+    return len(values) > 1 and bool(values.max() - values.min() < FLAT)
+
+
+def _loose(profiles: Profiles, peaks: Peaks) -> BoolVector:
+    """Shape parameters whose standard error, by the curvature, is as long as their range."""
+    if not profiles.n_shape:
+        return np.zeros((len(peaks), 0), dtype=bool)
+    values, vectors = np.linalg.eigh(peaks.curvature)
+    fine = values > 0
+    lengths = np.where(fine, 1.0 / np.where(fine, values, 1.0), 1e300)
+    variance = np.einsum("kab,kb->ka", vectors**2, lengths)
+    return np.asarray(np.sqrt(variance) > np.ptp(profiles.bounds, axis=1))
+
+
+def nothing_known(problem: Problem, subject: Any = None) -> ModelEstimate:
+    """The estimate before any decision."""
+    names = (*problem.model.weights, *(s.name for s in problem.model.shape))
+    d, n = len(problem.model.weights), problem.n_shape
+    blank, empty = np.full(len(names), np.nan), np.zeros((0, n))
+    return ModelEstimate(
+        status="not identified",
+        message="No decision has been made that could tell anything. Observe some.",
+        model=problem.model,
+        names=names,
+        theta=blank,
+        covariance=np.full((len(names), len(names)), np.nan),
+        log_likelihood=0.0,
+        null_log_likelihood=0.0,
+        log_posterior=None,
+        diagnostics=Diagnostics(0, (), (), 1, None, None, np.inf, 0, np.nan, None, ()),
+        n_decisions=0,
+        grid=Grid(empty, np.zeros(0), np.zeros((0, d)), (0,) * n, np.zeros(0, dtype=bool)),
+        peak=Peaks.none(problem.profiles, 1)[0],
+        prior=problem.prior,
+        subject=subject,
+        episodes=problem.episodes,
+    )

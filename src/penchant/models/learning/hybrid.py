@@ -1,0 +1,248 @@
+"""Gershman's hybrid of directed and random exploration, for two options (Gershman 2018).
+
+Each option's mean reward is tracked by a static Kalman filter: m_i with variance s_i. With
+
+    V = m_0 - m_1,    RU = sqrt(s_0) - sqrt(s_1),    TU = sqrt(s_0 + s_1),
+    P(0) = logistic(w1 V + w2 RU + w3 V / TU),
+
+w1 is value, w2 directed exploration (as in UCB), w3 random exploration (as in Thompson sampling).
+With the prior variance relative to that of the noise fixed it is exactly linear in w1, w2 and w3;
+the variables of option i are (m_i, sqrt(s_i), m_i / TU), whose differences are V, RU and V/TU.
+
+Gershman has a probit, P(0) = Phi(...); here the link is the logistic function, which is the softmax
+of two options. Weights are about 1.7 times those of the probit, and their ratios nearly the same.
+
+A decision without a choice changes nothing; options shown are learnt from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError
+from penchant.models.agents import Habits, finite, positive
+from penchant.models.learning._kernels import hybrid
+from penchant.models.learning.kalman import (
+    LEAST_BESIDE_MEAN,
+    N_GRID,
+    HybridAgents,
+    Tracker,
+    check_variance,
+    prior_variances,
+)
+from penchant.models.model import Limit, Natural, Shape
+from penchant.models.record import (
+    CompiledModel,
+    Record,
+    blank_variables,
+    control_names,
+    fill_controls,
+    known_number,
+)
+from penchant.models.task_values import (
+    TASK,
+    Task,
+    before_rewards,
+    expected_before_play,
+    is_open,
+    said_with,
+    start_words,
+)
+
+
+@dataclass(frozen=True)
+class GershmanHybrid(CompiledModel):
+    """The hybrid for two options: theta = (w1, w2, w3), psi = s_0 where it is not known.
+
+    Parameters
+    ----------
+    noise_variance
+        Variance of a reward around its mean, as the player takes it: 10 in Gershman's task. A pair,
+        if the options differ; 0 for one that always gives the same, as safe options do.
+    prior_variance
+        s_0, the player's uncertainty before play: 100 in Gershman's task. None:
+        estimated, from 1e-06 to 1e+12 of the noise, for 0 to infinity.
+    initial_mean
+        What the player expects before play; known, as w1 and w3 would both multiply it. "task":
+        0 where 0 is among the rewards, else their median.
+    stickiness
+        A weight for repeating the last choice, in log-odds.
+    bias
+        A weight for option 0, in log-odds.
+    because
+        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.GershmanHybrid()
+    >>> model.weights
+    ('value', 'relative_uncertainty', 'value/total_uncertainty')
+    >>> truth = {"value": 0.2, "relative_uncertainty": 0.4, "value/total_uncertainty": 1.0}
+    >>> task = pn.Landscape([-2.0, 3.0], pn.GaussianNoise(10.0))
+    >>> rng = np.random.default_rng(1)
+    >>> plays = pn.simulate_many(task, model, truth, n_decisions=10, n_agents=200, rng=rng)
+    >>> [round(p.estimate, 1) for p in pn.fit(plays, model).parameters]
+    [0.2, 0.4, 0.9]
+    """
+
+    noise_variance: float | Sequence[float] = 10.0
+    prior_variance: float | None = 100.0
+    initial_mean: float | Task = TASK
+    stickiness: bool = False
+    bias: bool = False
+    because: str = field(default="", repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.noise_variance, list):
+            object.__setattr__(self, "noise_variance", tuple(self.noise_variance))
+        _check_noise(self.noise_variance)
+        if self.prior_variance is not None:
+            check_variance(self.prior_variance, "prior_variance")
+        known_number(self._start, "initial_mean", "Give what is expected before play.")
+
+    @property
+    def _start(self) -> float:
+        """The initial mean; 0 as long as it is open."""
+        start: float = before_rewards(self.initial_mean)
+        return start
+
+    def for_rewards(self, rewards: Vector) -> GershmanHybrid:
+        """The same with an initial mean for these rewards, if it is open."""
+        if not is_open(self.initial_mean):
+            return self
+        start, why = expected_before_play(rewards, estimable=False)
+        return replace(self, initial_mean=float(start or 0.0), because=why)
+
+    def for_parameters(self, parameters: Mapping[str, Any]) -> GershmanHybrid:
+        """The same for agents, who expect 0 if the initial mean is open."""
+        return replace(self, initial_mean=0.0) if is_open(self.initial_mean) else self
+
+    def noise_of(self, option: int) -> float:
+        """Variance of an option's rewards, as the player takes it."""
+        noise = self.noise_variance
+        return float(noise if isinstance(noise, (int, float, np.number)) else noise[option])
+
+    @property
+    def _unit(self) -> float:
+        """The unit of variances: that of the noise, or of the noisier option."""
+        return max(self.noise_of(0), self.noise_of(1))
+
+    @property
+    def noise_words(self) -> str:
+        """The noise in words."""
+        noise = self.noise_variance
+        both = (noise,) if isinstance(noise, (int, float, np.number)) else noise
+        return " and ".join(f"{n:g}" for n in both)
+
+    @property
+    def uncertainty_words(self) -> str:
+        """What to do where an option has no noise."""
+        return (
+            "All three weights rest on it: give a variance for each option, such as "
+            "noise_variance=(16, 0)."
+        )
+
+    @property
+    def n_options(self) -> int:
+        """Two."""
+        return 2
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """w1 per unit of reward, w2 per unit of its standard deviation, w3 without a unit."""
+        names = ("value", "relative_uncertainty", "value/total_uncertainty")
+        return (*names, *control_names(2, self.stickiness, self.bias))
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """The prior variance relative to the noise, if it is estimated."""
+        if self.prior_variance is not None:
+            return ()
+        return (_prior_variances(),)
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """The weights themselves, and the prior variance."""
+        found = [Natural(name, "weight", a) for a, name in enumerate(self.weights)]
+        if self.prior_variance is None:
+            found.append(Natural("prior_variance", "shape", 0, scale=self._unit))
+        return tuple(found)
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """(m, sqrt(s), m / TU) of both options, and controls; with derivatives."""
+        n_shape = len(self.shape)
+        n_slopes = n_shape if with_slopes else 0
+        x, dx = blank_variables(record, which, 2, len(self.weights), n_slopes)
+        known = self.prior_variance
+        priors = (
+            np.ascontiguousarray(psi[:, 0])
+            if known is None
+            else np.full(len(which), known / self._unit)
+        )
+        hybrid(
+            record.chosen,
+            record.rewards,
+            record.starts,
+            which,
+            priors,
+            np.array([n_shape - 1, -1, -1]),
+            float(self._start),
+            float(np.sqrt(self._unit)),
+            np.array([self.noise_of(i) / self._unit for i in range(2)]),
+            x,
+            dx,
+        )
+        fill_controls(record, which, x, self.stickiness, self.bias)
+        return x, dx if with_slopes else None
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> HybridAgents:
+        """Agents who play so."""
+        variance = self.prior_variance
+        if variance is None:
+            variance = positive(parameters, "prior_variance")
+        first, second, third = (finite(parameters, name) for name in self.weights[:3])
+        return HybridAgents(
+            Tracker.of(2, n_agents, self._start, variance, self.noise_variance),
+            Habits.of(parameters, n_agents, 2),
+            (first, second, third),
+        )
+
+    def __str__(self) -> str:
+        prior = "estimated" if self.prior_variance is None else f"{self.prior_variance:g}"
+        words = [f"Gershman's hybrid, logistic, noise variance {self.noise_words}"]
+        words.append(f"prior variance {prior}")
+        words.append(f"initial mean {said_with(start_words(self.initial_mean), self.because)}")
+        words += ["stickiness"] if self.stickiness else []
+        words += ["option bias"] if self.bias else []
+        return ", ".join(words)
+
+
+def _check_noise(noise: Any) -> None:
+    """Refuse what is no variance, or no pair of them of which one may be 0."""
+    if not isinstance(noise, tuple):
+        check_variance(noise, "noise_variance")
+        return
+    for one in noise:
+        known_number(one, "noise_variance", "Give variances, in squared units of rewards.")
+    if len(noise) != 2 or min(noise) < 0 or max(noise) <= 0:
+        raise DataError(
+            f"noise_variance must be a variance, or two of which one may be 0; got {noise}. "
+            "Correct it."
+        )
+
+
+def _prior_variances() -> Shape:
+    """Their range; at its lower end the weights make up for it."""
+    shape = prior_variances(N_GRID[1], static=True, bonus=("relative_uncertainty", 1))
+    lost = ("prior_variance", "value", "relative_uncertainty", "value/total_uncertainty")
+    slowly = "means move in proportion to prior_variance, which the weights make up for"
+    return replace(shape, low=LEAST_BESIDE_MEAN, at_low=Limit(0.0, slowly, lost))

@@ -1,0 +1,479 @@
+"""Agents that track means by Kalman filters, many at once, in units of rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.arguments import whole_number
+from penchant.errors import DataError
+from penchant.models.agents import Habits, finite, positive, share, softmax
+from penchant.models.learning._kernels import kalman, kalman_values
+from penchant.models.model import Limit, Natural, Shape
+from penchant.models.record import (
+    CompiledModel,
+    Record,
+    blank_variables,
+    control_names,
+    fill_controls,
+    in_units_of_temperature,
+    known_number,
+)
+from penchant.models.task_values import (
+    TASK,
+    Task,
+    before_rewards,
+    expected_before_play,
+    is_open,
+    said_with,
+    start_words,
+)
+
+
+@dataclass
+class Tracker:
+    """Means and variances of the options (n_agents, n_options), brought forward by Bayes' rule."""
+
+    means: Matrix
+    variances: Matrix
+    noise_variance: Vector
+
+    @classmethod
+    def of(
+        cls,
+        n_options: int,
+        n_agents: int,
+        mean: float,
+        variance: float,
+        noise_variance: float | Sequence[float],
+    ) -> Tracker:
+        """The prior; the noise is that of all options, or of each."""
+        shape = (n_agents, n_options)
+        noise = np.broadcast_to(np.asarray(noise_variance, dtype=np.float64), n_options)
+        return cls(np.full(shape, mean), np.full(shape, variance), noise)
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Precisions add up, and means are weighted with them."""
+        agents = np.arange(len(chosen))
+        sure = self.noise_variance[chosen] == 0
+        self.means[agents[sure], chosen[sure]] = rewards[sure]
+        self.variances[agents[sure], chosen[sure]] = 0.0
+        agents, chosen, rewards = agents[~sure], chosen[~sure], rewards[~sure]
+        noise = self.noise_variance[chosen]
+        before = 1.0 / self.variances[agents, chosen]
+        after = before + 1.0 / noise
+        weighted = before * self.means[agents, chosen] + rewards / noise
+        self.means[agents, chosen] = weighted / after
+        self.variances[agents, chosen] = 1.0 / after
+
+
+@dataclass
+class KalmanAgents:
+    """The state of agents in play."""
+
+    tracker: Tracker
+    habits: Habits
+    temperature: float
+    bonus: float
+    decay: float
+    drift_variance: float
+    centre: float
+
+    @classmethod
+    def of(
+        cls, n_options: int, n_agents: int, parameters: Mapping[str, float], noise_variance: float
+    ) -> KalmanAgents:
+        """Agents before play, from all numbers of the model, known or given; no centre: m0."""
+        mean = finite(parameters, "initial_mean")
+        drift = finite(parameters, "drift_variance")
+        if drift < 0:
+            raise DataError(f"drift_variance must be >= 0; got {drift}. 0 is none.")
+        variance = positive(parameters, "prior_variance")
+        return cls(
+            Tracker.of(n_options, n_agents, mean, variance, noise_variance),
+            Habits.of(parameters, n_agents, n_options),
+            temperature=positive(parameters, "temperature"),
+            bonus=finite(parameters, "uncertainty_bonus"),
+            decay=share(parameters, "decay"),
+            drift_variance=drift,
+            centre=finite(parameters, "centre") if "centre" in parameters else mean,
+        )
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities of each agent."""
+        heuristic = self.tracker.means + self.bonus * np.sqrt(self.tracker.variances)
+        return softmax(heuristic / self.temperature + self.habits.objective())
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Learn from what each agent chose and received, then let the world move."""
+        self.tracker.observe(chosen, rewards)
+        self.tracker.means += (1.0 - self.decay) * (self.centre - self.tracker.means)
+        self.tracker.variances *= self.decay**2
+        self.tracker.variances += self.drift_variance
+        self.habits.observe(chosen)
+
+
+@dataclass
+class HybridAgents:
+    """Agents with two options who weigh value, relative uncertainty and their ratio."""
+
+    tracker: Tracker
+    habits: Habits
+    weights: tuple[float, float, float]
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities of each agent: a logistic function of what speaks for option 0."""
+        m, s = self.tracker.means, self.tracker.variances
+        value = m[:, 0] - m[:, 1]
+        uncertainty = np.sqrt(s[:, 0]) - np.sqrt(s[:, 1])
+        total = np.sqrt(s[:, 0] + s[:, 1])
+        w = self.weights
+        habit = self.habits.objective() @ np.array([1.0, -1.0])
+        first = 1.0 / (
+            1.0 + np.exp(-(w[0] * value + w[1] * uncertainty + w[2] * value / total + habit))
+        )
+        return np.column_stack([first, 1.0 - first])
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Learn from what each agent chose and received."""
+        self.tracker.observe(chosen, rewards)
+        self.habits.observe(chosen)
+
+
+N_GRID = {1: 33, 2: 17, 3: 11}
+# Ranges that stand for all from 0 to infinity, relative to the noise: at their ends means and
+# standard deviations are those of the limits, but for the scale, which weights make up for.
+PRIOR_VARIANCES = (1e-9, 1e12)
+LEAST_BESIDE_MEAN = 1e-6  # with initial_mean and bonus, which tell the same of counts at 0
+DRIFT_VARIANCES = (1e-12, 1e12)
+DECAYS = (1e-8, 1.0)
+NEARLY_NONE = 1.0 - 1e-8  # a decay that leaves a centre to be estimated
+
+
+@dataclass(frozen=True)
+class KalmanFilter(CompiledModel):
+    """Kalman filter and softmax: a number given is known, None is estimated.
+
+    Parameters
+    ----------
+    n_options
+        Number of options.
+    noise_variance
+        Variance sigma^2 of a reward around its mean, as the player takes it. Only the unit of the
+        other variances: choices tell ratios, and with 1 these are reported.
+    prior_variance
+        s_0, the player's uncertainty before play; relative to the noise it is looked for from 1e-09
+        (1e-06 where initial_mean is estimated beside a bonus) to 1e+12, for 0 to infinity. One long
+        episode hardly tells it: give a number there, such as what uncertainty settles at.
+    initial_mean
+        m0, what it expects of every option before play, in units of rewards. "task": chosen when
+        the rewards are known, 0 where 0 is among them, else estimated.
+    decay
+        lambda, from 0 to 1; 1: means stay where they are. Looked for from 1e-08 to 1, or 1 - 1e-08
+        where centre is estimated, which nothing decays to at 1.
+    drift_variance
+        sigma_d^2, by which uncertainty grows with every event; 0: not at all. Relative to the noise
+        it is looked for from 1e-12 to 1e+12.
+    centre
+        c, where means decay to: "initial_mean", a number, or None.
+    bonus
+        A weight gamma/tau for uncertainty: gamma is in rewards per standard deviation.
+    stickiness
+        A weight phi for repeating the last choice, in log-odds.
+    bias
+        A weight b_i for every option but the last, in log-odds.
+    because
+        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.KalmanFilter(4, noise_variance=16.0, initial_mean=50.0)
+    >>> task = pn.Landscape([40, 50, 60, 45], pn.GaussianNoise(16.0))
+    >>> truth = {"temperature": 4.0, "uncertainty_bonus": 1.5, "prior_variance": 100.0}
+    >>> rng = np.random.default_rng(1)
+    >>> plays = pn.simulate_many(task, model, truth, n_decisions=40, n_agents=20, rng=rng)
+    >>> pn.fit(plays, model)
+    <ModelEstimate converged: temperature=4.1228, uncertainty_bonus=1.4502, prior_variance=148.71>
+    >>> restless = pn.KalmanFilter(4, decay=None, drift_variance=None)
+    >>> [shape.name for shape in restless.shape]
+    ['relative_prior_variance', 'decay', 'relative_drift_variance']
+    """
+
+    n_options: int
+    noise_variance: float = 1.0
+    prior_variance: float | None = None
+    initial_mean: float | Task | None = TASK
+    decay: float | None = 1.0
+    drift_variance: float | None = 0.0
+    centre: float | Literal["initial_mean"] | None = "initial_mean"
+    bonus: bool = True
+    stickiness: bool = False
+    bias: bool = False
+    because: str = field(default="", repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_options, "n_options", 2)
+        check_variance(self.noise_variance, "noise_variance")
+        if self.prior_variance is not None:
+            check_variance(self.prior_variance, "prior_variance")
+        if self.initial_mean is not None:
+            known_number(self._start, "initial_mean", "Give None to estimate it.")
+        decay, drift = self.decay, self.drift_variance
+        if decay is not None:
+            known_number(decay, "decay", "Give None to estimate it.")
+            if not 0 <= decay <= 1:
+                raise DataError(f"decay must lie in 0..1, or be None; got {decay}. 1 is none.")
+        if drift is not None:
+            known_number(drift, "drift_variance", "Give None to estimate it.")
+            if drift < 0:
+                raise DataError(f"drift_variance must be >= 0, or None; got {drift}. 0 is none.")
+        if self.centre == "initial_mean":
+            return
+        if self.decay == 1:
+            raise DataError(
+                f"centre must be left out where decay is 1; got {self.centre!r}. Nothing decays to "
+                "it: give a decay, or None to estimate it."
+            )
+        if self.centre is not None:
+            known_number(self.centre, "centre", "Give 'initial_mean', or None to estimate it.")
+
+    @property
+    def _start(self) -> float | None:
+        """The initial mean; 0 as long as it is open; None where it is estimated."""
+        start: float | None = before_rewards(self.initial_mean)
+        return start
+
+    def for_rewards(self, rewards: Vector) -> KalmanFilter:
+        """The same with an initial mean for these rewards, if it is open."""
+        if not is_open(self.initial_mean):
+            return self
+        start, why = expected_before_play(rewards, estimable=True)
+        return replace(self, initial_mean=start, because=why)
+
+    def for_parameters(self, parameters: Mapping[str, Any]) -> KalmanFilter:
+        """The same for agents with these parameters, if the initial mean is open."""
+        if not is_open(self.initial_mean):
+            return self
+        return replace(self, initial_mean=None if "initial_mean" in parameters else 0.0)
+
+    def noise_of(self, option: int) -> float:
+        """Variance of an option's rewards, as the player takes it: the same for all."""
+        return float(self.noise_variance)
+
+    @property
+    def noise_words(self) -> str:
+        """The noise in words."""
+        return f"{self.noise_variance:g}"
+
+    @property
+    def uncertainty_words(self) -> str:
+        """What to do where an option has no noise."""
+        said = "Learning from it is slower in the model than it can be"
+        return f"{said}, and the bonus larger." if self.bonus else f"{said}."
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau, m0/tau and c/tau where they are estimated, gamma/tau, phi, b."""
+        names = ["inverse_temperature"]
+        names += ["initial_mean/temperature"] if self.initial_mean is None else []
+        names += ["centre/temperature"] if self.centre is None else []
+        names += ["uncertainty_bonus/temperature"] if self.bonus else []
+        return (*names, *control_names(self.n_options, self.stickiness, self.bias))
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """Weights that must be positive: tau > 0."""
+        return ("inverse_temperature",)
+
+    @property
+    def _filter(self) -> dict[str, float | None]:
+        """The filter's three numbers, in units of the noise; None where estimated."""
+        unit = self.noise_variance
+        prior, drift = self.prior_variance, self.drift_variance
+        return {
+            "relative_prior_variance": None if prior is None else prior / unit,
+            "decay": self.decay,
+            "relative_drift_variance": None if drift is None else drift / unit,
+        }
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Prior variance, decay and drift variance, as far as they are estimated."""
+        names = [name for name, known in self._filter.items() if known is None]
+        made = {
+            "relative_prior_variance": self._prior_variances,
+            "decay": self._decays,
+            "relative_drift_variance": self._drift_variances,
+        }
+        return tuple(made[name](N_GRID[len(names)]) for name in names)
+
+    def _prior_variances(self, n_grid: int) -> Shape:
+        static = self.decay == 1 and self.drift_variance == 0
+        bonus = ("uncertainty_bonus", self._bonus) if self.bonus else None
+        shape = prior_variances(n_grid, static=static, bonus=bonus)
+        both = self.initial_mean is None and self.bonus
+        return replace(shape, low=LEAST_BESIDE_MEAN) if both else shape
+
+    def _decays(self, n_grid: int) -> Shape:
+        free = self.centre is None
+        low = Limit(
+            0.0,
+            "all is forgotten at once but the last reward, in proportion to decay",
+            ("decay", "temperature"),
+            ("decay/temperature", 0, 1.0),
+        )
+        drifting = "means do not decay to centre but drift towards it evenly"
+        high = Limit(1.0, drifting, ("decay", "centre")) if free else Limit(1.0, "nothing decays")
+        most = NEARLY_NONE if free else DECAYS[1]
+        return Shape("decay", DECAYS[0], most, n_grid=n_grid, at_low=low, at_high=high)
+
+    def _drift_variances(self, n_grid: int) -> Shape:
+        return Shape(
+            "relative_drift_variance",
+            *DRIFT_VARIANCES,
+            scale="log",
+            n_grid=n_grid,
+            squeezed=True,
+            at_low=Limit(0.0, "uncertainty does not grow with time"),
+            at_high=Limit(np.inf, "the last reward of an option is believed wholly"),
+        )
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau, m0, c in units of rewards, gamma, the filter's numbers, then phi and b."""
+        found = in_units_of_temperature(self.weights)
+        n_first = len(self.weights) - len(control_names(self.n_options, self.stickiness, self.bias))
+        shape = [
+            Natural("decay", "shape", q)
+            if s.name == "decay"
+            else Natural(s.name.removeprefix("relative_"), "shape", q, scale=self.noise_variance)
+            for q, s in enumerate(self.shape)
+        ]
+        return (*found[:n_first], *shape, *found[n_first:])
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Means, their parts, standard deviations and controls; with derivatives."""
+        names = [s.name for s in self.shape]
+        x, dx = blank_variables(
+            record, which, self.n_options, len(self.weights), len(names) if with_slopes else 0
+        )
+        filters = np.empty((len(which), 3))
+        for a, (name, known) in enumerate(self._filter.items()):
+            filters[:, a] = psi[:, names.index(name)] if known is None else known
+        history = record.chosen, record.rewards, record.starts, which
+        index = np.array([names.index(name) if name in names else -1 for name in self._filter])
+        tracking = (
+            *self._start_and_centre(),
+            float(np.sqrt(self.noise_variance)),
+            np.array([self._column(name) for name in ("initial_mean", "centre")] + [self._bonus]),
+        )
+        if with_slopes:
+            kalman(*history, filters, index, *tracking, x, dx)
+        else:
+            kalman_values(*history, filters, *tracking, x)
+        fill_controls(record, which, x, self.stickiness, self.bias)
+        return x, dx if with_slopes else None
+
+    def _column(self, name: str) -> int:
+        """Where a weight in units of the temperature stands, or -1."""
+        full = f"{name}/temperature"
+        return self.weights.index(full) if full in self.weights else -1
+
+    @property
+    def _bonus(self) -> int:
+        return self._column("uncertainty_bonus")
+
+    def _start_and_centre(self) -> tuple[Vector, Vector]:
+        """Parts (b, f, g) of the mean before play, and of what it decays to."""
+        free = self.initial_mean is None
+        start = np.array([self._start or 0.0, 1.0 if free else 0.0, 0.0])
+        if self.centre == "initial_mean":
+            return start, start
+        if self.centre is None:
+            return start, np.array([0.0, 0.0, 1.0])
+        return start, np.array([self.centre, 0.0, 0.0])
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> KalmanAgents:
+        """Agents who play so."""
+        known = {
+            "initial_mean": self._start,
+            "prior_variance": self.prior_variance,
+            "decay": self.decay,
+            "drift_variance": self.drift_variance,
+            "uncertainty_bonus": None if self.bonus else 0.0,
+        }
+        given = {name: value for name, value in known.items() if value is not None}
+        if self.centre != "initial_mean" and self.centre is not None:
+            given["centre"] = self.centre
+        return KalmanAgents.of(
+            self.n_options, n_agents, {**parameters, **given}, self.noise_variance
+        )
+
+    def __str__(self) -> str:
+        words = [f"Kalman filter, {self.n_options} options"]
+        words.append(f"noise variance {self.noise_variance:g}")
+        words.append(f"prior variance {_said(self.prior_variance)}")
+        words.append(f"initial mean {said_with(start_words(self.initial_mean), self.because)}")
+        if self.decay != 1 or self.drift_variance != 0:
+            words.append(f"decay {_said(self.decay)}")
+            words.append(f"drift variance {_said(self.drift_variance)}")
+        if self.centre != "initial_mean":
+            words.append(f"centre {_said(self.centre)}")
+        words += [] if self.bonus else ["no uncertainty bonus"]
+        words += ["stickiness"] if self.stickiness else []
+        words += ["option bias"] if self.bias else []
+        return ", ".join(words)
+
+
+def prior_variances(n_grid: int, *, static: bool, bonus: tuple[str, int] | None) -> Shape:
+    """Prior variance relative to the noise.
+
+    Parameters
+    ----------
+    static
+        Nothing else makes a player uncertain.
+    bonus
+        What the weight of uncertainty is called, and which it is.
+    """
+    slowly = "means move in proportion to prior_variance, which temperature makes up for"
+    low = Limit(0.0, "the first reward of an option teaches nothing")
+    if static:
+        both = ("prior_variance", "temperature", "uncertainty_bonus")
+        low = Limit(0.0, slowly, both, ("relative prior_variance/temperature", 0, 1.0))
+    high = Limit(np.inf, "the first reward of an option is believed wholly")
+    if bonus is not None:
+        name, weight = bonus
+        high = Limit(
+            np.inf,
+            f"{high.meaning}, and uncertainty is that of options not seen yet",
+            ("prior_variance", name),
+            (f"the weight of {name} * sqrt(relative_prior_variance)", weight, 0.5),
+        )
+    return Shape(
+        "relative_prior_variance",
+        *PRIOR_VARIANCES,
+        scale="log",
+        n_grid=n_grid,
+        squeezed=True,
+        at_low=low,
+        at_high=high,
+    )
+
+
+def check_variance(value: object, name: str) -> None:
+    """Refuse what is no variance."""
+    known_number(value, name, "Give a variance, in squared units of rewards.")
+    if not value > 0:  # type: ignore[operator]  # a number, as just checked
+        raise DataError(f"{name} must be > 0; got {value}. Correct it.")
+
+
+def _said(value: float | str | None) -> str:
+    return "estimated" if value is None else f"{value:g}"

@@ -1,0 +1,309 @@
+"""Agents that play by Q-learning, many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.arguments import whole_number
+from penchant.errors import DataError
+from penchant.models.agents import Habits, finite, positive, share, softmax
+from penchant.models.learning._kernels import FICTITIOUS, FORGETTING, learner, learner_values
+from penchant.models.learning.learning_rates import LearningRates, Rate, Tied
+from penchant.models.model import Natural, Shape
+from penchant.models.record import (
+    CompiledModel,
+    Record,
+    blank_variables,
+    control_names,
+    fill_controls,
+    in_units_of_temperature,
+    known_number,
+)
+from penchant.models.task_values import (
+    TASK,
+    Task,
+    before_rewards,
+    expected_before_play,
+    is_open,
+    said_with,
+    start_words,
+)
+
+
+@dataclass
+class QLearningAgents:
+    """The state of agents in play: values and traces of choices (n_agents, n_options)."""
+
+    values: Matrix
+    traces: Matrix
+    habits: Habits
+    temperature: float
+    kernel_weight: float
+    rates: dict[str, float]
+    initial_value: float
+    fictitious: bool
+    agents: IntVector = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.agents = np.arange(len(self.values))
+
+    @classmethod
+    def of(
+        cls,
+        n_options: int,
+        n_agents: int,
+        parameters: Mapping[str, float],
+        *,
+        rates: LearningRates,
+        initial_value: float | None,
+        fictitious: bool,
+    ) -> QLearningAgents:
+        """Agents before play.
+
+        Parameters
+        ----------
+        parameters
+            temperature, the rates that are estimated, and what the options of the model add.
+        rates
+            Each a number, or the name of a parameter.
+        initial_value
+            Value before play; None if it is a parameter.
+        fictitious
+            Whether options not taken learn the opposite, rather than forget.
+        """
+        start = finite(parameters, "initial_value") if initial_value is None else initial_value
+        found = {
+            role: share(parameters, rate) if isinstance(rate, str) else rate
+            for role, rate in asdict(rates).items()
+        }
+        kernel = finite(parameters, "choice_kernel") if "choice_kernel" in parameters else 0.0
+        return cls(
+            values=np.full((n_agents, n_options), float(start)),
+            traces=np.zeros((n_agents, n_options)),
+            habits=Habits.of(parameters, n_agents, n_options),
+            temperature=positive(parameters, "temperature"),
+            kernel_weight=kernel,
+            rates=found,
+            initial_value=float(start),
+            fictitious=fictitious,
+        )
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities of each agent."""
+        q = self.values / self.temperature + self.kernel_weight * self.traces
+        return softmax(q + self.habits.objective())
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Learn from the option each agent chose and the reward it received."""
+        error = rewards - self.values[self.agents, chosen]
+        taken = self.values[self.agents, chosen] + error * np.where(
+            error >= 0, self.rates["gains"], self.rates["losses"]
+        )
+        elsewhere = -rewards[:, None] if self.fictitious else self.initial_value
+        self.values = self.values + self.rates["others"] * (elsewhere - self.values)
+        self.values[self.agents, chosen] = taken
+        self.traces *= 1.0 - self.rates["trace"]
+        self.traces[self.agents, chosen] += self.rates["trace"]
+        self.habits.observe(chosen)
+
+
+@dataclass(frozen=True)
+class QLearning(CompiledModel):
+    """Softmax Q-learning: a number given is known, None is estimated.
+
+    Parameters
+    ----------
+    n_options
+        Number of options.
+    initial_value
+        Value Q0 of every option before play, in units of rewards. "task": chosen when the rewards
+        are known, 0 where 0 is among them, else estimated (with dual rates their median).
+    learning_rate
+        alpha, from 0 to 1; with dual rates a pair: for rewards above the value, and below. Looked
+        for from 1e-08, where values move in proportion to it, to 1.
+    dual_rates
+        Two learning rates.
+    forgetting
+        Rate f at which options not taken return to the initial value; 0 for none, "learning_rate"
+        for the same rate.
+    fictitious
+        Rate g at which options not taken move to -r; for tasks with two options whose rewards are
+        opposite. 0 for none, "learning_rate" for the same rate.
+    stickiness
+        A weight phi for repeating the last choice, in log-odds.
+    choice_kernel
+        A weight kappa for a trace of past choices, in log-odds.
+    choice_rate
+        Rate a of that trace. Where stickiness is there too, at most 0.999: at 1 they are the same.
+    bias
+        A weight b_i for every option but the last, in log-odds.
+    because
+        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.QLearning(2, dual_rates=True, stickiness=True)
+    >>> model.weights, [shape.name for shape in model.shape]
+    (('inverse_temperature', 'stickiness'), ['learning_rate_positive', 'learning_rate_negative'])
+    >>> task = pn.Landscape([0.3, 0.6], pn.GaussianNoise(0.2))
+    >>> truth = {"temperature": 0.2, "stickiness": 0.5}
+    >>> truth |= {"learning_rate_positive": 0.5, "learning_rate_negative": 0.2}
+    >>> rng = np.random.default_rng(3)
+    >>> episode = pn.simulate(task, model, truth, n_decisions=500, rng=rng)
+    >>> [(p.name, round(p.estimate, 1)) for p in pn.fit(episode, model).parameters][:2]
+    [('temperature', 0.2), ('learning_rate_positive', 0.5)]
+    """
+
+    n_options: int
+    initial_value: float | Task | None = TASK
+    learning_rate: Rate | Sequence[float] = None
+    dual_rates: bool = False
+    forgetting: Rate | Tied = 0.0
+    fictitious: Rate | Tied = 0.0
+    stickiness: bool = False
+    choice_kernel: bool = False
+    choice_rate: Rate = None
+    bias: bool = False
+    because: str = field(default="", repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_options, "n_options", 1)
+        if self.initial_value is not None:
+            known_number(self._start, "initial_value", "Give None to estimate it.")
+        elif self.dual_rates:
+            raise DataError(
+                "initial_value must be known with dual_rates; got None. It decides which of the "
+                "two rates is used: give a number, or use a single rate."
+            )
+        if isinstance(self.learning_rate, list):
+            object.__setattr__(self, "learning_rate", tuple(self.learning_rate))
+        _ = self._rates  # says what is wrong with them
+
+    @property
+    def _start(self) -> float | None:
+        """The initial value; 0 as long as it is open; None where it is estimated."""
+        start: float | None = before_rewards(self.initial_value)
+        return start
+
+    def for_rewards(self, rewards: Vector) -> QLearning:
+        """The same with an initial value for these rewards, if it is open."""
+        if not is_open(self.initial_value):
+            return self
+        start, why = expected_before_play(rewards, estimable=not self.dual_rates)
+        return replace(self, initial_value=start, because=why)
+
+    def for_parameters(self, parameters: Mapping[str, Any]) -> QLearning:
+        """The same for agents with these parameters, if the initial value is open."""
+        if not is_open(self.initial_value):
+            return self
+        return replace(self, initial_value=None if "initial_value" in parameters else 0.0)
+
+    @cached_property
+    def _rates(self) -> LearningRates:
+        return LearningRates.of(self)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau, and what the options add: Q0/tau, kappa, phi, b."""
+        names = ["inverse_temperature"]
+        names += ["initial_value/temperature"] if self.initial_value is None else []
+        names += ["choice_kernel"] if self.choice_kernel else []
+        return (*names, *control_names(self.n_options, self.stickiness, self.bias))
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """Weights that must be positive: tau > 0."""
+        return ("inverse_temperature",)
+
+    @property
+    def smooth(self) -> bool:
+        """Not with dual rates: where a reward equals the value, the other rate takes over."""
+        return not (self.dual_rates and self._rates.estimated)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """The rates that are estimated."""
+        return self._rates.shape(self.stickiness, self._column("choice_kernel"))
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau, Q0, the rates, then kappa, phi and b as they are."""
+        first, *others = in_units_of_temperature(self.weights)
+        n_values = int(self.initial_value is None)
+        rates = (Natural(name, "shape", q) for q, name in enumerate(self._rates.estimated))
+        return (first, *others[:n_values], *rates, *others[n_values:])
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values before every event, and what the options add; with derivatives in the rates."""
+        rates = self._rates
+        n_slopes = len(rates.estimated) if with_slopes else 0
+        x, dx = blank_variables(record, which, self.n_options, len(self.weights), n_slopes)
+        history = record.chosen, record.rewards, record.is_choice, record.starts, which
+        learning = (
+            float(self._start or 0.0),
+            self._others,
+            np.array([self._column("initial_value/temperature"), self._column("choice_kernel")]),
+        )
+        if with_slopes:
+            learner(*history, rates.at(psi), rates.index(), *learning, x, dx)
+        else:
+            learner_values(*history, rates.at(psi), *learning, x)
+        fill_controls(record, which, x, self.stickiness, self.bias)
+        return x, dx if with_slopes else None
+
+    @property
+    def _others(self) -> int:
+        """What becomes of options not taken."""
+        if self.fictitious != 0.0:
+            return FICTITIOUS
+        return FORGETTING if self.forgetting != 0.0 else 0
+
+    def _column(self, weight: str) -> int:
+        """Where the variable of a weight stands, or -1."""
+        return self.weights.index(weight) if weight in self.weights else -1
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> QLearningAgents:
+        """Agents who play so."""
+        return QLearningAgents.of(
+            self.n_options,
+            n_agents,
+            parameters,
+            rates=self._rates,
+            initial_value=self._start,
+            fictitious=self.fictitious != 0.0,
+        )
+
+    def __str__(self) -> str:
+        value = said_with(start_words(self.initial_value), self.because)
+        words = [f"Q-learning, {self.n_options} options, initial value {value}"]
+        if self.dual_rates:
+            words.append("dual learning rates")
+        if self.learning_rate is not None:
+            words.append(f"learning rate {_said(self.learning_rate)}")
+        if self.forgetting != 0.0:
+            words.append(f"forgetting {_said(self.forgetting)}")
+        if self.fictitious != 0.0:
+            words.append(f"fictitious learning {_said(self.fictitious)}")
+        if self.choice_kernel:
+            words.append(f"choice kernel {_said(self.choice_rate)}")
+        words += ["stickiness"] if self.stickiness else []
+        words += ["option bias"] if self.bias else []
+        return ", ".join(words)
+
+
+def _said(rate: Any) -> str:
+    if rate is None:
+        return "estimated"
+    if isinstance(rate, str):
+        return "at the learning rate"
+    return " and ".join(f"{r:g}" for r in (rate if isinstance(rate, tuple | list) else (rate,)))

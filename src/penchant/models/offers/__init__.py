@@ -1,0 +1,1 @@
+"""Models of decisions that stand by themselves."""

@@ -1,0 +1,265 @@
+"""Compiled loops of discounting and gambles. Bare arrays, no policy.
+
+Every loop runs over pairs k of trials, which[k], and a psi; the decisions are those from starts[e]
+to starts[e + 1], and row after row is filled. Slopes have no rows where they are not asked for.
+"""
+
+import numpy as np
+
+from penchant._compiled import njit
+from penchant.softmax._emit import exponentials, logarithms, whole_blocks
+
+PRELEC, TVERSKY_KAHNEMAN = 1, 2  # weightings of probabilities
+LARGE = 700.0  # exp(700) is all but infinite
+NOTHING = 37.0  # exp(-37) of an amount is less than its rounding error: worth nothing
+SLOTS = 64  # values of a shape parameter whose powers are kept, while the trials are the same
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def hyperbolic(amount, delay, starts, which, psi, x, slopes):
+    """A / (1 + k D), and its derivative in k."""
+    steep = slopes.shape[1] > 0
+    row = 0
+    for k in range(len(which)):
+        rate = psi[k, 0]
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            for i in range(x.shape[1]):
+                factor = 1.0 / (1.0 + rate * delay[t, i])
+                x[row, i, 0] = amount[t, i] * factor
+                if steep:
+                    slopes[0, row, i, 0] = -amount[t, i] * delay[t, i] * factor * factor
+            row += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def longest_of(starts, which):
+    """Most decisions that any of the trials has."""
+    most = 0
+    for e in which:
+        most = max(most, starts[e + 1] - starts[e])
+    return most
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exponential(amount, delay, starts, which, psi, x, slopes):
+    """A exp(-k D), and its derivative in k; with two weights the first is of what comes now."""
+    steep = slopes.shape[1] > 0
+    m, last = x.shape[1], x.shape[2] - 1
+    room = np.zeros(whole_blocks(longest_of(starts, which) * m))
+    row = 0
+    for k in range(len(which)):
+        rate, begin = psi[k, 0], starts[which[k]]
+        n = starts[which[k] + 1] - begin
+        factor = room[: whole_blocks(n * m)]
+        for t in range(n):
+            for i in range(m):
+                factor[t * m + i] = -rate * delay[begin + t, i]
+        exponentials(factor)
+        for t in range(begin, begin + n):
+            for i in range(m):
+                if last > 0:
+                    for a in range(last + 1):
+                        x[row, i, a] = 0.0
+                        if steep:
+                            slopes[0, row, i, a] = 0.0
+                later = last if delay[t, i] > 0 else 0
+                worth = rate * delay[t, i] <= NOTHING
+                value = amount[t, i] * factor[(t - begin) * m + i] if worth else 0.0
+                x[row, i, later] = value
+                if steep:
+                    slopes[0, row, i, later] = -delay[t, i] * value
+            row += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def constant_sensitivity(amount, delay, starts, which, psi, x, slopes):
+    """A exp(-z) with z = (a D)^s, and its derivatives in a and s."""
+    steep = slopes.shape[1] > 0
+    m = x.shape[1]
+    size = whole_blocks(longest_of(starts, which) * m)
+    log_delay, powers, factors = np.zeros(size), np.zeros(size), np.zeros(size)
+    row, current = 0, -1
+    for k in range(len(which)):
+        log_rate, power, begin = np.log(psi[k, 0]), psi[k, 1], starts[which[k]]
+        n = starts[which[k] + 1] - begin
+        if which[k] != current:
+            current = which[k]
+            for t in range(n):
+                for i in range(m):
+                    now = delay[begin + t, i] == 0
+                    log_delay[t * m + i] = 0.0 if now else np.log(delay[begin + t, i])
+        z, factor = powers[: whole_blocks(n * m)], factors[: whole_blocks(n * m)]
+        for j in range(n * m):
+            z[j] = min(power * (log_rate + log_delay[j]), LARGE)
+        exponentials(z)
+        for j in range(n * m):
+            factor[j] = -min(z[j], NOTHING + 1.0)
+        exponentials(factor)
+        for t in range(n):
+            for i in range(m):
+                j, now = t * m + i, delay[begin + t, i] == 0
+                value = amount[begin + t, i] * factor[j] if z[j] <= NOTHING else 0.0
+                x[row, i, 0] = amount[begin + t, i] if now else value
+                if steep:
+                    fall = 0.0 if now or z[j] > NOTHING else -value * z[j]
+                    slopes[0, row, i, 0] = fall * power / psi[k, 0]
+                    slopes[1, row, i, 0] = fall * (log_rate + log_delay[j])
+            row += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _slot(known, n_known, value):
+    """Where a value is kept, and whether it was there already."""
+    for a in range(min(n_known, SLOTS)):
+        if known[a] == value:
+            return a, True
+    return n_known % SLOTS, False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fill_utilities(outcome, log_size, rho, utility):
+    """sign(z) |z|^rho of outcomes; utility has room for whole blocks of eight."""
+    for j in range(len(outcome)):
+        utility[j] = min(rho * log_size[j], LARGE)
+    exponentials(utility)
+    for j in range(len(outcome)):
+        utility[j] *= np.sign(outcome[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def prelec_weights(p, log_l, gamma, power, weight, tilt):
+    """exp(-L^gamma) with L = -log p, and its derivative."""
+    n = len(p)
+    for j in range(n):
+        power[j] = gamma * log_l[j]
+    exponentials(power)
+    for j in range(n):
+        weight[j] = -min(power[j], NOTHING + 1.0)
+    exponentials(weight)
+    for j in range(n):
+        nothing = power[j] > NOTHING
+        weight[j] = 0.0 if nothing else weight[j]
+        tilt[j] = 0.0 if nothing else -weight[j] * power[j] * log_l[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def tversky_kahneman_weights(p, log_p, log_rest, gamma, power, weight, tilt):
+    """p^g / S^(1/g) with S = p^g + (1 - p)^g, and its derivative."""
+    n = len(p)
+    for j in range(n):
+        power[j], tilt[j] = gamma * log_p[j], gamma * log_rest[j]
+    exponentials(power)
+    exponentials(tilt)
+    for j in range(n):
+        change = power[j] * log_p[j] + tilt[j] * log_rest[j]
+        power[j] += tilt[j]
+        tilt[j] = change / (gamma * power[j])
+    logarithms(power)
+    for j in range(n):
+        weight[j] = gamma * log_p[j] - power[j] / gamma
+    exponentials(weight)
+    for j in range(n):
+        tilt[j] = weight[j] * (log_p[j] + power[j] / (gamma * gamma) - tilt[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fill_weights(chances, gamma, weighting, room, weight, tilt):
+    """Weights of probabilities, and their derivatives in gamma; rooms are whole blocks of eight.
+
+    chances : probabilities, and what `gambles` says of logarithms
+    """
+    p, log_p, log_rest = chances
+    if weighting == PRELEC:
+        prelec_weights(p, log_p, gamma, room, weight, tilt)
+    elif weighting == TVERSKY_KAHNEMAN:
+        tversky_kahneman_weights(p, log_p, log_rest, gamma, room, weight, tilt)
+    for j in range(len(p)):
+        if weighting == 0 or p[j] <= 0.0 or p[j] >= 1.0:
+            weight[j], tilt[j] = p[j], 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gambles(prepared, starts, which, psi, weighting, x, slopes):
+    """Weighted utility of gains, and of losses; in one column if there is but one.
+
+    prepared : outcomes, probabilities, log |outcome|, and two logarithms of the probabilities:
+        log(-log p) for PRELEC, otherwise log p; and log(1 - p)
+    weighting : 0 none, PRELEC or TVERSKY_KAHNEMAN
+
+    Utilities of outcomes and weights of probabilities are kept from one psi to the next, as points
+    of a grid share them.
+    """
+    n_options, n_outcomes = x.shape[1], prepared[0].shape[2]
+    width = n_options * n_outcomes
+    outcomes, chances, log_sizes = (
+        prepared[0].reshape(-1),
+        prepared[1].reshape(-1),
+        prepared[2].reshape(-1),
+    )
+    log_p, log_rest = prepared[3].reshape(-1), prepared[4].reshape(-1)
+    size = whole_blocks(longest_of(starts, which) * width)
+    room, utilities = np.ones(size), np.zeros((SLOTS, size))
+    weights, tilts = np.zeros((SLOTS, size)), np.zeros((SLOTS, size))
+    curvatures, sensitivities = np.empty(SLOTS), np.empty(SLOTS)
+    n_curvatures, n_sensitivities, current = 0, 0, -1
+    row = 0
+    for k in range(len(which)):
+        begin = starts[which[k]]
+        n = starts[which[k] + 1] - begin
+        mine, blocks = slice(begin * width, (begin + n) * width), whole_blocks(n * width)
+        if which[k] != current:
+            current, n_curvatures, n_sensitivities = which[k], 0, 0
+        u, known = _slot(curvatures, n_curvatures, psi[k, 0])
+        utility = utilities[u, :blocks]
+        if not known:
+            curvatures[u] = psi[k, 0]
+            n_curvatures += 1
+            fill_utilities(outcomes[mine], log_sizes[mine], psi[k, 0], utility)
+        gamma = psi[k, 1] if weighting > 0 else 1.0
+        w, known = _slot(sensitivities, n_sensitivities, gamma)
+        weight, tilt = weights[w, :blocks], tilts[w, :blocks]
+        if not known:
+            sensitivities[w] = gamma
+            n_sensitivities += 1
+            said = chances[mine], log_p[mine], log_rest[mine]
+            fill_weights(said, gamma, weighting, room[:blocks], weight, tilt)
+        add_up(utility, weight, n, n_outcomes, x[row : row + n])
+        if slopes.shape[1] > 0:
+            steep = slopes[:, row : row + n]
+            add_up_slopes(utility, weight, tilt, log_sizes[mine], n, n_outcomes, steep)
+        row += n
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_up_slopes(utility, weight, tilt, log_size, n, n_outcomes, slopes):
+    """Derivatives of weighted utilities in the curvature, and in gamma if there is one."""
+    n_options, last = slopes.shape[2], slopes.shape[3] - 1
+    j = 0
+    for t in range(n):
+        for i in range(n_options):
+            for q in range(len(slopes)):
+                for a in range(last + 1):
+                    slopes[q, t, i, a] = 0.0
+            for _ in range(n_outcomes):
+                a = last if utility[j] < 0 else 0
+                slopes[0, t, i, a] += weight[j] * utility[j] * log_size[j]
+                if len(slopes) > 1:
+                    slopes[1, t, i, a] += tilt[j] * utility[j]
+                j += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_up(utility, weight, n, n_outcomes, x):
+    """Weighted utilities of gains in the first column, of losses in the last."""
+    n_options, last = x.shape[1], x.shape[2] - 1
+    j = 0
+    for t in range(n):
+        for i in range(n_options):
+            gains, losses = 0.0, 0.0
+            for _ in range(n_outcomes):
+                part = weight[j] * utility[j]
+                gains += max(part, 0.0)
+                losses += min(part, 0.0)
+                j += 1
+            x[t, i, 0] = gains
+            x[t, i, last] = losses if last > 0 else gains + losses

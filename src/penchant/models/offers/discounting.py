@@ -1,0 +1,281 @@
+"""Points of indifference: the discount rates at which two options are worth the same.
+
+On one side of such a point one option is better, on the other side the other. The rates between two
+neighbouring points explain the same choices; a person who is perfectly consistent has their rate in
+one of these intervals, whatever their temperature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.models.model import Natural, Shape
+from penchant.models.offers import _kernels
+from penchant.models.offers.variables import Offers, Pairs, Prepared, StaticModel, check_attributes
+
+Option = tuple[Vector, Vector]  # amount and delay
+
+
+class Discounting(Protocol):
+    """A model with one rate k, in which two options change places at most once."""
+
+    def indifferent_at(self, one: Option, other: Option) -> Vector:
+        """Rate at which two options are worth the same."""
+
+
+def consistent_range(model: Discounting, trials: Any) -> tuple[float, float] | None:
+    """The rates under which every choice is the better option, or None."""
+    points, until = crossings(model, trials)
+    if np.isnan(points).any():
+        return None
+    low = float(points[~until].max(initial=0.0))
+    high = float(points[until].min(initial=np.inf))
+    return (low, high) if low < high else None
+
+
+def crossings(model: Discounting, trials: Any) -> tuple[Vector, BoolVector]:
+    """Where each option taken changes places with each of the others.
+
+    Returns
+    -------
+    Points of indifference, one per option not taken: infinity where the option taken is better at
+    every rate, NaN where it is at none; and whether it is better up to the point, or from there.
+    """
+    several = trials if isinstance(trials, Sequence) else [trials]
+    found = [_crossings(model, one) for one in several]
+    return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+
+
+def _crossings(model: Discounting, trials: Any) -> tuple[Vector, BoolVector]:
+    check_attributes(trials, ("amount", "delay"), type(model).__name__)
+    taken = np.repeat(trials.scored_options, trials.n_options - 1)
+    others = [[i for i in range(trials.n_options) if i != c] for c in trials.scored_options]
+    other = np.array(others, dtype=np.int64).reshape(-1)
+    row = np.repeat(np.flatnonzero(trials.scored), trials.n_options - 1)
+    amount, delay = trials.offers["amount"], trials.offers["delay"]
+    return _points(
+        model, (amount[row, taken], delay[row, taken]), (amount[row, other], delay[row, other])
+    )
+
+
+def _points(model: Discounting, taken: Option, other: Option) -> tuple[Vector, BoolVector]:
+    """The same for options taken and as many others."""
+    points = model.indifferent_at(taken, other)
+    crosses = (points > 0) & np.isfinite(points)
+    (a, d), (b, e) = taken, other
+    # without discounting the larger amount is better; of equal ones, that which loses less first
+    never = (a < b) | ((a == b) & (a * d > b * e))
+    apart = np.where(never, np.nan, np.inf)
+    return np.where(crosses, points, apart), np.where(crosses, a > b, True)
+
+
+# From an impatience of years to one of seconds, whatever the unit of delay.
+RATES = (1e-6, 1e3)
+N_RATES = 70
+TEMPERATURE = Natural("temperature", "reciprocal", 0)
+RATE = Natural("discount_rate", "shape", 0)
+
+
+class _OneRate(StaticModel):
+    """One weight and one rate: V = A f(k D), with f falling from 1."""
+
+    attributes = ("amount", "delay")
+    weights = ("inverse_temperature",)
+    positive = ("inverse_temperature",)
+    natural = (TEMPERATURE, RATE)
+    rates: tuple[float, float]
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """The discount rate, on a logarithmic scale."""
+        return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
+
+    def indifferent_at(self, one: Option, other: Option) -> Vector:
+        """Rate at which two options, each (amount, delay), are worth the same; NaN for none."""
+        raise NotImplementedError
+
+    def consistent_rates(self, trials: Any) -> tuple[float, float] | None:
+        """Rates under which every choice is the better option; None if there is none.
+
+        A person who never contradicts themselves has no finite temperature, but their rate is known
+        to lie between two points of indifference: this is that interval, from 0 or to infinity
+        where no choice ends it.
+
+        Parameters
+        ----------
+        trials
+            `Trials`, or several of the same person.
+        """
+        return consistent_range(self, trials)
+
+
+@dataclass(frozen=True)
+class HyperbolicDiscounting(_OneRate):
+    """Hyperbolic discounting: V = A / (1 + k D), theta = 1/tau, psi = k (Mazur 1987).
+
+    Parameters
+    ----------
+    rates
+        Range of k in which to search, per unit of delay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> rng = np.random.default_rng(3)
+    >>> amount = np.column_stack([rng.integers(10, 60, 200), np.full(200, 60)])
+    >>> delay = np.column_stack([np.zeros(200), rng.choice([7, 30, 90, 180, 365], 200)])
+    >>> offers = {"amount": amount, "delay": delay}
+    >>> model = pn.HyperbolicDiscounting()
+    >>> truth = {"temperature": 4.0, "discount_rate": 0.01}
+    >>> trials = pn.simulate_trials(offers, model, truth, rng=rng)
+    >>> trials.offers["amount"][0], trials.offers["delay"][0]
+    (array([50., 60.]), array([  0., 365.]))
+    >>> model.explanatory(trials, 0.01)[0].round(2).tolist()
+    [[50.0], [12.9]]
+    """
+
+    rates: tuple[float, float] = RATES
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """V, and dV/dk = -A D / (1 + k D)^2."""
+        amount, delay = prepared
+        _kernels.hyperbolic(amount, delay, *pairs, x, slopes)
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """A / (1 + k D)."""
+        k = parameters["discount_rate"]
+        return np.asarray(offers["amount"] / (1 + k * offers["delay"]))
+
+    def indifferent_at(self, one: Option, other: Option) -> Vector:
+        """A1 (1 + k D2) = A2 (1 + k D1) at k = (A2 - A1) / (A1 D2 - A2 D1)."""
+        (a, d), (b, e) = one, other
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((b - a) / (a * e - b * d))
+
+    def __str__(self) -> str:
+        return "hyperbolic discounting, A / (1 + k D)"
+
+
+@dataclass(frozen=True)
+class ExponentialDiscounting(_OneRate):
+    """Exponential discounting: V = A exp(-k D), theta = 1/tau, psi = k.
+
+    The discount factor of one unit of delay is exp(-k).
+
+    Parameters
+    ----------
+    rates
+        Range of k in which to search, per unit of delay.
+    """
+
+    rates: tuple[float, float] = RATES
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """V, and dV/dk = -D V."""
+        amount, delay = prepared
+        _kernels.exponential(amount, delay, *pairs, x, slopes)
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """A delta^D with the discount factor delta = exp(-k)."""
+        factor = np.exp(-parameters["discount_rate"])
+        return np.asarray(offers["amount"] * factor ** offers["delay"])
+
+    def indifferent_at(self, one: Option, other: Option) -> Vector:
+        """A1 exp(-k D1) = A2 exp(-k D2) at k = log(A1 / A2) / (D1 - D2)."""
+        (a, d), (b, e) = one, other
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(a / b) / (d - e))
+
+    def __str__(self) -> str:
+        return "exponential discounting, A exp(-k D)"
+
+
+@dataclass(frozen=True)
+class QuasiHyperbolicDiscounting(StaticModel):
+    """Quasi-hyperbolic (beta-delta) discounting: V = A now, b A exp(-k D) later (Laibson 1997).
+
+    The present-bias factor b times 1/tau is a weight of its own, so that the model is linear in
+    theta = (1/tau, b/tau) once psi = k is fixed. b < 1: what is not now is worth less at once.
+
+    Parameters
+    ----------
+    rates
+        Range of k in which to search, per unit of delay; delta = exp(-k).
+    """
+
+    rates: tuple[float, float] = RATES
+
+    attributes = ("amount", "delay")
+    weights = ("inverse_temperature", "inverse_temperature_later")
+    positive = ("inverse_temperature", "inverse_temperature_later")
+    natural = (TEMPERATURE, Natural("present_bias", "ratio", 1, 0), RATE)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """The discount rate, on a logarithmic scale."""
+        return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """A where D = 0, and A exp(-k D) where D > 0."""
+        amount, delay = prepared
+        _kernels.exponential(amount, delay, *pairs, x, slopes)
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """A now, b A delta^D later."""
+        factor = np.exp(-parameters["discount_rate"]) ** offers["delay"]
+        bias = np.where(offers["delay"] > 0, parameters["present_bias"], 1.0)
+        return np.asarray(offers["amount"] * bias * factor)
+
+    def __str__(self) -> str:
+        return "quasi-hyperbolic discounting, A now, b A exp(-k D) later"
+
+
+@dataclass(frozen=True)
+class ConstantSensitivityDiscounting(StaticModel):
+    """Constant-sensitivity discounting: V = A exp(-(a D)^s) (Ebert & Prelec 2007).
+
+    theta = 1/tau; psi = (a, s): impatience a per unit of delay, and sensitivity to time s. s = 1 is
+    exponential; with s < 1 delays are hardly told apart once they are long.
+
+    Parameters
+    ----------
+    rates
+        Range of a in which to search, per unit of delay.
+    sensitivities
+        Range of s.
+    """
+
+    rates: tuple[float, float] = RATES
+    sensitivities: tuple[float, float] = (0.05, 5.0)
+
+    attributes = ("amount", "delay")
+    weights = ("inverse_temperature",)
+    positive = ("inverse_temperature",)
+    natural = (TEMPERATURE, RATE, Natural("time_sensitivity", "shape", 1))
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Impatience and sensitivity to time, both on a logarithmic scale."""
+        return (
+            Shape("discount_rate", *self.rates, scale="log", n_grid=45),
+            Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11),
+        )
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """V = A e^-z with z = (a D)^s; dV/da = -V z s / a; dV/ds = -V z log(a D)."""
+        amount, delay = prepared
+        _kernels.constant_sensitivity(amount, delay, *pairs, x, slopes)
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """A exp(-(a D)^s)."""
+        power = (parameters["discount_rate"] * offers["delay"]) ** parameters["time_sensitivity"]
+        return np.asarray(offers["amount"] * np.exp(-power))
+
+    def __str__(self) -> str:
+        return "constant-sensitivity discounting, A exp(-(a D)^s)"

@@ -1,0 +1,262 @@
+"""How people weight probabilities: Prelec's function, and Tversky and Kahneman's.
+
+Both give 0 at 0 and 1 at 1, are the identity at gamma = 1, and overweight small probabilities where
+gamma < 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from penchant._typing import Matrix
+from penchant.errors import DataError
+from penchant.models.model import Natural, Shape
+from penchant.models.offers import _kernels
+from penchant.models.offers.variables import Offers, Pairs, Prepared, StaticModel
+
+
+def prelec(p: Matrix, gamma: float) -> Matrix:
+    """w = exp(-(-log p)^gamma) (Prelec 1998).
+
+    Examples
+    --------
+    >>> prelec(np.array([0.0, 0.05, 0.9, 1.0]), 0.6).round(3).tolist()
+    [0.0, 0.145, 0.772, 1.0]
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(-((-np.log(p)) ** gamma)))
+
+
+def tversky_kahneman(p: Matrix, gamma: float) -> Matrix:
+    """w = p^gamma / (p^gamma + (1 - p)^gamma)^(1 / gamma) (Tversky & Kahneman 1992).
+
+    Examples
+    --------
+    >>> tversky_kahneman(np.array([0.0, 0.05, 0.9, 1.0]), 0.61).round(3).tolist()
+    [0.0, 0.132, 0.712, 1.0]
+    """
+    power, rest = p**gamma, (1 - p) ** gamma
+    return np.asarray(power / (power + rest) ** (1 / gamma))
+
+
+# In the order in which the compiled loops number them, from 1.
+WEIGHTINGS: dict[str, Callable[[Matrix, float], Matrix]] = {
+    "prelec": prelec,
+    "tversky-kahneman": tversky_kahneman,
+}
+
+CURVATURE = Shape("curvature", 0.05, 5.0, scale="log", n_grid=21)
+SENSITIVITY = Shape("probability_sensitivity", 0.3, 3.0, scale="log", n_grid=9)
+TEMPERATURE = Natural("temperature", "reciprocal", 0)
+
+
+@dataclass(frozen=True)
+class ExpectedUtility(StaticModel):
+    """Expected utility: sum_j p_j u(x_j) with u(x) = x^rho, and -|x|^rho for losses.
+
+    theta = 1/tau, psi = rho, the curvature of utility: 1 is risk-neutral, less is averse to risks
+    among gains. The temperature tau is in the unit of utility, amount^rho.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> trials = pn.Trials([0], {"outcome": [[9.0, 25.0]], "probability": [[1.0, 0.5]]})
+    >>> pn.ExpectedUtility().explanatory(trials, 0.5)[0, :, 0].round(9).tolist()
+    [3.0, 2.5]
+    """
+
+    attributes = ("outcome", "probability")
+    weights = ("inverse_temperature",)
+    positive = ("inverse_temperature",)
+    shape = (CURVATURE,)
+    natural = (TEMPERATURE, Natural("curvature", "shape", 0))
+
+    def prepare(self, offers: Offers) -> Prepared:
+        """Outcomes, probabilities, and logarithms of them."""
+        return _with_logarithms(offers, "none")
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """Sum of p u(x), and of its derivative p u(x) log |x|."""
+        _kernels.gambles(prepared, *pairs, 0, x, slopes)
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """Sum over outcomes of p u(x)."""
+        outcome, rho = offers["outcome"], parameters["curvature"]
+        gain = np.maximum(outcome, 0.0) ** rho
+        loss = np.maximum(-outcome, 0.0) ** rho
+        return _total(offers["probability"] * (gain - loss))
+
+    def __str__(self) -> str:
+        return "expected utility, u(x) = x^rho"
+
+
+@dataclass(frozen=True)
+class ProspectValue(StaticModel):
+    """Prospect value: gains sum_j w(p_j) x_j^rho, less lambda times the same of the losses.
+
+    Loss aversion lambda is the ratio of two weights, so that theta = (1/tau, lambda/tau) is linear
+    once psi = (rho, gamma) is fixed.
+
+    Parameters
+    ----------
+    weighting
+        How probabilities are weighted: "none" (w = p), "prelec" (w = exp(-(-log p)^gamma)) or
+        "tversky-kahneman" (w = p^gamma / (p^gamma + (1 - p)^gamma)^(1/gamma)). gamma can only be
+        told apart from the curvature where probabilities differ between decisions.
+    losses
+        False where no gamble has a loss: there is no loss aversion to estimate then.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> fair = pn.Trials([0], {"outcome": [[[16, -9], [0, 0]]], "probability": [[[0.5, 0.5]] * 2]})
+    >>> pn.ProspectValue().explanatory(fair, 0.5)[0].round(9).tolist()
+    [[2.0, -1.5], [0.0, 0.0]]
+    """
+
+    weighting: Literal["none", "prelec", "tversky-kahneman"] = "none"
+    losses: bool = True
+
+    attributes = ("outcome", "probability")
+    unidentified: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "loss_weight": "Where no gamble has a loss, use ExpectedUtility, or "
+            "ProspectValue(losses=False)."
+        }
+    )
+
+    def __post_init__(self) -> None:
+        if self.weighting not in ("none", *WEIGHTINGS):
+            raise DataError(
+                f"weighting must be one of none, {', '.join(WEIGHTINGS)}; "
+                f"got {self.weighting!r}. Choose one."
+            )
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau, and lambda/tau."""
+        return ("inverse_temperature", "loss_weight") if self.losses else ("inverse_temperature",)
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """1/tau; who likes losses has a negative loss aversion."""
+        return ("inverse_temperature",)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Curvature of utility, and sensitivity to probabilities where they are weighted."""
+        return (CURVATURE,) if self.weighting == "none" else (CURVATURE, SENSITIVITY)
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """Temperature, loss aversion, curvature, sensitivity to probabilities."""
+        aversion = (Natural("loss_aversion", "ratio", 1, 0),) if self.losses else ()
+        named = (Natural(s.name, "shape", a) for a, s in enumerate(self.shape))
+        return (TEMPERATURE, *aversion, *named)
+
+    def prepare(self, offers: Offers) -> Prepared:
+        """Outcomes, probabilities, and logarithms of them."""
+        outcome = offers["outcome"]
+        if not self.losses and (outcome < 0).any():
+            raise DataError(
+                f"offers['outcome'] must not be negative with losses=False; got {outcome.min():g}. "
+                "Leave losses=True to estimate loss aversion."
+            )
+        return _with_logarithms(offers, self.weighting)
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """Weighted utility of the gains, and minus that of the losses."""
+        number = ("none", *WEIGHTINGS).index(self.weighting)
+        _kernels.gambles(prepared, *pairs, number, x, slopes)
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """Sum over outcomes of w(p) u(x), with u(x) = x^rho or -lambda |x|^rho."""
+        outcome, p, rho = offers["outcome"], offers["probability"], parameters["curvature"]
+        if self.weighting != "none":
+            p = WEIGHTINGS[self.weighting](p, parameters["probability_sensitivity"])
+        gain = np.maximum(outcome, 0.0) ** rho
+        loss = parameters.get("loss_aversion", 1.0) * np.maximum(-outcome, 0.0) ** rho
+        return _total(p * (gain - loss))
+
+    def __str__(self) -> str:
+        how = {"none": "probabilities as they are"}.get(self.weighting, self.weighting)
+        return f"prospect value, u(x) = x^rho, {how}{'' if self.losses else ', gains only'}"
+
+
+@dataclass(frozen=True)
+class MeanVariance(StaticModel):
+    """Mean and variance: the expected outcome plus phi times its variance.
+
+    Fully linear: theta = (1/tau, phi/tau), no shape. phi < 0 is averse to risk; it is per unit of
+    amount.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> trials = pn.Trials([0], {"outcome": [[9.0, 25.0]], "probability": [[1.0, 0.5]]})
+    >>> pn.MeanVariance().explanatory(trials)[0].tolist()
+    [[9.0, 0.0], [12.5, 156.25]]
+    """
+
+    attributes = ("outcome", "probability")
+    weights = ("inverse_temperature", "variance_weight")
+    positive = ("inverse_temperature",)
+    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
+    natural = (TEMPERATURE, Natural("risk_attitude", "ratio", 1, 0))
+
+    def prepare(self, offers: Offers) -> Prepared:
+        """Mean m = sum p x, and variance sum p (x - m)^2, with nothing for the rest of p."""
+        outcome, p = _both(offers)
+        mean = (p * outcome).sum(axis=2)
+        spread = (p * (outcome - mean[:, :, None]) ** 2).sum(axis=2)
+        rest = np.maximum(1.0 - p.sum(axis=2), 0.0)
+        return (np.stack([mean, spread + rest * mean**2], axis=-1),)
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """Both, of the trials asked for."""
+        starts, which, _ = pairs
+        rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
+        x[:] = prepared[0][rows]
+
+    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+        """Mean plus phi times (mean of squares less squared mean)."""
+        outcome, p = offers["outcome"], offers["probability"]
+        mean = _total(p * outcome)
+        return np.asarray(mean + parameters["risk_attitude"] * (_total(p * outcome**2) - mean**2))
+
+    def __str__(self) -> str:
+        return "mean and variance of the outcome"
+
+
+def _total(parts: Matrix) -> Matrix:
+    """Sum over outcomes, where there are several."""
+    return np.asarray(parts.sum(axis=2) if parts.ndim == 3 else parts)
+
+
+def _both(offers: Offers) -> tuple[Matrix, Matrix]:
+    """Outcomes and probabilities, with an axis for the outcomes of an option."""
+    outcome, p = offers["outcome"], offers["probability"]
+    return (outcome, p) if outcome.ndim == 3 else (outcome[:, :, None], p[:, :, None])
+
+
+def _with_logarithms(offers: Offers, weighting: str) -> Prepared:
+    """Outcomes and probabilities with log |x|, and what a weighting takes logarithms of.
+
+    Where there is none, for outcomes of 0 and for probabilities of 0 or 1, it is 0.
+    """
+    outcome, p = _both(offers)
+    inside = (p > 0) & (p < 1)
+    chance = np.where(inside, p, 0.5)
+    first = np.log(-np.log(chance)) if weighting == "prelec" else np.log(chance)
+    size = np.where(outcome == 0, 1.0, np.abs(outcome))
+    logarithms = (
+        np.log(size),
+        np.where(inside, first, 0.0),
+        np.where(inside, np.log1p(-chance), 0.0),
+    )
+    return tuple(map(np.ascontiguousarray, (outcome, p, *logarithms)))

@@ -1,0 +1,1 @@
+"""Models of options that lie in space."""

@@ -1,0 +1,227 @@
+"""Compiled loops of models on places: beliefs of a Gaussian process, and where play has been.
+
+Bare arrays, no policy. Every loop runs over pairs k of an episode, which[k], and a psi; its events
+are those from starts[e] to starts[e + 1], and row after row is filled.
+"""
+
+import numpy as np
+
+from penchant._compiled import njit
+from penchant.bandit._kernels import believe, observed_path
+
+KERNELS = ("exponential", "gaussian", "matern-3/2", "matern-5/2")
+TERMS = ("distance", "log_distance", "same", "visited")
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def process(
+    chosen, rewards, starts, which, locations, kernel, scales, ratios, prior, derived, x, dx
+):
+    """Mean and standard deviation of every option before every event, and their derivatives.
+
+    kernel : index in KERNELS; scales, ratios : length scale and noise ratio of every pair
+    prior : mean (NaN: to be estimated) and standard deviation of the agent's prior
+    derived : for each derivative wanted, 1 in the noise ratio or 2 in the length scale
+    x : (rows, n_options, 2 or more), filled: mean, sd, and with an unknown prior mean its share
+    dx : (n_derivatives, *x.shape), filled
+    """
+    n_options = len(locations)
+    is_known = prior[0] == prior[0]
+    base = prior[0] if is_known else 0.0
+    n_derivatives = 0
+    for q in derived:
+        n_derivatives = max(n_derivatives, q)
+    place = np.empty(n_options, dtype=np.int64)
+    row = 0
+    for k in range(len(which)):
+        begin, end = starts[which[k]], starts[which[k] + 1]
+        options, events, active, paid = arranged(chosen[begin:end], rewards[begin:end], place)
+        ratio = ratios[k]
+        columns, d_columns = correlations(locations, options, kernel, scales[k])
+        path = np.empty((len(active), 1 + n_derivatives, len(options)))
+        news = np.empty((len(active), 1 + n_derivatives, 2))
+        visits = events[events >= 0]
+        square, d_square = columns[options], d_columns[options]
+        observed_path(square, d_square, ratio, visits, active, paid, path, news)
+        out = np.empty((3, 1 + n_derivatives, end - begin, n_options))
+        believe(columns, d_columns, ratio, place, events, active, path, news, 0, n_options, out)
+        b, f, s = out[0], out[1], out[2]
+        for t in range(end - begin):
+            for i in range(n_options):
+                sd = prior[1] * np.sqrt(ratio * (1.0 + s[0, t, i]))
+                x[row, i, 0] = b[0, t, i] + base * f[0, t, i]
+                x[row, i, 1] = sd
+                if not is_known:
+                    x[row, i, 2] = f[0, t, i]
+                for a in range(len(derived)):
+                    q = derived[a]
+                    change = ratio * s[q, t, i] + (1.0 + s[0, t, i] if q == 1 else 0.0)
+                    dx[a, row, i, 0] = b[q, t, i] + base * f[q, t, i]
+                    dx[a, row, i, 1] = prior[1] ** 2 * change / (2.0 * sd)
+                    if not is_known:
+                        dx[a, row, i, 2] = f[q, t, i]
+            row += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def arranged(chosen, rewards, place):
+    """The observations of an episode, arranged for the recursion of beliefs.
+
+    place : (n_options,), filled: which of the options observed an option is, or -1
+    Returns the options observed, that with the latest last observation first; which of them each
+    event observes, or -1; after each observation, how many will be observed again; the rewards.
+    """
+    n = len(chosen)
+    place[:] = -1
+    options, last = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    size = n_seen = 0
+    for t in range(n - 1, -1, -1):
+        if rewards[t] == rewards[t]:
+            n_seen += 1
+            if place[chosen[t]] < 0:
+                place[chosen[t]] = size
+                options[size] = chosen[t]
+                last[size] = t
+                size += 1
+    events = np.full(n, -1, dtype=np.int64)
+    active, paid = np.empty(n_seen, dtype=np.int64), np.empty(n_seen)
+    n_active, seen = size, 0
+    for t in range(n):
+        if rewards[t] == rewards[t]:
+            events[t] = place[chosen[t]]
+            if n_active > 0 and last[n_active - 1] == t:
+                n_active -= 1
+            active[seen] = n_active
+            paid[seen] = rewards[t]
+            seen += 1
+    return options[:size], events, active, paid
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def correlations(locations, options, kernel, scale):
+    """Correlations (n_options, n_observed) with options observed, and derivatives in the scale."""
+    n, size = len(locations), len(options)
+    columns, slopes = np.empty((n, size)), np.empty((n, size))
+    for i in range(n):
+        for c in range(size):
+            apart = 0.0
+            for a in range(locations.shape[1]):
+                apart += (locations[i, a] - locations[options[c], a]) ** 2
+            columns[i, c], slopes[i, c] = correlation(kernel, np.sqrt(apart), scale)
+    return columns, slopes
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def correlation(kernel, apart, scale):
+    """Correlation at a distance, and its derivative in the length scale; scale 0: independent."""
+    if apart == 0.0:
+        return 1.0, 0.0
+    if apart >= 1e3 * scale:
+        return 0.0, 0.0
+    u = apart / scale
+    if kernel == 0:
+        value = np.exp(-u)
+        return value, value * u / scale
+    if kernel == 1:
+        value = np.exp(-0.5 * u * u)
+        return value, value * u * u / scale
+    if kernel == 2:
+        v = np.sqrt(3.0) * u
+        value = np.exp(-v)
+        return (1.0 + v) * value, value * v * v / scale
+    v = np.sqrt(5.0) * u
+    value = np.exp(-v)
+    return (1.0 + v + v * v / 3.0) * value, value * v * v * (1.0 + v) / (3.0 * scale)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def nearness(chosen, starts, which, locations, spacing, terms, x):
+    """What ignores rewards: distance from the last option, repetition, visits before.
+
+    terms : indices in TERMS, one per column; x : (rows, n_options, n_terms), filled
+    An option shown counts like one chosen; an event without any changes nothing.
+    """
+    n_options = len(locations)
+    apart = np.empty(n_options)
+    visited = np.empty(n_options)
+    row = 0
+    for e in which:
+        last = -1
+        apart[:] = 0.0
+        visited[:] = 0.0
+        for t in range(starts[e], starts[e + 1]):
+            for c in range(len(terms)):
+                for i in range(n_options):
+                    if terms[c] == 0:
+                        x[row, i, c] = apart[i]
+                    elif terms[c] == 1:
+                        x[row, i, c] = np.log(1.0 + apart[i] / spacing)
+                    elif terms[c] == 2:
+                        x[row, i, c] = 1.0 if i == last else 0.0
+                    else:
+                        x[row, i, c] = visited[i]
+            row += 1
+            if chosen[t] >= 0:
+                last = chosen[t]
+                visited[last] = 1.0
+                for i in range(n_options):
+                    apart[i] = 0.0
+                    for a in range(locations.shape[1]):
+                        apart[i] += abs(locations[i, a] - locations[last, a])
+
+
+@njit(cache=True, nogil=True)
+def spread_over(columns, offsets, lengths, position, x):
+    """Copy the columns of episode position[k] to the rows of pair k.
+
+    columns : (events, n_options, n_terms) of the episodes used, from offsets[e] on
+    """
+    row = 0
+    for e in position:
+        x[row : row + lengths[e]] = columns[offsets[e] : offsets[e] + lengths[e]]
+        row += lengths[e]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def upper_limits(columns, slopes, options, track, deltas, z, cooled, unit, n_derivatives, x, dx):
+    """Variables of one episode at many delta, and their derivatives.
+
+    columns, slopes : (n_options, n_observed) correlations with the options observed, and their
+        derivative in the length scale; options : which those are
+    track : which of them each event observes, or -1; after each observation, how many are observed
+        again; the rewards
+    z, cooled : quantile of the credible limit and inverse temperature of every event
+    unit : of the bonus if it is part of the first variable; 0 if it is a variable of its own
+    x : (n_delta * n_events, n_options, 2 or 3), filled
+    dx : (n_derivatives, *x.shape), filled: in delta, in the length scale
+    """
+    events, active, rewards = track
+    n_options, size = columns.shape
+    n_events = len(events)
+    kinds = 1 + n_derivatives
+    place = np.full(n_options, -1, dtype=np.int64)
+    for c in range(size):
+        place[options[c]] = c
+    visits = events[events >= 0]
+    path, news = np.empty((len(active), kinds, size)), np.empty((len(active), kinds, 2))
+    out = np.empty((3, kinds, n_events, n_options))
+    square, d_square = columns[options], slopes[options]
+    row = 0
+    for delta in deltas:
+        observed_path(square, d_square, delta, visits, active, rewards, path, news)
+        believe(columns, slopes, delta, place, events, active, path, news, 0, n_options, out)
+        for t in range(n_events):
+            for i in range(n_options):
+                sd = np.sqrt(out[2, 0, t, i])
+                bonus = sd * z[t]
+                x[row, i, 0] = (out[0, 0, t, i] + unit * bonus) * cooled[t]
+                x[row, i, 1] = out[1, 0, t, i] * cooled[t]
+                if unit == 0.0:
+                    x[row, i, 2] = bonus * cooled[t]
+                for q in range(1, kinds):
+                    bonus = out[2, q, t, i] / (2.0 * sd) * z[t]
+                    dx[q - 1, row, i, 0] = (out[0, q, t, i] + unit * bonus) * cooled[t]
+                    dx[q - 1, row, i, 1] = out[1, q, t, i] * cooled[t]
+                    if unit == 0.0:
+                        dx[q - 1, row, i, 2] = bonus * cooled[t]
+            row += 1

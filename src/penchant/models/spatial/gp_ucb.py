@@ -1,0 +1,278 @@
+"""Agents that play by Gaussian-process UCB, many at once.
+
+Beliefs are means and covariances of all options in units of rewards, updated by Gaussian
+conditioning: another way than the recursion behind the likelihood, so that one can check the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.bandit.beliefs import GAUSSIAN, Kernel
+from penchant.bandit.locations import check_locations, distances
+from penchant.errors import DataError
+from penchant.models.model import Natural, Shape
+from penchant.models.record import CompiledModel, Record
+from penchant.models.spatial._kernels import KERNELS, process
+from penchant.models.spatial.locality import (
+    LocalityAgents,
+    check_terms,
+    fill_locality,
+    softmax,
+    spacing,
+)
+
+
+@dataclass
+class GPUCBAgents:
+    """The state of agents in play: (n_agents, n_options) means, covariances, and the past."""
+
+    parameters: dict[str, float]
+    noise_variance: float
+    mean: Matrix
+    covariance: Matrix
+    locality: LocalityAgents
+
+    @classmethod
+    def of(cls, model: GPUCB, parameters: dict[str, float], n_agents: int) -> GPUCBAgents:
+        """Agents before play.
+
+        Parameters
+        ----------
+        parameters
+            temperature, bonus, a weight for each term of locality; and prior_mean, length_scale and
+            noise_ratio where the model does not fix them.
+        """
+        given = {name: float(value) for name, value in parameters.items()}
+        for name in ("length_scale", "noise_ratio", "prior_mean"):
+            fixed = getattr(model, name)
+            given[name] = given[name] if fixed is None else float(fixed)
+        _check_agent(given)
+        correlation = model.kernel(distances(model.locations), given["length_scale"])
+        variance = model.prior_sd**2
+        return cls(
+            given,
+            variance * given["noise_ratio"],
+            np.full((n_agents, model.n_options), given["prior_mean"]),
+            np.repeat(variance * correlation[None], n_agents, axis=0),
+            LocalityAgents.of(model.locations, tuple(model.locality), given, n_agents),
+        )
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities of each agent."""
+        variance = np.diagonal(self.covariance, axis1=1, axis2=2) + self.noise_variance
+        heuristic = self.mean + self.parameters["bonus"] * np.sqrt(variance)
+        return softmax(heuristic / self.parameters["temperature"] + self.locality.objective())
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Learn from the option each agent chose and the reward it received."""
+        agents = np.arange(len(chosen))
+        column = self.covariance[agents, :, chosen]
+        gain = column / (column[agents, chosen] + self.noise_variance)[:, None]
+        self.mean += gain * (rewards - self.mean[agents, chosen])[:, None]
+        self.covariance -= gain[:, :, None] * column[:, None, :]
+        self.locality.observe(chosen, rewards)
+
+
+def _check_agent(given: dict[str, float]) -> None:
+    for name, value in given.items():
+        if not np.isfinite(value):
+            raise DataError(f"{name} must be finite; got {value}. Correct it.")
+    for name in ("temperature", "noise_ratio"):
+        if given[name] <= 0:
+            raise DataError(f"{name} must be > 0; got {given[name]}. Correct it.")
+    if given["length_scale"] < 0:
+        raise DataError(f"length_scale must be >= 0; got {given['length_scale']}. Correct it.")
+
+
+@dataclass(frozen=True, eq=False)
+class GPUCB(CompiledModel):
+    """Gaussian-process UCB of a spatial bandit, with terms of locality.
+
+    Parameters
+    ----------
+    locations
+        Where the options lie: (n_options, dimension). `grid(11, 11)` for the task of Wu et al.
+    locality
+        Controls that ignore rewards, by name: any of "distance", "log_distance", "same", "visited",
+        or "all" (see `Locality`).
+    kernel
+        Correlation over distance: GAUSSIAN (RBF), MATERN32, MATERN52 or EXPONENTIAL.
+    length_scale
+        Length scale lambda; None: estimated; 0: independent options.
+    noise_ratio
+        delta, the noise variance over the prior variance; None: estimated. The data hardly tell it
+        while the bonus has a weight of its own.
+    prior_mean
+        mu0, what the agent expects of an option it knows nothing of; None: estimated. That predicts
+        well, but mu0 and the bonus both speak of options little known: few choices tell them apart
+        poorly. Fix it to read the bonus.
+    prior_sd
+        sigma0 in units of rewards. It scales the bonus beta and changes nothing else.
+    length_scale_range, noise_ratio_range
+        Where lambda and delta are looked for; lambda from a fifth of the spacing to twenty of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.GPUCB(pn.grid(6, 6), prior_mean=50.0, prior_sd=20.0, locality=("visited",))
+    >>> truth = {"temperature": 4.0, "bonus": 0.8, "visited": -1.0, "length_scale": 1.5}
+    >>> rng = np.random.default_rng(3)
+    >>> place = pn.Landscape(rng.normal(50.0, 20.0, 36), pn.GaussianNoise(1.0))
+    >>> plays = pn.simulate_many(place, model, truth, n_decisions=30, n_agents=8, rng=rng)
+    >>> pn.fit(plays, model).interval().round(2)  # temperature, bonus, visited, length scale
+    array([[ 3.04,  4.1 ],
+           [ 0.62,  1.11],
+           [-1.91, -0.44],
+           [ 1.37,  1.52]])
+    """
+
+    locations: Any
+    locality: str | Sequence[str] = ()
+    kernel: Kernel = GAUSSIAN
+    length_scale: float | None = None
+    noise_ratio: float | None = 1e-4
+    prior_mean: float | None = None
+    prior_sd: float = 1.0
+    length_scale_range: tuple[float, float] | None = None
+    noise_ratio_range: tuple[float, float] = (4.5e-5, 2.7)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "locations", check_locations(self.locations))
+        object.__setattr__(self, "locality", check_terms(self.locality, "locality"))
+        _check(self)
+
+    @property
+    def n_options(self) -> int:
+        """Number of options."""
+        return len(self.locations)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau, beta/tau, mu0/tau if it is estimated, and one for each term of locality."""
+        mean = ("prior_mean/temperature",) if self.prior_mean is None else ()
+        return ("1/temperature", "bonus/temperature", *mean, *self.locality)
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """Weights that must be positive: tau > 0."""
+        return ("1/temperature",)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """lambda and delta, as far as they are estimated."""
+        found = []
+        if self.length_scale is None:
+            unit = spacing(self.locations)
+            low, high = self.length_scale_range or (0.2 * unit, 20.0 * unit)
+            found.append(Shape("length_scale", low, high, scale="log", n_grid=20))
+        if self.noise_ratio is None:
+            found.append(Shape("noise_ratio", *self.noise_ratio_range, scale="log", n_grid=17))
+        return tuple(found)
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau, beta, mu0, the weights of locality, lambda, delta."""
+        found = [Natural("temperature", "reciprocal", 0), Natural("bonus", "ratio", 1, 0)]
+        if self.prior_mean is None:
+            found.append(Natural("prior_mean", "ratio", 2, 0))
+        first = len(found)
+        found += [Natural(name, "weight", first + a) for a, name in enumerate(self.locality)]
+        return (*found, *(Natural(s.name, "shape", a) for a, s in enumerate(self.shape)))
+
+    def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
+        """Weights and shape of natural parameters: temperature, bonus, ..."""
+        tau = parameters["temperature"]
+        if not (np.isfinite(tau) and tau > 0):
+            raise DataError(f"temperature must be > 0 and finite; got {tau}. Correct it.")
+        theta = [1.0 / tau, parameters["bonus"] / tau]
+        if self.prior_mean is None:
+            theta.append(parameters["prior_mean"] / tau)
+        theta += [parameters[name] for name in self.locality]
+        return np.array(theta), np.array([parameters[s.name] for s in self.shape])
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Mean, standard deviation and locality before every event, and their derivatives."""
+        record.check_options(self.n_options)
+        names = [s.name for s in self.shape]
+        x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.weights)))
+        dx = np.zeros((len(names) if with_slopes else 0, *x.shape))
+        derived = [1 if name == "noise_ratio" else 2 for name in names] if with_slopes else []
+        process(
+            record.chosen,
+            record.rewards,
+            record.starts,
+            which,
+            np.array(self.locations),  # unlocked: loops are compiled for one kind of array
+            KERNELS.index(self.kernel.name),
+            self._each(psi, names, "length_scale"),
+            self._each(psi, names, "noise_ratio"),
+            (np.nan if self.prior_mean is None else float(self.prior_mean), float(self.prior_sd)),
+            np.array(derived, dtype=np.int64),
+            x,
+            dx,
+        )
+        if self.locality:
+            near = x[:, :, len(self.weights) - len(self.locality) :]
+            fill_locality(self.locations, tuple(self.locality), record, which, near)
+        return x, dx if with_slopes else None
+
+    def _each(self, psi: Matrix, names: list[str], name: str) -> Vector:
+        """A shape parameter of every pair, estimated or fixed."""
+        if name in names:
+            return np.ascontiguousarray(psi[:, names.index(name)])
+        return np.full(len(psi), float(getattr(self, name)))
+
+    def agents(self, parameters: dict[str, float], n_agents: int) -> GPUCBAgents:
+        """Agents that play by this model, before play; see `simulate`."""
+        return GPUCBAgents.of(self, parameters, n_agents)
+
+    def __str__(self) -> str:
+        def told(name: str) -> str:
+            value = getattr(self, name)
+            return "estimated" if value is None else f"{value:g}"
+
+        return (
+            f"Gaussian-process UCB, {self.n_options} options, {self.kernel.name} kernel, "
+            f"length scale {told('length_scale')}, noise ratio {told('noise_ratio')}, "
+            f"prior mean {told('prior_mean')}, prior sd {self.prior_sd:g}"
+            + (f", locality: {', '.join(self.locality)}" if self.locality else "")
+        )
+
+
+def _check(model: GPUCB) -> None:
+    """Refuse settings that no model can have."""
+    if not isinstance(model.kernel, Kernel) or model.kernel.name not in KERNELS:
+        raise DataError(
+            f"kernel must be one of penchant.bandit.kernels; got {model.kernel!r}. "
+            "Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there."
+        )
+    _check_number("length_scale", model.length_scale, "must be >= 0, or None to estimate it", 0.0)
+    _check_number("prior_mean", model.prior_mean, "must be finite, or None to estimate it")
+    ratio = model.noise_ratio
+    _check_number("noise_ratio", ratio, "must be > 0, or None to estimate it", 1e-300)
+    _check_number("prior_sd", model.prior_sd, "must be > 0", 1e-300)
+    if model.length_scale is None and model.n_options < 2:
+        raise DataError(
+            "length_scale must be given for a single option; got None. Nothing could tell it."
+        )
+    for name in ("length_scale_range", "noise_ratio_range"):
+        limits = getattr(model, name)
+        if limits is not None and not 0 < limits[0] < limits[1] < np.inf:
+            raise DataError(f"{name} must go up from above 0; got {limits}. Correct it.")
+
+
+def _check_number(name: str, value: Any, rule: str, least: float = -np.inf) -> None:
+    if value is None and "None" in rule:
+        return
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not (np.isfinite(value) and value >= least):
+        raise DataError(f"{name} {rule}; got {value!r}. Correct it.")

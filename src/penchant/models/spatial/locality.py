@@ -1,0 +1,186 @@
+"""Agents that follow places, many at once: the terms of locality from the past, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.bandit.locations import check_locations, distances
+from penchant.errors import DataError, nearest
+from penchant.models.model import Natural, Shape
+from penchant.models.record import CompiledModel, Record
+from penchant.models.spatial._kernels import TERMS, nearness, spread_over
+
+
+@dataclass
+class LocalityAgents:
+    """Where agents have been, and how much they mind."""
+
+    locations: Matrix
+    weights: dict[str, float]
+    n_agents: int
+    past: list[IntVector] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, locations: Matrix, terms: tuple[str, ...], parameters: dict[str, float], n_agents: int
+    ) -> LocalityAgents:
+        """Agents before play, with a parameter for each term."""
+        for name in terms:
+            if not np.isfinite(parameters[name]):
+                raise DataError(f"{name} must be finite; got {parameters[name]}. Correct it.")
+        return cls(locations, {name: float(parameters[name]) for name in terms}, n_agents)
+
+    def objective(self) -> Matrix:
+        """Weighted sum of the terms (n_agents, n_options); 0 before the first choice."""
+        total = np.zeros((self.n_agents, len(self.locations)))
+        if self.past:
+            for name, weight in self.weights.items():
+                total += weight * self._term(name)
+        return total
+
+    def _term(self, name: str) -> Matrix:
+        options, last = np.arange(len(self.locations)), self.past[-1]
+        if name == "visited":
+            been = [np.isin(options, mine) for mine in np.array(self.past).T]
+            return np.array(been, dtype=np.float64)
+        if name == "same":
+            return np.asarray(options == last[:, None], dtype=np.float64)
+        there = self.locations[last][:, None, :]
+        apart: Matrix = np.abs(self.locations[None, :, :] - there).sum(axis=2)
+        if name == "distance":
+            return apart
+        between = distances(self.locations)
+        return np.asarray(np.log(1.0 + apart / between[between > 0].min(initial=np.inf)))
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities of each agent."""
+        return softmax(self.objective())
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Remember the option each agent chose; what it received does not matter."""
+        self.past.append(np.array(chosen))
+
+
+def softmax(q: Matrix) -> Matrix:
+    """Probabilities proportional to exp(q), along the last axis."""
+    e = np.exp(q - q.max(axis=1, keepdims=True))
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+
+LOCALITY = TERMS
+
+
+@dataclass(frozen=True, eq=False)
+class Locality(CompiledModel):
+    """Choices that follow places only: P(i) ∝ exp(sum of w_k x_ik), without shape parameters.
+
+    The model to beat for any model that says that people learn about places.
+
+    Parameters
+    ----------
+    locations
+        Where the options lie: (n_options, dimension).
+    terms
+        Which columns: names in `LOCALITY`, all of them if not given.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> model = pn.Locality(pn.grid(3, 1), terms=("distance", "visited"))
+    >>> episode = pn.Episode([0, 2, 1], [0.1, 0.9, 0.3])
+    >>> model.explanatory(episode)[2]
+    array([[2., 1.],
+           [1., 0.],
+           [0., 1.]])
+    """
+
+    locations: Any
+    terms: str | Sequence[str] = LOCALITY
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "locations", check_locations(self.locations))
+        object.__setattr__(self, "terms", check_terms(self.terms, "terms"))
+        if not self.terms:
+            raise DataError(f"terms must name one of {', '.join(LOCALITY)}; got none. Give some.")
+
+    @property
+    def n_options(self) -> int:
+        """Number of options."""
+        return len(self.locations)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """One for each term."""
+        return tuple(self.terms)
+
+    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """The weights themselves: log-odds per unit of distance, or of one option to another."""
+        return tuple(Natural(name, "weight", a) for a, name in enumerate(self.terms))
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """The columns before every event: (rows, n_options, n_terms); there is no psi."""
+        record.check_options(self.n_options)
+        x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.terms)))
+        fill_locality(self.locations, tuple(self.terms), record, which, x)
+        return x, np.empty((0, *x.shape)) if with_slopes else None
+
+    def agents(self, parameters: dict[str, float], n_agents: int) -> LocalityAgents:
+        """Agents that play by this model, before play; see `simulate`."""
+        return LocalityAgents.of(self.locations, tuple(self.terms), parameters, n_agents)
+
+    def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
+        """Weights of natural parameters, which they are; and no shape."""
+        return np.array([parameters[name] for name in self.terms]), np.empty(0)
+
+    def __str__(self) -> str:
+        return f"locality ({', '.join(self.terms)}), {self.n_options} options"
+
+
+def check_terms(terms: Any, name: str) -> tuple[str, ...]:
+    """Names of locality columns, each once; one name may stand alone, "all" for all of them."""
+    given = (terms,) if isinstance(terms, str) else tuple(terms)
+    if given == ("all",):
+        return LOCALITY
+    for term in given:
+        if term not in LOCALITY:
+            raise DataError(
+                f"{name} must be among {', '.join(LOCALITY)}, or all; got {term!r}."
+                f"{nearest(str(term), LOCALITY) or ' Choose some of these.'}"
+            )
+    if len(set(given)) < len(given):
+        raise DataError(f"{name} must name each term once; got {', '.join(given)}. Drop one.")
+    return given
+
+
+def spacing(locations: Matrix) -> float:
+    """Smallest distance of two options; 1 if there is only one."""
+    if len(locations) < 2:
+        return 1.0
+    apart, _ = scipy.spatial.cKDTree(locations).query(locations, k=2)
+    return float(apart[:, 1].min())
+
+
+def fill_locality(
+    locations: Matrix, terms: tuple[str, ...], record: Record, which: IntVector, x: Matrix
+) -> None:
+    """Fill x (rows, n_options, n_terms) with the columns of episodes which[k], once for each."""
+    used, position = np.unique(which, return_inverse=True)
+    lengths = record.lengths(used)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    columns = np.empty((int(offsets[-1]), len(locations), len(terms)))
+    codes = np.array([LOCALITY.index(term) for term in terms], dtype=np.int64)
+    # unlocked: loops are compiled for one kind of array
+    places = np.array(locations)
+    nearness(record.chosen, record.starts, used, places, spacing(places), codes, columns)
+    spread_over(columns, offsets, lengths, position, x)

@@ -1,0 +1,382 @@
+"""Agents that play by stochastic UCL, many at once.
+
+Beliefs are kept as means and covariances in the units of rewards and updated by Gaussian
+conditioning: another way than the recursion behind the likelihood, so that one can check the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy
+from scipy import special
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.bandit.beliefs import EXPONENTIAL, Beliefs, Kernel, Track, track_beliefs
+from penchant.bandit.episode import Episode
+from penchant.bandit.locations import check_locations, distances, distances_to
+from penchant.errors import DataError
+from penchant.models.model import Natural, Shape
+from penchant.models.record import CompiledModel, Record
+from penchant.models.spatial._kernels import upper_limits
+
+Cooling = Literal["logarithmic", "constant"]
+Clock = Literal["choices", "events"]
+OPTIONS = {
+    "cooling": ("logarithmic", "constant"),
+    "clock": ("choices", "events"),
+    "bonus": ("known", "free"),
+}
+
+
+class _Prepared(NamedTuple):
+    """What is known of an episode whatever psi: correlations too, if the length scale is fixed."""
+
+    track: Track
+    distance: Matrix
+    columns: Matrix | None
+    z: Vector
+    cooled: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class UCL(CompiledModel):
+    """Stochastic UCL (Upper Credible Limit) of a spatial bandit.
+
+    Parameters
+    ----------
+    locations
+        Where the options lie: (n_options, dimension). `grid(10, 10)` for the paper's task.
+    noise_variance
+        Variance sigma_s^2 of the rewards, known to the agent.
+    length_scale
+        Length scale lambda of the agent's prior; None: estimated; 0: independent options.
+    kernel
+        Correlation of the prior; exponential as in the paper.
+    cooling
+        "logarithmic": temperature nu / log t; "constant": nu.
+    clock
+        "choices": the first choice is t = 1, and with logarithmic cooling uniform; "events": what
+        was observed before play counts, so that the first choice may be t = 2.
+    bonus
+        "known": the bonus is sigma_i z_t as the model says; "free": it has a weight of its own, a
+        test of the specification.
+    alpha_scale, alpha_power
+        K and a of alpha_t = 1/(K t^a).
+    precision_range, length_scale_range
+        Where delta and lambda are looked for.
+    """
+
+    locations: Any
+    noise_variance: float
+    length_scale: float | None = None
+    kernel: Kernel = EXPONENTIAL
+    cooling: Cooling = "logarithmic"
+    clock: Clock = "choices"
+    bonus: Literal["known", "free"] = "known"
+    alpha_scale: float = float(np.sqrt(2 * np.pi * np.e))
+    alpha_power: float = 1.0
+    precision_range: tuple[float, float] = (1.5e-8, 400.0)
+    length_scale_range: tuple[float, float] | None = None
+    _tracks: WeakKeyDictionary[Episode, _Prepared] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "locations", check_locations(self.locations))
+        variance = self.noise_variance
+        if not isinstance(variance, (int, float)) or not (np.isfinite(variance) and variance > 0):
+            raise DataError(
+                f"noise_variance must be > 0; got {self.noise_variance}. "
+                "It is 10 in the paper's human data."
+            )
+        fixed = self.length_scale
+        if fixed is not None and not (np.isfinite(fixed) and fixed >= 0):
+            raise DataError(
+                f"length_scale must be >= 0, or None to estimate it; got {fixed}. "
+                "0 means independent options."
+            )
+        if not isinstance(self.kernel, Kernel):
+            raise DataError(
+                f"kernel must be one of penchant.bandit.kernels; got {self.kernel!r}. "
+                "Import EXPONENTIAL or GAUSSIAN from there."
+            )
+        if not (self.alpha_scale > 1 and self.alpha_power >= 0):
+            raise DataError(
+                f"alpha_scale must be > 1 and alpha_power >= 0; got {self.alpha_scale} and "
+                f"{self.alpha_power}. alpha_t = 1/(K t^a) must lie in (0, 1)."
+            )
+        if self.length_scale is None and self.n_options < 2:
+            raise DataError(
+                "length_scale must be given for a single option; got None. Nothing could tell it."
+            )
+        for name in ("precision_range", "length_scale_range"):
+            limits = getattr(self, name)
+            if limits is not None and not 0 < limits[0] < limits[1]:
+                raise DataError(f"{name} must go up from above 0; got {limits}. Correct it.")
+        for name, known in OPTIONS.items():
+            if getattr(self, name) not in known:
+                raise DataError(
+                    f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}. "
+                    "Choose one."
+                )
+
+    @property
+    def n_options(self) -> int:
+        """Number of options."""
+        return len(self.locations)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/nu, mu0/nu, and the bonus's weight if it is free."""
+        names = ("1/decision_noise", "prior_mean/decision_noise")
+        return names if self.bonus == "known" else (*names, "bonus/decision_noise")
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """Weights that must be positive: nu > 0."""
+        return ("1/decision_noise",)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """delta, and lambda if it is estimated."""
+        delta = Shape("relative_precision", *self.precision_range, scale="log", n_grid=33)
+        if self.length_scale is not None:
+            return (delta,)
+        low, high = self.length_scale_range or self._usual_length_scales()
+        return (delta, Shape("length_scale", low, high, scale="log", n_grid=19))
+
+    def _usual_length_scales(self) -> tuple[float, float]:
+        """From a fifth of the smallest distance to twenty of it."""
+        if self.n_options < 2:
+            return 0.2, 20.0
+        nearest, _ = scipy.spatial.cKDTree(self.locations).query(self.locations, k=2)
+        spacing = float(nearest[:, 1].min())
+        return 0.2 * spacing, 20.0 * spacing
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tracks": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _tracks=WeakKeyDictionary())
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """nu, mu0, sigma0^2, lambda; and the noise's standard deviation, if the bonus is free."""
+        found = [
+            Natural("decision_noise", "reciprocal", 0),
+            Natural("prior_mean", "ratio", 1, 0),
+            Natural("prior_variance", "shape", 0, scale=self.noise_variance, power=-1.0),
+        ]
+        if self.length_scale is None:
+            found.append(Natural("length_scale", "shape", 1))
+        if self.bonus == "free":
+            found.append(Natural("implied_noise_sd", "ratio", 2, 0))
+        return tuple(found)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Natural parameters that such agents may be given, used by the model or not."""
+        return (
+            "decision_noise",
+            "prior_mean",
+            "prior_variance",
+            "length_scale",
+            "implied_noise_sd",
+        )
+
+    def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
+        """Weights and shape of natural parameters: decision_noise, prior_mean, prior_variance..."""
+        self._check_natural(parameters)
+        nu = parameters["decision_noise"]
+        theta = [1.0 / nu, parameters["prior_mean"] / nu]
+        if self.bonus == "free":
+            noise = parameters.get("implied_noise_sd", float(np.sqrt(self.noise_variance)))
+            theta.append(noise / nu)
+        psi = [self.noise_variance / parameters["prior_variance"]]
+        if self.length_scale is None:
+            psi.append(parameters["length_scale"])
+        return np.array(theta), np.array(psi)
+
+    def _check_natural(self, parameters: dict[str, float]) -> None:
+        """Natural parameters that a model can have."""
+        for name in ("decision_noise", "prior_variance"):
+            value = parameters[name]
+            if not (np.isfinite(value) and value > 0):
+                raise DataError(f"{name} must be > 0 and finite; got {value}. Correct it.")
+        if not np.isfinite(parameters["prior_mean"]):
+            raise DataError(
+                f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it."
+            )
+
+    def times(self, episode: Episode) -> Vector:
+        """Time t of each event, from 1."""
+        if self.clock == "events":
+            return np.arange(1.0, episode.n_events + 1.0)
+        return np.maximum(np.cumsum(episode.is_choice), 1).astype(np.float64)
+
+    def credible_z(self, times: Vector) -> Vector:
+        """z_t = Phi^-1(1 - alpha_t) of Eq. (15)."""
+        return np.asarray(-special.ndtri(1.0 / (self.alpha_scale * times**self.alpha_power)))
+
+    def inverse_temperature(self, times: Vector) -> Vector:
+        """log t, or 1: what the heuristic is multiplied with besides 1/nu."""
+        return np.log(times) if self.cooling == "logarithmic" else np.ones_like(times)
+
+    def beliefs(self, episode: Episode, psi: Sequence[float], derivatives: int = 0) -> Beliefs:
+        """The agent's beliefs before each event, for delta (and lambda where it is not fixed)."""
+        delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
+        known = self._prepared(episode)
+        columns = self.kernel(known.distance, scale) if known.columns is None else known.columns
+        slopes = self.kernel.derivative(known.distance, scale) if derivatives == 2 else columns
+        return track_beliefs(known.track, columns, slopes, delta, derivatives)
+
+    def _prepared(self, episode: Episode) -> _Prepared:
+        if episode not in self._tracks:
+            episode.check_options(self.n_options)
+            track, t = Track.of(episode), self.times(episode)
+            distance = distances_to(self.locations, track.options)
+            columns = None
+            if self.length_scale is not None:
+                columns = np.ascontiguousarray(self.kernel(distance, self.length_scale))
+            self._tracks[episode] = _Prepared(
+                track, distance, columns, self.credible_z(t), self.inverse_temperature(t)
+            )
+        return self._tracks[episode]
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Variables of every event (rows, n_options, n_weights); derivatives in delta, lambda."""
+        lengths = record.lengths(which)
+        n_shape = 1 if self.length_scale is not None else 2
+        x = np.empty((int(lengths.sum()), self.n_options, 2 if self.bonus == "known" else 3))
+        dx = np.empty((n_shape if with_slopes else 0, *x.shape))
+        scales = psi[:, 1] if n_shape == 2 else np.full(len(psi), self.length_scale)
+        ends = np.cumsum(lengths)
+        for first, last in _runs(which, scales):
+            rows = slice(int(ends[first] - lengths[first]), int(ends[last]))
+            self._fill(
+                record.episodes[which[first]],
+                np.ascontiguousarray(psi[first : last + 1, 0]),
+                float(scales[first]),
+                x[rows],
+                dx[:, rows],
+            )
+        return x, dx if with_slopes else None
+
+    def _fill(self, episode: Episode, deltas: Vector, scale: float, x: Matrix, dx: Matrix) -> None:
+        """Variables of one episode at many delta: the heuristic of Eq. (15), cooled."""
+        known = self._prepared(episode)
+        track, columns = known.track, known.columns
+        if columns is None:
+            columns = np.ascontiguousarray(self.kernel(known.distance, scale))
+        slopes = columns
+        if len(dx) == 2:
+            slopes = np.ascontiguousarray(self.kernel.derivative(known.distance, scale))
+        upper_limits(
+            columns,
+            slopes,
+            track.options,
+            (track.events, track.active, track.rewards),
+            deltas,
+            known.z,
+            known.cooled,
+            float(np.sqrt(self.noise_variance)) if self.bonus == "known" else 0.0,
+            len(dx),
+            x,
+            dx,
+        )
+
+    def __str__(self) -> str:
+        cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"
+        first = "the first choice is t = 1" if self.clock == "choices" else "every event counts"
+        scale = "estimated" if self.length_scale is None else f"{self.length_scale:g}"
+        return (
+            f"stochastic UCL, {self.n_options} options, noise variance {self.noise_variance:g}, "
+            f"length scale {scale} ({self.kernel.name}), temperature {cooled}, clock: {first}"
+            + (", bonus free" if self.bonus == "free" else "")
+        )
+
+
+def _runs(which: IntVector, scales: Vector) -> list[tuple[int, int]]:
+    """First and last of the pairs that follow each other with one episode and length scale."""
+    new = (np.diff(which) != 0) | (np.diff(scales) != 0)
+    starts = np.concatenate([[0], np.flatnonzero(new) + 1]) if len(which) else np.empty(0, int)
+    ends = np.append(starts[1:], len(which)) - 1
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+@dataclass
+class UCLAgents:
+    """The state of agents in play: (n_agents, n_options) means, and covariances."""
+
+    model: UCL
+    decision_noise: float
+    bonus: float
+    mean: Matrix
+    covariance: Matrix
+    time: int = 1
+
+    @classmethod
+    def of(cls, model: UCL, parameters: dict[str, float], n_agents: int) -> UCLAgents:
+        """Agents before play.
+
+        Parameters
+        ----------
+        parameters
+            decision_noise (0: the deterministic UCL, always the largest heuristic), prior_mean,
+            prior_variance, and length_scale where the model does not fix it.
+        """
+        nu, variance = parameters["decision_noise"], parameters["prior_variance"]
+        scale = model.length_scale if model.length_scale is not None else parameters["length_scale"]
+        if not (np.isfinite(nu) and nu >= 0):
+            raise DataError(f"decision_noise must be >= 0; got {nu}. 0 means deterministic UCL.")
+        if not (np.isfinite(variance) and variance > 0):
+            raise DataError(f"prior_variance must be > 0 and finite; got {variance}. Correct it.")
+        if not (np.isfinite(scale) and scale >= 0):
+            raise DataError(f"length_scale must be >= 0; got {scale}. 0: independent options.")
+        if not np.isfinite(parameters["prior_mean"]):
+            raise DataError(
+                f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it."
+            )
+        correlation = model.kernel(distances(model.locations), float(scale))
+        shape = (n_agents, model.n_options)
+        return cls(
+            model,
+            float(nu),
+            _bonus(model, parameters),
+            np.full(shape, float(parameters["prior_mean"])),
+            np.repeat(variance * correlation[None], n_agents, axis=0),
+        )
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities of each agent at this time, Eq. (14)."""
+        t = np.array([float(self.time)])
+        sd = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+        heuristic = self.mean + self.bonus * sd * self.model.credible_z(t)
+        if self.decision_noise == 0:
+            best = heuristic >= heuristic.max(axis=1, keepdims=True)
+            return np.asarray(best / best.sum(axis=1, keepdims=True))
+        q = heuristic * self.model.inverse_temperature(t) / self.decision_noise
+        e = np.exp(q - q.max(axis=1, keepdims=True))
+        return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Learn from the option each agent chose and the reward it received."""
+        agents = np.arange(len(chosen))
+        column = self.covariance[agents, :, chosen]
+        gain = column / (column[agents, chosen] + self.model.noise_variance)[:, None]
+        self.mean += gain * (rewards - self.mean[agents, chosen])[:, None]
+        self.covariance -= gain[:, :, None] * column[:, None, :]
+        self.time += 1
+
+
+def _bonus(model: UCL, parameters: dict[str, float]) -> float:
+    """How much of its standard deviation an option is given: 1, or as a free bonus says."""
+    known = float(np.sqrt(model.noise_variance))
+    return parameters.get("implied_noise_sd", known) / known if model.bonus == "free" else 1.0

@@ -1,0 +1,1 @@
+"""One way to show a result: text, HTML, LaTeX, JSON."""

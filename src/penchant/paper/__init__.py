@@ -1,0 +1,1 @@
+"""The paper's numerical experiments and tables, with what they say of its claims."""

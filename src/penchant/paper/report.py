@@ -1,0 +1,312 @@
+"""The page of a reproduction: every claim with its verdict, the figures, the tables."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penchant._version import __version__
+from penchant.errors import DataError
+from penchant.figures import inline_svg, save
+from penchant.files.atomic import failed, removed_in_the_end
+from penchant.files.output import write_json, write_table, write_text
+from penchant.output.table import number
+from penchant.paper.claims import Claim
+from penchant.paper.figures import reproduction_figure
+from penchant.paper.reproduction import Reproduction, Result
+from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, page
+from penchant.report.study_figures import Drawn
+
+LONG = 30  # rows beyond which a table is in its file only
+MET = {True: "met", False: "not met", None: "open"}
+
+
+def reproduction_page(found: Reproduction, figures: Sequence[Drawn], *, command: str) -> str:
+    """The reproduction as one HTML document.
+
+    Parameters
+    ----------
+    found
+        What the experiments gave.
+    figures
+        One per experiment, in the same order.
+    command
+        What reproduces it.
+    """
+    sections = [
+        Section("In short", _in_short(found)),
+        *(_section(result, drawn) for result, drawn in zip(found.results, figures, strict=True)),
+        Section("How to run this again", [Paragraph(command, code=True)]),
+    ]
+    return page(
+        "The paper, run again",
+        "Reverdy & Leonard, Parameter estimation in softmax decision-making models with linear "
+        f"objective functions. Penchant {__version__}, seed {found.run.seed}, "
+        f"{found.run.replicates} replicates{', a quick run' if found.run.quick else ''}.",
+        sections,
+    )
+
+
+def _in_short(found: Reproduction) -> list[Block]:
+    rows = [
+        (claim.verdict, claim.statement, claim.where, _errata(claim)) for _, claim in found.claims
+    ]
+    return [
+        Paragraph(
+            f"Of {len(rows)} claims of the paper {verdict_counts(found)} in this run. Every "
+            "verdict is computed from its numbers: a claim holds if all the conditions it amounts "
+            "to are met, in part if some are. A number that a simulation decides stands with its "
+            "Monte Carlo standard error (±), and a condition is met or not only if three such "
+            "errors agree; otherwise there are not enough replicates to tell. What would take the "
+            "subjects' choices, or landscapes that the paper does not print, cannot be told from "
+            "the paper: it is neither confirmed nor accused. Replicates without a finite estimate "
+            "are counted and enter no average."
+        ),
+        DataTable(
+            "Claims of the paper",
+            ("verdict", "claim", "place", "errata"),
+            rows,
+            words=frozenset((0, 1, 2, 3)),
+        ),
+    ]
+
+
+_SEVERAL = {
+    "holds": "hold",
+    "holds in part": "hold in part",
+    "does not hold": "do not hold",
+    "not enough replicates to tell": "have not enough replicates to tell",
+    "cannot be told from the paper": "cannot be told from the paper",
+}
+_ONE = {"not enough replicates to tell": "has not enough replicates to tell"}
+
+
+def verdict_counts(found: Reproduction) -> str:
+    """How many claims have each verdict, in words; those that none has are left out."""
+    return ", ".join(
+        f"{count} {_ONE.get(verdict, verdict) if count == 1 else _SEVERAL[verdict]}"
+        for verdict, count in found.counts().items()
+        if count
+    )
+
+
+def _errata(claim: Claim) -> str:
+    return ", ".join(map(str, claim.errata))
+
+
+def _section(result: Result, drawn: Drawn) -> Section:
+    svg = inline_svg(drawn.figure, drawn.title, drawn.caption)
+    settings = "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in _flat(result))
+    blocks: list[Block] = [
+        Paragraph(f"{settings}."),
+        Drawing(drawn.name, drawn.title, drawn.caption, svg),
+        DataTable(
+            "What the paper says, and what the run shows",
+            ("verdict", "the paper says", "the run shows"),
+            [
+                (claim.verdict, f"{claim.statement} ({claim.where})", claim.why)
+                for claim in result.claims
+            ],
+            words=frozenset((0, 1, 2)),
+        ),
+    ]
+    decided = _deciding(result)
+    if decided:
+        blocks.append(
+            DataTable(
+                "The numbers that decide",
+                ("condition", "found", "asked", "met", "claim"),
+                decided,
+                "±: Monte Carlo standard error. Met or not met by three of them; otherwise open.",
+                folded=True,
+                words=frozenset((0, 1, 2, 3, 4)),
+            )
+        )
+    return Section(result.title, [*blocks, *_tables(result)])
+
+
+def _deciding(result: Result) -> list[tuple[str, ...]]:
+    """Every condition that a simulation decides."""
+    return [
+        (name, str(found), found.asked, MET[found.met], claim.statement)
+        for claim in result.claims
+        for name, found in claim.measured.items()
+    ]
+
+
+def _flat(result: Result) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for name, value in result.settings.items():
+        if isinstance(value, Mapping):
+            rows += [(f"{name} {key}", _words(inner)) for key, inner in value.items()]
+        else:
+            rows.append((name, _words(value)))
+    return rows
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key.replace('_', ' ')} {inner:g}" for key, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(f"{inner:g}" for inner in value)
+    return str(value)
+
+
+def _tables(result: Result) -> list[Block]:
+    made: list[Block] = []
+    for name, columns in result.tables().items():
+        n = len(next(iter(columns.values()), ()))
+        if n > LONG:
+            made.append(Paragraph(f"tables/{name}.csv holds {n} rows."))
+        elif n:
+            words = frozenset(i for i, c in enumerate(columns.values()) if isinstance(c[0], str))
+            made.append(
+                DataTable(
+                    f"{name}.csv",
+                    [column.replace("_", " ") for column in columns],
+                    [[_cell(v) for v in row] for row in zip(*columns.values(), strict=True)],
+                    folded=True,
+                    words=words | {0},
+                )
+            )
+    return made
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number(value, 4)
+    return "" if value is None else str(value)
+
+
+PAGE, RESULTS = "index.html", "results.json"
+FIGURES, TABLES = "figures", "tables"
+FIGURE_KINDS = (".svg", ".pdf")
+
+
+def check_new_folder(path: str | os.PathLike[str]) -> Path:
+    """Refuse, before the work is done, a folder that exists or cannot be made."""
+    folder = Path(path).expanduser().resolve()
+    if folder.exists():
+        raise DataError(
+            f"output must not exist; got {path}, which does. Choose another name: nothing is "
+            "overwritten."
+        )
+    if not folder.parent.is_dir():
+        raise DataError(
+            f"output must lie in an existing directory; got {path}, but {folder.parent} is none. "
+            "Create it first."
+        )
+    if not os.access(folder.parent, os.W_OK | os.X_OK):
+        raise DataError(
+            f"output must lie in a directory that can be written to; got {path}, but "
+            f"{folder.parent} cannot. Choose another, or change its permissions."
+        )
+    return folder
+
+
+def write_reproduction(
+    found: Reproduction,
+    path: str | os.PathLike[str],
+    *,
+    command: str = "penchant reproduce",
+) -> Path:
+    """Write figures (SVG, PDF), tables (CSV), results.json and index.html into a new folder.
+
+    The folder appears when it is complete. The same run gives the same files.
+
+    Parameters
+    ----------
+    found
+        What the experiments gave.
+    path
+        The folder, which must not exist.
+    command
+        What reproduces it, for the page to say.
+    """
+    with _new_folder(path) as (folder, place):
+        drawn = [reproduction_figure(result) for result in found.results]
+        for name in (FIGURES, TABLES):
+            (place / name).mkdir()
+        for one in drawn:
+            for kind in FIGURE_KINDS:
+                save(one.figure, place / FIGURES / f"{one.name}{kind}", title=one.title)
+        for result in found.results:
+            for name, columns in result.tables().items():
+                if columns:
+                    file = place / TABLES / f"{name}.csv"
+                    write_table(file, pa.table(dict(columns)), overwrite=False)
+        write_json(place / RESULTS, reproduction_document(found), overwrite=False)
+        text = reproduction_page(found, drawn, command=command)
+        write_text(place / PAGE, text, overwrite=False)
+    return folder
+
+
+@contextmanager
+def _new_folder(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path]]:
+    """The folder to be, and a hidden one beside it that takes its place at the end."""
+    folder = check_new_folder(path)
+    place = folder.with_name(f".{folder.name[:100]}.{secrets.token_hex(4)}.tmp")
+    with removed_in_the_end(place):
+        try:
+            place.mkdir()
+            yield folder, place
+            if folder.exists():
+                raise DataError(f"output must not exist; got {path}, which was made meanwhile.")
+            os.rename(place, folder)
+        except OSError as error:
+            raise failed(folder, error) from error
+
+
+def reproduction_document(found: Reproduction) -> dict[str, Any]:
+    """Every number and verdict, ready for JSON."""
+    return {
+        "format": "penchant-reproduction",
+        "version": 2,
+        "penchant": __version__,
+        "seed": found.run.seed,
+        "replicates": found.run.replicates,
+        "quick": found.run.quick,
+        "verdicts": found.counts(),
+        "experiments": [
+            {
+                "name": result.name,
+                "title": result.title,
+                "settings": result.settings,
+                "claims": [_claim(claim) for claim in result.claims],
+                "tables": result.tables(),
+            }
+            for result in found.results
+        ],
+    }
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    """A claim with its conditions, and the numbers that decide them."""
+    return {
+        "where": claim.where,
+        "statement": claim.statement,
+        "verdict": claim.verdict,
+        "why": claim.why,
+        "conditions": claim.conditions,
+        "measured": {
+            name: {
+                "value": found.value,
+                "monte_carlo_error": found.error,
+                "low": found.low if np.isfinite(found.low) else None,
+                "high": found.high if np.isfinite(found.high) else None,
+            }
+            for name, found in claim.measured.items()
+        },
+        "not_in_the_paper": claim.untold or None,
+        "evidence": claim.evidence,
+        "errata": list(claim.errata),
+    }

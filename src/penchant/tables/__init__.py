@@ -1,0 +1,1 @@
+"""Any table of people, read as plain arrays: cells, labels, columns."""

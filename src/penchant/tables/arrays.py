@@ -1,0 +1,346 @@
+"""Decisions given as arrays: explanatory (n, m, d) and the index of the chosen option."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.errors import DataError, listing
+from penchant.tables.labels import array_codes, python_values
+from penchant.tables.numbers import Place, as_array, exact_floats, reject_containers
+
+
+def explanatory_rows(explanatory: Any) -> tuple[Matrix, IntVector]:
+    """Rows of all choice sets, one set after another, and the first row of each.
+
+    Accepts an array (n_decisions, n_options, n_parameters) or a sequence of matrices
+    (n_options of that decision, n_parameters).
+    """
+    if isinstance(explanatory, (list, tuple)):
+        for k, each in enumerate(explanatory):
+            reject_containers(each, f"explanatory[{k}]")
+        if _is_ragged(explanatory):
+            return _ragged_rows(explanatory)
+    array = exact_floats(explanatory, "explanatory", _cell_place(explanatory))
+    if array.ndim != 3:
+        raise _not_three_axes(explanatory, array.shape)
+    n, m, d = array.shape
+    if n == 0 or m == 0 or d == 0:
+        raise DataError(
+            "explanatory must hold at least one decision, option and variable; "
+            f"got shape {array.shape}: 0 decisions to learn from. Check what was filtered out."
+        )
+    rows = np.ascontiguousarray(array).reshape(n * m, d)
+    return rows, np.arange(0, (n + 1) * m, m, dtype=np.int64)
+
+
+def _cell_place(explanatory: Any) -> Place:
+    def place(i: int) -> str:
+        where = np.unravel_index(i, np.shape(explanatory))
+        words = ("decision", "option", "variable") if len(where) == 3 else ("row", "column")
+        return ", ".join(f"{word} {int(k)}" for word, k in zip(words, where, strict=False))
+
+    return place
+
+
+def _not_three_axes(explanatory: Any, shape: tuple[int, ...]) -> DataError:
+    hint = "Add the missing axis."
+    if hasattr(explanatory, "columns"):
+        hint = "For a table use Choices.from_frame or Choices.from_wide."
+    elif len(shape) == 2:
+        hint = "For one variable use explanatory[:, :, None]."
+    return DataError(
+        "explanatory must have shape (n_decisions, n_options, n_parameters); "
+        f"got shape {shape}. {hint}"
+    )
+
+
+def _is_ragged(sets: Sequence[Any]) -> bool:
+    return (
+        bool(sets) and len({as_array(s, f"explanatory[{k}]").shape for k, s in enumerate(sets)}) > 1
+    )
+
+
+def _ragged_rows(sets: Sequence[Any]) -> tuple[Matrix, IntVector]:
+    matrices = [exact_floats(s, f"explanatory[{k}]") for k, s in enumerate(sets)]
+    d = matrices[0].shape[-1] if matrices[0].ndim == 2 else 0
+    for k, matrix in enumerate(matrices):
+        if matrix.ndim != 2 or matrix.shape[1] != d or matrix.shape[0] == 0:
+            raise DataError(
+                "explanatory must give every decision a matrix (n_options, n_parameters) with the "
+                f"same variables; got shape {matrix.shape} at decision {k}, but "
+                f"{matrices[0].shape} at decision 0. Use the same columns in every set."
+            )
+    first_row = np.zeros(len(matrices) + 1, dtype=np.int64)
+    np.cumsum([len(matrix) for matrix in matrices], out=first_row[1:])
+    return np.concatenate(matrices), first_row
+
+
+def chosen_positions(
+    chosen: Any, sizes: IntVector, available: BoolVector | None = None
+) -> IntVector:
+    """Index of the chosen option in its set, from 0; one-hot rows are read as indices.
+
+    The first option on offer where nobody has chosen yet. `sizes` are those of the sets.
+    """
+    n = len(sizes)
+    if chosen is None:
+        return _first_on_offer(sizes, available)
+    array = as_array(chosen, "chosen")
+    if array.ndim == 2 and array.shape == (n, sizes[0]):
+        array = _from_one_hot(array)
+    if array.shape != (n,):
+        raise DataError(
+            f"chosen must have shape ({n},), one option per decision; got shape {array.shape}."
+            " Give the index of the chosen option, counted from 0."
+        )
+    if array.dtype.kind not in "iu":
+        array = _whole_numbers(array)
+    if array.min() < 0 or (array >= sizes).any():
+        raise _out_of_range(array, sizes, np.flatnonzero((array < 0) | (array >= sizes)))
+    return array.astype(np.int64)
+
+
+def _first_on_offer(sizes: IntVector, available: BoolVector | None) -> IntVector:
+    if available is None:
+        return np.zeros(len(sizes), dtype=np.int64)
+    on_offer, first_row = np.flatnonzero(available), np.cumsum(sizes) - sizes
+    return on_offer[np.searchsorted(on_offer, first_row)] - first_row
+
+
+def _from_one_hot(array: np.ndarray[Any, Any]) -> IntVector:
+    picked = exact_floats(array, "chosen") != 0
+    wrong = np.flatnonzero(picked.sum(axis=1) != 1)
+    if wrong.size:
+        places = listing((f"decision {k}" for k in wrong[:11]), wrong.size)
+        raise DataError(
+            "chosen must mark exactly one option per decision; "
+            f"got {picked[wrong[0]].sum()} at {places}. Mark one, or drop these decisions."
+        )
+    positions: IntVector = picked.argmax(axis=1)
+    return positions
+
+
+def _whole_numbers(array: np.ndarray[Any, Any]) -> IntVector:
+    floats = exact_floats(array, "chosen")
+    wrong = np.flatnonzero(~(floats == np.floor(floats)))
+    if wrong.size:
+        places = listing(
+            (f"{array[k:][:1].tolist()[0]!r} at decision {k}" for k in wrong[:11]), wrong.size
+        )
+        raise DataError(
+            f"chosen must be an option's index; got {places}. "
+            "Give whole numbers from 0, or drop these decisions."
+        )
+    return floats.astype(np.int64)
+
+
+def _out_of_range(array: IntVector, sizes: IntVector, wrong: IntVector) -> DataError:
+    places = listing((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
+    top = int(sizes.max()) - 1
+    advice = "Options are counted from 0."
+    if array.min() >= 1 and array.max() == sizes.max():
+        advice = "It looks 1-based: subtract 1, options are counted from 0."
+    return DataError(f"chosen must lie in 0..{top}; got {places}. {advice}")
+
+
+def check_finite(
+    rows: Matrix,
+    available: BoolVector | None,
+    first_row: IntVector,
+    names: Sequence[str],
+    what: str = "explanatory",
+) -> None:
+    """Every variable of every available option is a finite number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.vdot(rows, rows)):  # one look at the numbers, as fast as memory is
+            return
+    bad = ~np.isfinite(rows)
+    if available is not None:
+        bad &= available[:, None]
+    places = np.argwhere(bad)
+    if not len(places):
+        return
+    decision = np.searchsorted(first_row, places[:11, 0], side="right") - 1
+    described = (
+        f"{rows[r, a]} in {names[a]} at decision {k}, option {r - first_row[k]}"
+        for (r, a), k in zip(places[:11], decision, strict=True)
+    )
+    raise DataError(
+        f"{what} must be finite; got {listing(described, len(places))}. "
+        "Mark options that were not on offer in `available`, or drop these decisions."
+    )
+
+
+def decision_place(k: int) -> str:
+    """Where decision k is, for arrays."""
+    return f"decision {k}"
+
+
+def decision_weights(
+    weights: Any, n: int, kind: str, place: Place = decision_place
+) -> Vector | None:
+    """Weight of each decision: whole numbers for frequencies, any for probabilities."""
+    if kind not in ("frequency", "probability"):
+        raise DataError(
+            f"weight_kind must be 'frequency' or 'probability'; got {kind!r}. Choose one."
+        )
+    if weights is None:
+        return None
+    array = exact_floats(weights, "weights")
+    if array.shape != (n,):
+        raise DataError(
+            f"weights must have shape ({n},), one per decision; got shape {array.shape}. "
+            "Give one weight per decision."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if wrong.size:
+        places = listing((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
+        raise DataError(
+            f"weights must be finite and not negative; got {places}. Correct or drop them."
+        )
+    if not array.max(initial=0.0) > 0:
+        raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
+    wrong = np.flatnonzero(array != np.floor(array))
+    if kind == "frequency" and wrong.size:
+        places = listing((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
+        raise DataError(
+            f"weights must be whole numbers, as frequencies are; got {places}. "
+            "Pass weight_kind='probability' for sampling weights."
+        )
+    return array
+
+
+def row_offset(offset: Any, shape: tuple[int, int] | None, n_rows: int) -> Vector | None:
+    """Known part of the objective, one number per row."""
+    if offset is None:
+        return None
+    array = exact_floats(offset, "offset")
+    if array.shape not in {(n_rows,), shape}:
+        raise DataError(
+            f"offset must have shape {shape or (n_rows,)}; got shape {array.shape}. "
+            "Give one number per option of each decision."
+        )
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+def subject_codes(
+    subject: Any, n: int, name: str = "subject"
+) -> tuple[IntVector, tuple[Any, ...]] | None:
+    """Index of each decision's subject, and the subjects' labels in sorted order."""
+    if subject is None:
+        return None
+    shape = as_array(subject, name).shape
+    if shape != (n,):
+        raise DataError(
+            f"{name} must have shape ({n},), one per decision; got shape {shape}. "
+            "Give one label per decision."
+        )
+    coded = array_codes(subject, name)
+    if coded.missing.size:
+        places = listing((f"decision {k}" for k in coded.missing[:11]), coded.missing.size)
+        raise DataError(f"{name} must not be missing; got none at {places}. Fill or drop these.")
+    return coded.codes, python_values(coded.labels)
+
+
+def decision_indices(decisions: Any, n: int) -> IntVector:
+    """Indices of a mask, a slice or indices; few indices are taken without a look at all."""
+    listed = isinstance(decisions, np.ndarray) and decisions.dtype.kind == "i" and decisions.size
+    if listed and decisions.min() >= 0 and decisions.max() < n:
+        return np.asarray(decisions, dtype=np.int64)
+    return np.asarray(np.arange(n)[decisions])
+
+
+def variable_names(names: Sequence[str] | None, n_parameters: int) -> tuple[str, ...]:
+    """Names of the variables, x1, x2 ... where none are given."""
+    if names is None:
+        return tuple(f"x{a + 1}" for a in range(n_parameters))
+    given = tuple(str(name) for name in names)
+    if isinstance(names, str) or len(given) != n_parameters:
+        raise DataError(
+            f"names must hold {n_parameters} names, one per variable; got {names!r}. "
+            "Give a list of names."
+        )
+    twice = sorted({name for name in given if given.count(name) > 1})
+    if twice:
+        raise DataError(f"names must differ; got {', '.join(twice)} twice. Rename one.")
+    return given
+
+
+def available_mask(
+    available: Any, shape: tuple[int, int] | None, first_row: IntVector
+) -> BoolVector | None:
+    """Mask of the rows on offer, or None where all are; every decision has one."""
+    if available is None:
+        return None
+    mask = _truth(one_by_one(available, "available", first_row))
+    n_rows = int(first_row[-1])
+    if mask.shape not in {(n_rows,), shape}:
+        raise DataError(
+            f"available must have shape {shape or (n_rows,)}; got shape {mask.shape}. "
+            "Give one flag per option of each decision."
+        )
+    mask = np.ascontiguousarray(mask).reshape(-1)
+    empty = np.flatnonzero(~np.logical_or.reduceat(mask, first_row[:-1]))
+    if empty.size:
+        places = listing((f"decision {k}" for k in empty[:11]), empty.size)
+        raise DataError(
+            f"available must leave an option in every decision; got none at {places}. "
+            "Mark the options on offer, or drop these decisions."
+        )
+    return None if mask.all() else mask
+
+
+def one_by_one(values: Any, name: str, first_row: IntVector) -> Any:
+    """One value per option given as a list per decision, one after another; others unchanged."""
+    if not isinstance(values, (list, tuple)) or not all(hasattr(v, "__len__") for v in values):
+        return values
+    sizes, lengths = np.diff(first_row), [len(row) for row in values]
+    if len(set(lengths)) < 2:
+        return values
+    for k, (length, size) in enumerate(zip(lengths, sizes, strict=False)):
+        if length != size:
+            raise DataError(
+                f"{name} must give every decision one value per option; got {length} at decision "
+                f"{k}, which has {size} options. Give one list per decision."
+            )
+    if len(lengths) != len(sizes):
+        raise DataError(
+            f"{name} must have one list per decision ({len(sizes)}); got {len(lengths)}. "
+            "Give one value per option of each decision."
+        )
+    return [value for row in values for value in row]
+
+
+def _truth(available: Any) -> BoolVector:
+    mask: BoolVector = as_array(available, "available")
+    if mask.dtype == bool:
+        return mask
+    numbers = exact_floats(available, "available")
+    odd = np.unique(numbers[(numbers != 0) & (numbers != 1)])
+    if odd.size:
+        raise DataError(
+            f"available must hold True or False; got {listing(map(str, odd))}. "
+            "Use a boolean mask (n_decisions, n_options)."
+        )
+    mask = numbers != 0
+    return mask
+
+
+def check_available(chosen: IntVector, available: BoolVector | None, first_row: IntVector) -> None:
+    """Every chosen option was on offer."""
+    if available is None:
+        return
+    missing = np.flatnonzero(~available[first_row[:-1] + chosen])
+    if missing.size:
+        places = listing((f"decision {k}" for k in missing[:11]), missing.size)
+        raise DataError(
+            f"chosen must be an available option; got an unavailable one at {places}. "
+            "Mark it available, or drop these decisions."
+        )
+
+
+def available_counts(available: BoolVector, first_row: IntVector) -> IntVector:
+    """Number of options on offer in each decision."""
+    return np.add.reduceat(available.astype(np.int64), first_row[:-1])

@@ -1,0 +1,296 @@
+"""Tables with one row per subject and a column for every decision, which must be made long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from penchant.errors import DataError, named, nearest
+
+FEWEST = 5  # columns that are numbered on, below which they may be anything
+_NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)(\d+)")
+
+
+class _Run(NamedTuple):
+    """Columns with one name, numbered on."""
+
+    stem: str
+    divider: str
+    first: str
+    last: str
+
+
+def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None) -> None:
+    """Raise an error that says how to make a table long, if its columns number the decisions.
+
+    Parameters
+    ----------
+    names
+        Columns of a table in which those that are needed were not found.
+    subject
+        Column that names the subject, if there is one.
+    """
+    runs = _runs(names)
+    if not runs:
+        return
+    columns = " and ".join(f"{run.first} to {run.last}" for run in runs)
+    table, who = (
+        ("table", subject) if subject else ('table.reset_index(names="subject")', "subject")
+    )
+    stems = ", ".join(f'"{run.stem}"' for run in runs)
+    raise DataError(
+        "The table must have one row per decision, with what was chosen and what it paid, or what "
+        f"was offered; got one row per subject, columns {columns}. Make it long, with pandas by "
+        f'pd.wide_to_long({table}, [{stems}], i="{who}", j="decision", '
+        f'sep="{runs[0].divider}").reset_index(), or in R by tidyr::pivot_longer, and name the '
+        "columns."
+    )
+
+
+def _runs(names: Sequence[str]) -> list[_Run]:
+    """Columns that are numbered on, as many of each name, divided alike."""
+    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for name in names:
+        match = _NUMBERED.fullmatch(str(name))
+        if match is not None:
+            found.setdefault((match[1], match[2]), []).append((int(match[3]), str(name)))
+    runs = {key: sorted(own) for key, own in found.items() if _counts_on([n for n, _ in own])}
+    if not runs:
+        return []
+    most = max(map(len, runs.values()))
+    divider = next(key[1] for key, own in runs.items() if len(own) == most)
+    return [
+        _Run(stem, by, own[0][1], own[-1][1])
+        for (stem, by), own in runs.items()
+        if len(own) == most and by == divider
+    ]
+
+
+def _counts_on(numbers: Sequence[int]) -> bool:
+    n = len(numbers)
+    return n >= FEWEST and max(numbers) - min(numbers) == n - 1 == len(set(numbers)) - 1
+
+
+# The names that each part often has, tried in this order; case and punctuation do not matter.
+USUAL: Mapping[str, tuple[str, ...]] = {
+    "chosen": (
+        *("chosen", "choice", "option", "arm", "response", "action", "deck", "chosen_option"),
+        *("chosen_arm", "chosen_action", "choice_index", "option_chosen", "arm_chosen", "selected"),
+        *("selected_option", "selected_arm", "selection", "stim_chosen", "tile", "bandit"),
+    ),
+    "reward": (
+        *("reward", "rewards", "outcome", "payoff", "points", "score", "payout", "rew"),
+        *("reward_received", "reward_obtained", "received_reward", "obtained_reward"),
+        *("points_earned", "win", "feedback", "r"),
+    ),
+    "subject": (
+        *("subject", "subjID", "subject_id", "subj", "participant", "participant_id"),
+        *("person", "player", "worker_id", "prolific_pid", "pid", "sub", "sub_id", "subj_idx"),
+        *("subject_number", "subject_num", "subject_nr", "participant_number", "participant_code"),
+        *("person_id", "user_id", "player_id", "ppt", "sid", "id"),
+    ),
+    "block": (
+        *("block", "round", "game", "episode", "block_id", "block_number", "block_num"),
+        *("block_index", "round_number", "round_num", "round_id", "game_number", "game_id"),
+    ),
+    "decision": (
+        *("decision", "trial", "t", "trial_index", "trial_number", "trial_num", "trial_no"),
+        *("trial_nr", "trial_id", "trials", "click", "step", "time_step", "turn", "period"),
+    ),
+    "is_choice": ("is_choice",),
+    "scored": ("scored",),
+}
+# Blocks are often numbered afresh in every session.
+SESSION = ("session", "session_number", "session_num", "session_nr", "ses")
+# Forced choices are shown: a column that is 1 where `is_choice` is 0.
+FORCED = ("forced", "is_forced", "forced_choice", "forced_trial")
+NOT = "not "
+GAIN, LOSS = "gain", "loss"
+COORDINATES = ("x", "y", "z")
+NO_COLUMN = "none"
+NEEDED = ("chosen", "reward")
+
+
+@dataclass(frozen=True)
+class PlayColumns:
+    """The column of every part that a table of play has.
+
+    Attributes
+    ----------
+    chosen
+        Column of the option; several, the coordinates of the place chosen, where it has no number.
+    reward
+        Column of the reward; two where gains and losses have a column each.
+    block
+        Column of the play; several where sessions have a column of their own.
+    subject, decision, is_choice, scored
+        Columns of the other parts; None where the table has none.
+    found
+        Parts that no one named: their columns were recognised.
+    """
+
+    chosen: str | tuple[str, ...]
+    reward: str | tuple[str, str]
+    subject: str | None = None
+    block: str | tuple[str, ...] | None = None
+    decision: str | None = None
+    is_choice: str | None = None
+    scored: str | None = None
+    found: tuple[str, ...] = ()
+
+    def arguments(self) -> dict[str, Any]:
+        """The parts as arguments of `episodes_from_frame`."""
+        return {part: getattr(self, part) for part in USUAL}
+
+    def used(self) -> set[str]:
+        """Every column that has a part."""
+        return {flagged(name)[0] for name in _flat(self.arguments().values())}
+
+    def words(self) -> str:
+        """Which column is what, in one line.
+
+        >>> PlayColumns(chosen="choice", reward=("gain", "loss"), subject="subjID").words()
+        'chosen = choice; reward = gain - |loss|; subject = subjID'
+        """
+        parts = [
+            f"{part} = {_words(part, name)}" for part, name in self.arguments().items() if name
+        ]
+        return "; ".join(parts)
+
+
+def _words(part: str, column: Any) -> str:
+    if isinstance(column, str):
+        return column
+    return f"{column[0]} - |{column[1]}|" if part == "reward" else f"({', '.join(column)})"
+
+
+def play_columns(
+    names: Sequence[str], given: Mapping[str, Any] | None = None, *, coordinates: int = 0
+) -> PlayColumns:
+    """Find the column of every part that is not given.
+
+    Parameters
+    ----------
+    names
+        Columns of the table.
+    given
+        Column of a part, by the name of the part; "none" for a part that the table shall not have.
+    coordinates
+        How many of the columns x, y and z may say which option was chosen where no other column
+        does.
+
+    Examples
+    --------
+    >>> found = play_columns(["subjID", "trial", "choice", "gain", "loss"])
+    >>> found.subject, found.reward, found.block
+    ('subjID', ('gain', 'loss'), None)
+    """
+    wanted = {part: column for part, column in (given or {}).items() if column}
+    _check_given(wanted, names)
+    columns: dict[str, Any] = {}
+    taken = _flat(wanted.get(part) for part in NEEDED)
+    for part in USUAL:
+        if wanted.get(part) == NO_COLUMN and NO_COLUMN not in names:
+            continue
+        free = [name for name in names if name not in taken | _flat(columns.values())]
+        columns[part] = wanted.get(part) or _found(part, free, coordinates)
+    missing = [part for part in NEEDED if columns.get(part) is None]
+    if missing:
+        refuse_one_row_per_subject(names, columns.get("subject"))
+        usual = USUAL[missing[0]]
+        raise DataError(
+            f"`{missing[0]}` must be given, as no column is called {' or '.join(usual[:3])}; "
+            f"got columns {named(names)}. Name the column with `{missing[0]}`."
+        )
+    found = tuple(part for part, name in columns.items() if name and part not in wanted)
+    return PlayColumns(**columns, found=found)
+
+
+def is_play(names: Sequence[str]) -> bool:
+    """Whether the columns are those of a history of play rather than of options on offer.
+
+    >>> is_play(["subject", "trial", "choice", "reward"]), is_play(["option", "chosen", "price"])
+    (True, False)
+    """
+    has_reward = _found("reward", names, 0) is not None
+    has_option = _found("chosen", names, len(COORDINATES)) is not None
+    return has_reward and has_option and not is_long(names)
+
+
+def is_long(names: Sequence[str]) -> bool:
+    """Whether there is one row per option, with a flag for the option that was taken."""
+    plain = {_plain(name) for name in names}
+    options = plain & {"option", "alt", "alternative", "optionid"}
+    return bool(options) and bool(plain & {"chosen", "choice", "chose"})
+
+
+def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
+    for part, column in wanted.items():
+        for name in (column,) if isinstance(column, str) else column:
+            if name not in names and flagged(name)[0] not in names and name != NO_COLUMN:
+                raise DataError(
+                    f"`{part}` must name a column; got {name!r}, but they are "
+                    f"{named(names)}.{nearest(name, names) or ' Correct it.'}"
+                )
+
+
+def _flat(columns: Iterable[Any]) -> set[str]:
+    """Names of columns, of which some parts have several and some none."""
+    names: set[str] = set()
+    for column in columns:
+        names |= {column} if isinstance(column, str) else set(column or ())
+    return names
+
+
+def _named(usual: Sequence[str], names: Sequence[str]) -> str | None:
+    """The column with the first of the usual names that there is."""
+    by_plain = {_plain(name): name for name in reversed(names)}
+    for name in usual:
+        if _plain(name) in by_plain:
+            return name if name in names else by_plain[_plain(name)]
+    return None
+
+
+def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
+    by_plain = {_plain(name): name for name in reversed(names)}
+    name = _named(USUAL[part], names)
+    if part == "block":
+        return _within_sessions(name, names)
+    if part == "is_choice" and name is None:
+        forced = _named(FORCED, names)
+        return None if forced is None else NOT + forced
+    if name is not None:
+        return name
+    if part == "reward" and GAIN in by_plain:
+        gain = by_plain[GAIN]
+        return (gain, by_plain[LOSS]) if LOSS in by_plain else gain
+    if part == "chosen":
+        axes = COORDINATES[:coordinates]
+        return tuple(by_plain[axis] for axis in axes if axis in by_plain) or None
+    return None
+
+
+def flagged(name: Any) -> tuple[Any, bool]:
+    """The column that a flag is read from, and whether it says the opposite.
+
+    >>> flagged("is_choice"), flagged("not forced")
+    (('is_choice', False), ('forced', True))
+    """
+    if isinstance(name, str) and name.startswith(NOT):
+        return name.removeprefix(NOT), True
+    return name, False
+
+
+def _within_sessions(block: Any, names: Sequence[str]) -> Any:
+    """The column of the block, together with that of the session where there is one."""
+    session = _named(SESSION, names)
+    if session is None:
+        return block
+    return session if block is None else (session, block)
+
+
+def _plain(name: str) -> str:
+    """A name without case and punctuation: SubjID, subj_id and subj.id are one."""
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())

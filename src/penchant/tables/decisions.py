@@ -1,0 +1,395 @@
+"""Missing and infinite cells of a table: where they are, and leaving out their decisions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Vector
+from penchant.errors import SHOWN, DataError, listing, nearest
+from penchant.output import notes
+from penchant.output.notes import counted
+from penchant.tables.arrays import decision_weights
+from penchant.tables.ids import Ids, gather, repeated_rows, set_starts, sorted_rows
+from penchant.tables.labels import NONE_MISSING, Coded, python_values, used_labels
+
+Cells = list[tuple[str, Any, IntVector]]
+
+
+def incomplete_rows(
+    numbers: Mapping[tuple[str, Any], Vector],
+    unchosen: IntVector,
+    chosen: Any,
+    ids: Ids,
+    on_offer: BoolVector | None,
+    missing: str,
+) -> IntVector:
+    """Rows on offer with a missing cell, if they may be dropped; infinite cells never may."""
+    odd = _not_finite(numbers, on_offer)
+    infinite = [(role, name, rows[np.isinf(numbers[role, name][rows])]) for role, name, rows in odd]
+    if any(rows.size for *_, rows in infinite):
+        raise DataError(
+            f"{_role(infinite)} must be finite; got {_described(infinite, ids, 'inf')}. "
+            "Mark options that were not on offer in `available`, or correct these cells."
+        )
+    empty = unchosen if on_offer is None else unchosen[on_offer[unchosen]]
+    odd.append(("chosen", chosen, empty))
+    if missing == "error" and any(rows.size for *_, rows in odd):
+        raise DataError(
+            f"{_role(odd)} must not be missing; got {_described(odd, ids, 'an empty cell')}. "
+            "Fill these cells, mark options that were not on offer in `available`, or pass "
+            "missing='drop_set' to leave their decisions out."
+        )
+    return np.concatenate([rows for *_, rows in odd])
+
+
+def _not_finite(numbers: Mapping[tuple[str, Any], Vector], on_offer: BoolVector | None) -> Cells:
+    found = []
+    for (role, name), values in numbers.items():
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(np.add.reduce(values)):
+                continue
+        wrong = ~np.isfinite(values)
+        rows = np.flatnonzero(wrong if on_offer is None else wrong & on_offer)
+        found.append((role, name, rows))
+    return found
+
+
+def _role(cells: Cells) -> str:
+    return next(role for role, _, rows in cells if rows.size)
+
+
+def _described(cells: Cells, ids: Ids, what: str) -> str:
+    distinct = [(role, name, _table_rows(role, rows, ids)) for role, name, rows in cells]
+    described = (
+        f"{what} in {name} at {_place(role, row, ids)}"
+        for role, name, rows in distinct
+        for row in rows[: SHOWN + 1].tolist()
+    )
+    return listing(described, sum(rows.size for *_, rows in distinct))
+
+
+def _once_per_decision(role: str, ids: Ids) -> bool:
+    """Whether a cell of the user's table speaks for all options of a decision."""
+    return ids.per_row > 1 and role in ("chosen", "weight")
+
+
+def _table_rows(role: str, rows: IntVector, ids: Ids) -> IntVector:
+    if not _once_per_decision(role, ids):
+        return rows
+    return np.unique(rows // ids.per_row) * ids.per_row
+
+
+def _place(role: str, row: int, ids: Ids) -> str:
+    if not _once_per_decision(role, ids):
+        return ids.place(row)
+    return f"{ids.row_place(row)} ({ids.decision_name(row)})"
+
+
+def drop_sets(
+    rows: IntVector, ids: Ids, kept: BoolVector | None, reason: str
+) -> tuple[BoolVector | None, tuple[str, ...]]:
+    """Leave out every decision that one of the rows belongs to, and say how many."""
+    if not rows.size:
+        return kept, ()
+    dropped = np.zeros(ids.n_decisions, dtype=bool)
+    dropped[ids.decision[rows]] = True
+    leaving = dropped[ids.decision]
+    staying = ~leaving if kept is None else kept & ~leaving
+    n_rows = int((leaving if kept is None else leaving & kept).sum())
+    said = (
+        f"{counted(int(dropped.sum()), 'decision')} ({counted(n_rows, 'row')}) dropped: {reason}."
+    )
+    if not staying.any():
+        raise DataError(
+            f"frame must leave at least one decision; got 0 decisions after {said[:-1]}. "
+            "Fill the missing cells."
+        )
+    return staying, (said,)
+
+
+def chosen_rows(
+    picked: Coded, ids: Ids, kept: BoolVector | None, name: Any
+) -> tuple[BoolVector, bool]:
+    """Whether each row was chosen, and whether the column held labels."""
+    values = python_values(picked.labels)
+    options = {_key(label): i for i, label in enumerate(python_values(ids.option.labels))}
+    as_option = np.array([options.get(_key(value), -1) for value in values], dtype=np.int64)
+    flagged = all(type(value) in (bool, int) and value in (0, 1) for value in values)
+    if flagged and not ((as_option >= 0).all() and _names_options(picked, ids, kept)):
+        flags = np.array(values, dtype=bool)[picked.codes]
+        flags[picked.missing] = False
+        return flags, False
+    if not flagged and (as_option < 0).any():
+        raise _not_options(picked, as_option, options, ids, name)
+    if not flagged:
+        _check_constant(picked, ids, kept)
+    flags = as_option[picked.codes] == ids.option.codes
+    flags[picked.missing] = False
+    return flags, True
+
+
+def _key(label: Any) -> tuple[bool, Any]:
+    # True equals 1 in Python, but a flag is not a label
+    return isinstance(label, bool), label
+
+
+def _names_options(picked: Coded, ids: Ids, kept: BoolVector | None) -> bool:
+    """Whether 0/1 are labels: they are where every set of several rows repeats one of them."""
+    several = np.bincount(ids.decision).max() > 1
+    return bool(several) and not _varying(picked, ids, kept).any()
+
+
+def _varying(picked: Coded, ids: Ids, kept: BoolVector | None) -> BoolVector:
+    """Rows whose cell differs from another of the same decision."""
+    return differs_within_set(picked.codes, ids, kept)
+
+
+def differs_within_set(values: Any, ids: Ids, kept: BoolVector | None) -> BoolVector:
+    """Rows whose value differs from that of the last row kept of the same decision."""
+    last = np.zeros(ids.n_decisions, dtype=values.dtype)
+    different: BoolVector
+    if kept is None:
+        last[ids.decision] = values
+        different = values != last[ids.decision]
+        return different
+    last[ids.decision[kept]] = values[kept]
+    different = (values != last[ids.decision]) & kept
+    return different
+
+
+def _check_constant(picked: Coded, ids: Ids, kept: BoolVector | None) -> None:
+    rows = _varying(picked, ids, kept)
+    if not rows.any():
+        return
+    wrong = np.zeros(ids.n_decisions, dtype=bool)
+    wrong[ids.decision[rows]] = True
+    raise DataError(
+        "chosen must repeat the label of one option in every row of a decision; "
+        f"got different labels at {ids.listed(wrong)}. Repeat one label, or mark rows with 0/1."
+    )
+
+
+def _not_options(
+    picked: Coded, as_option: IntVector, options: dict[Any, int], ids: Ids, name: Any
+) -> DataError:
+    values = python_values(picked.labels)
+    known = [str(label) for _, label in options]
+    if not (as_option >= 0).any():
+        return DataError(
+            "chosen must hold 0/1, True/False or the label of the chosen option; "
+            f"got {listing(map(repr, values))} in column {name!r}. Convert it to 0/1."
+        )
+    wrong = np.flatnonzero(as_option[picked.codes] < 0)
+    places = listing((f"{picked.at(r)!r} at {ids.place(r)}" for r in wrong[:11]), wrong.size)
+    hint = nearest(str(picked.at(wrong[0])), known) or " Correct it."
+    return DataError(
+        f"chosen must be one of the options {listing(map(repr, known))}; got {places}.{hint}"
+    )
+
+
+def check_one_each(
+    flags: BoolVector, labelled: bool, picked: Coded, ids: Ids, kept: BoolVector | None
+) -> None:
+    """Every decision has one row chosen, and it was on offer."""
+    decided = ids.decision if kept is None else ids.decision[kept]
+    sizes = np.bincount(decided, minlength=ids.n_decisions)
+    marked = flags if kept is None else flags & kept
+    counts = np.bincount(ids.decision[marked], minlength=ids.n_decisions)
+    none = (counts == 0) & (sizes > 0)
+    if none.any():
+        raise _none_chosen(none, labelled, picked, ids)
+    if (counts > 1).any():
+        raise _several_chosen(counts, ids, kept)
+
+
+def check_on_offer(flags: BoolVector, on_offer: BoolVector | None, ids: Ids) -> None:
+    """No row was chosen that was not on offer."""
+    if on_offer is None:
+        return
+    wrong = np.flatnonzero(flags & ~on_offer)
+    if wrong.size:
+        places = listing((ids.place(row) for row in wrong[:11]), wrong.size)
+        raise DataError(
+            f"chosen must be an available option; got an unavailable one at {places}. "
+            "Mark it available, or drop these decisions."
+        )
+
+
+def _none_chosen(none: BoolVector, labelled: bool, picked: Coded, ids: Ids) -> DataError:
+    if not labelled:
+        return DataError(
+            f"chosen must mark one option of each decision; got none at {ids.listed(none)}. "
+            "Mark one, or pass missing='drop_set' to leave these decisions out."
+        )
+    described = (f"{picked.at(r)!r} at {ids.decision_name(r)}" for r in ids.first_rows(none))
+    return DataError(
+        "chosen must be one of the options of its decision; "
+        f"got {listing(described, int(none.sum()))}. Add its row, or drop these decisions."
+    )
+
+
+def _several_chosen(counts: IntVector, ids: Ids, kept: BoolVector | None) -> DataError:
+    wrong = counts > 1
+    first = ids.first_rows(wrong)[0]
+    return DataError(
+        f"chosen must mark one option of each decision; got {counts[ids.decision[first]]} "
+        f"at {ids.listed(wrong)}. Mark one.{reused_hint(ids, first)}"
+    )
+
+
+def reused_hint(ids: Ids, row: int) -> str:
+    """Hint at reuse where the rows of a decision stand in blocks apart in the table."""
+    rows = ids.rows_of(row)
+    blocks = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
+    if len(blocks) < 2 or min(map(len, blocks)) < 2:
+        return ""
+    spans = listing(f"{ids.row_place(block[0])} to {block[-1]}" for block in blocks)
+    number = "two" if len(blocks) == 2 else f"{len(blocks):,}"
+    return (
+        f" D{ids.decision_name(row)[1:]} appears in {number} blocks ({spans}): if they "
+        "are different decisions, name `subject` or more columns in `decision`."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """One row per option of each decision, in the order of the table.
+
+    Attributes
+    ----------
+    ids
+        Decision, option and subject of each row.
+    picked, chosen
+        The column that says what was chosen, and its name; None where nobody has chosen yet.
+    variables
+        Numbers by name.
+    offset, weight
+        Numbers and their column's name, or None.
+    on_offer
+        Rows that could be chosen; None where all could.
+    """
+
+    ids: Ids
+    picked: Coded | None
+    chosen: Any
+    variables: Mapping[Any, Vector]
+    offset: tuple[Any, Vector] | None = None
+    weight: tuple[Any, Vector] | None = None
+    on_offer: BoolVector | None = None
+
+    def numbers(self) -> dict[tuple[str, Any], Vector]:
+        """Columns of numbers by part and name."""
+        numbers = {("explanatory", name): values for name, values in self.variables.items()}
+        for role, column in (("offset", self.offset), ("weight", self.weight)):
+            if column is not None:
+                numbers[role, column[0]] = column[1]
+        return numbers
+
+
+def check_missing(missing: str) -> None:
+    """Whether `missing` is one of the treatments there are."""
+    if missing not in ("error", "drop_set"):
+        raise DataError(f"missing must be 'error' or 'drop_set'; got {missing!r}. Choose one.")
+
+
+def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
+    """Fields of `Choices` from rows in any order."""
+    ids = rows.ids
+    flags, kept, order, said = _complete(rows, missing)
+    first_row = set_starts(ids.decision, order, ids.n_decisions)
+    first = order[first_row[:-1]]
+    weights = _weights(rows, kept, first, weight_kind)
+    option, option_labels = ids.option.codes[order], python_values(ids.option.labels)
+    if kept is not None:
+        option, option_labels = used_labels(option, ids.option.labels)
+    explanatory = gather(list(rows.variables.values()), order)
+    chosen = np.zeros(len(first), dtype=np.int64)
+    if flags is not None:
+        chosen = np.flatnonzero(flags[order]) - first_row[:-1]
+        said += notes.single_option_notes(np.diff(first_row)) + notes.weight_notes(weights)
+        said += notes.repeat_notes(explanatory, first_row, chosen)
+    return _people(ids, first) | {
+        "explanatory": explanatory,
+        "first_row": first_row,
+        "chosen": chosen,
+        "observed": flags is not None,
+        "names": tuple(str(name) for name in rows.variables),
+        "weights": weights,
+        "weight_kind": weight_kind,
+        "offset": None if rows.offset is None else rows.offset[1][order],
+        "option": option,
+        "option_labels": option_labels,
+        "decision_labels": ids.decision_labels(first),
+        "notes": said,
+    }
+
+
+def _complete(
+    rows: Rows, missing: str
+) -> tuple[BoolVector | None, BoolVector | None, IntVector, tuple[str, ...]]:
+    """Rows chosen, kept and in order, and what was left out; each decision has one choice."""
+    ids, on_offer, picked = rows.ids, rows.on_offer, rows.picked
+    unchosen = NONE_MISSING if picked is None else picked.missing
+    gaps = incomplete_rows(rows.numbers(), unchosen, rows.chosen, ids, on_offer, missing)
+    kept, said = drop_sets(gaps, ids, on_offer, "missing values")
+    if picked is None:
+        return None, kept, _order(ids, kept), said
+    flags, labelled = chosen_rows(picked, ids, kept, rows.chosen)
+    check_on_offer(flags, on_offer, ids)
+    if missing == "drop_set" and not labelled:
+        kept, more = drop_sets(_undecided(flags, ids, kept), ids, kept, "no option chosen")
+        said += more
+    order = _order(ids, kept)
+    check_one_each(flags, labelled, picked, ids, kept)
+    return flags, kept, order, said
+
+
+def _undecided(flags: BoolVector, ids: Ids, kept: BoolVector | None) -> IntVector:
+    """Rows of decisions in which nothing is chosen."""
+    decided = np.zeros(ids.n_decisions, dtype=bool)
+    decided[ids.decision[flags]] = True
+    without = ~decided[ids.decision]
+    return np.flatnonzero(without if kept is None else without & kept)
+
+
+def _order(ids: Ids, kept: BoolVector | None) -> IntVector:
+    """Rows kept, by decision and option, each of which may appear once."""
+    option = ids.option
+    order = sorted_rows(ids.decision, option.codes, len(option), kept)
+    n_kept = len(ids.decision) if kept is None else int(kept.sum())
+    if len(order) == n_kept:
+        return order
+    pairs, total = repeated_rows(ids.decision, option.codes, len(option), kept)
+    described = (f"row {a} and {ids.place(b)}" for a, b in pairs)
+    raise DataError(
+        "option must differ between the rows of a decision; got the same twice at "
+        f"{listing(described, total)}. Drop one.{reused_hint(ids, pairs[0][0])}"
+    )
+
+
+def _people(ids: Ids, first: IntVector) -> dict[str, Any]:
+    if ids.subject is None:
+        return {}
+    subject, labels = used_labels(ids.subject.codes[first], ids.subject.labels)
+    return {"subject": subject, "subject_labels": labels}
+
+
+def _weights(
+    rows: Rows, kept: BoolVector | None, first: IntVector, weight_kind: str
+) -> Vector | None:
+    if rows.weight is None:
+        return decision_weights(None, len(first), weight_kind)
+    ids, values = rows.ids, rows.weight[1]
+    different = differs_within_set(values, ids, kept)
+    if different.any():
+        wrong = np.zeros(ids.n_decisions, dtype=bool)
+        wrong[ids.decision[different]] = True
+        raise DataError(
+            "weight must be the same in all rows of a decision; got different weights at "
+            f"{ids.listed(wrong)}. Give each decision one weight."
+        )
+    return decision_weights(
+        values[first], len(first), weight_kind, lambda k: ids.decision_name(int(first[k]))
+    )

@@ -1,0 +1,152 @@
+"""What happened in play, event by event: checked once, for arrays and tables alike."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Vector
+from penchant.errors import DataError, listing
+from penchant.tables.numbers import EXACT_INTEGERS, Place, exact_floats
+
+NOTHING = -1
+LARGEST_REWARD = 1e100
+
+
+class Events(NamedTuple):
+    """Events in order of time, of one episode or of several, one after another.
+
+    Attributes
+    ----------
+    chosen
+        Index of the option, from 0; -1 where nothing was chosen in time.
+    rewards
+        Reward received; NaN where there was none.
+    is_choice
+        False where an option was shown rather than chosen.
+    scored
+        Whether the choice enters the likelihood.
+    """
+
+    chosen: IntVector
+    rewards: Vector
+    is_choice: BoolVector
+    scored: BoolVector
+
+    def between(self, start: int, stop: int) -> "Events":
+        """Events from start to stop, the latter not included, without a copy."""
+        return Events(
+            self.chosen[start:stop],
+            self.rewards[start:stop],
+            self.is_choice[start:stop],
+            self.scored[start:stop],
+        )
+
+    def where(self, kept: BoolVector) -> "Events":
+        """Events that are kept."""
+        return Events(
+            self.chosen[kept], self.rewards[kept], self.is_choice[kept], self.scored[kept]
+        )
+
+
+def read_events(
+    chosen: Any, rewards: Any, is_choice: Any, scored: Any, place: Place, base: int = 0
+) -> Events:
+    """Events as arrays of their own, each cell a number of the right kind."""
+    options = _option_indices(chosen, place, base)
+    n = len(options)
+    received = np.array(exact_floats(rewards, "rewards", place))
+    _check_shape(received, "rewards", n, "Give NaN for a reward that is missing.")
+    played = (
+        np.ones(n, dtype=bool) if is_choice is None else _mask(is_choice, "is_choice", n, place)
+    )
+    counted = played & (options != NOTHING)
+    if scored is not None:
+        counted &= _mask(scored, "scored", n, place)
+    return Events(options, received, played, counted)
+
+
+def _option_indices(chosen: Any, place: Place, base: int) -> IntVector:
+    floats = exact_floats(chosen, "chosen", place)
+    if floats.ndim != 1:
+        raise DataError(
+            f"chosen must have shape (n_events,); got shape {floats.shape}. "
+            "Give the index of one option per event, counted from 0."
+        )
+    timeout = np.isnan(floats) | (floats == NOTHING)
+    with np.errstate(invalid="ignore"):
+        whole = (floats == np.floor(floats)) & (floats >= base) & (floats <= EXACT_INTEGERS)
+    wrong = np.flatnonzero(~(whole | timeout))
+    if wrong.size:
+        places = listing((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
+        raise DataError(
+            f"chosen must be an option's index, counted from {base}; got {places}. "
+            "Number the options so; leave the cell empty or write -1 where nothing was chosen."
+        )
+    options: IntVector = np.where(timeout, NOTHING + base, floats).astype(np.int64) - base
+    return options
+
+
+def _check_shape(values: Any, name: str, n: int, advice: str) -> None:
+    if values.shape != (n,):
+        raise DataError(
+            f"{name} must have shape ({n},), one per event, as chosen has; "
+            f"got shape {values.shape}. {advice}"
+        )
+
+
+def _mask(values: Any, name: str, n: int, place: Place) -> BoolVector:
+    floats = exact_floats(values, name, place)
+    _check_shape(floats, name, n, "Give True or False for every event.")
+    wrong = np.flatnonzero((floats != 0) & (floats != 1))
+    if wrong.size:
+        places = listing((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
+        raise DataError(f"{name} must hold True/False or 0/1; got {places}. Convert it.")
+    mask: BoolVector = floats != 0
+    return mask
+
+
+def check_events(events: Events, last: BoolVector, place: Place) -> None:
+    """Every event but the last of its episode has a reward if, and only if, it has an option."""
+    received = ~np.isnan(events.rewards)
+    nothing = events.chosen == NOTHING
+    _refuse(
+        ~(np.abs(events.rewards) <= LARGEST_REWARD) & received,
+        events.rewards,
+        "rewards must be finite and not beyond 1e100",
+        "Correct them, or rescale.",
+        place,
+    )
+    _refuse(
+        nothing & ~events.is_choice,
+        None,
+        "chosen must name the option that was shown where is_choice is False; got none",
+        "Name it, or drop these events.",
+        place,
+    )
+    _refuse(
+        nothing & received,
+        events.rewards,
+        "rewards must be missing where nothing was chosen",
+        "Write NaN there; -1 or an empty choice means that time ran out, so number options from 0.",
+        place,
+    )
+    _refuse(
+        ~received & ~nothing & ~(last & events.is_choice),
+        None,
+        "rewards must not be missing before the last decision; got none",
+        "Fill them, or end the episode there: beliefs after a reward that is not known are not "
+        "known either. With a table, missing_reward='truncate' does so; missing_reward='skip' "
+        "leaves out these choices alone.",
+        place,
+    )
+
+
+def _refuse(wrong: BoolVector, values: Vector | None, rule: str, advice: str, place: Place) -> None:
+    where = np.flatnonzero(wrong)
+    if not where.size:
+        return
+    if values is None:
+        places = listing((place(k) for k in where[:11]), where.size)
+        raise DataError(f"{rule} at {places}. {advice}")
+    described = (f"{values[k]:g} at {place(k)}" for k in where[:11])
+    raise DataError(f"{rule}; got {listing(described, where.size)}. {advice}")

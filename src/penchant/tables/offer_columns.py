@@ -1,0 +1,266 @@
+"""Which column of a table of decisions is what: found by the names that people give them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penchant.errors import DataError, listing, named
+from penchant.tables.columns import SESSION, is_long, is_play, refuse_one_row_per_subject
+from penchant.tables.columns import USUAL as PLAYED
+
+NO_COLUMN = "none"
+
+# The names that each part often has, tried in this order; case and punctuation do not matter.
+USUAL: Mapping[str, tuple[str, ...]] = {
+    "subject": PLAYED["subject"],
+    "block": (*PLAYED["block"], *SESSION),
+    "chosen": (
+        *("chosen", "choice", "gamble", "ll_chosen", "chose_ll", "later_chosen", "chose_later"),
+        *("choice_ll", "ll_choice", "choose_ll", "later_option_chosen", "chose_delayed"),
+        *("delayed_chosen", "chose_gamble", "gamble_chosen", "gambled", "chose_risky"),
+        *("risky_chosen", "risky_choice", "chose_lottery", "accept", "accepted", "respcat"),
+        *("response", "option"),
+    ),
+    "scored": PLAYED["scored"],
+}
+SOONER_AMOUNT = (
+    *("amount_sooner", "ss_amount", "amount_ss", "sooner_amount", "sooner_reward", "ss_reward"),
+    *("immediate_amount", "amount_immediate", "amount_now", "ss_value", "value_ss", "SSAmount"),
+    *("ss_amt", "amt_ss", "sooner_amt", "immediate_reward", "smaller_amount", "now_amount"),
+    *("SIR", "ssa", "iamt", "x1", "a1"),
+)
+LATER_AMOUNT = (
+    *("amount_later", "ll_amount", "amount_ll", "later_amount", "later_reward", "ll_reward"),
+    *("delayed_amount", "amount_delayed", "ll_value", "value_ll", "LLAmount", "ll_amt", "amt_ll"),
+    *("later_amt", "delayed_reward", "larger_amount", "LDR", "lla", "damt", "x2", "a2"),
+)
+SOONER_DELAY = (
+    *("delay_sooner", "ss_delay", "delay_ss", "sooner_delay", "ss_time", "time_ss", "ss_days"),
+    *("sooner_time", "ssd", "t1", "d1"),
+)
+LATER_DELAY = (
+    *("delay_later", "ll_delay", "delay_ll", "later_delay", "ll_time", "time_ll", "ll_days"),
+    *("later_time", "lld", "delay", "delay_days", "delay_in_days", "days", "t2", "d2"),
+)
+GAIN = (
+    *("gain", "win", "gamble_gain", "gamble_win", "risky_gain", "potential_gain", "gain_amount"),
+    *("win_amount", "lottery_amount", "risky_amount", "gamble_amount"),
+)
+LOSS = (
+    *("loss", "lose", "gamble_loss", "gamble_lose", "risky_loss", "potential_loss"),
+    *("loss_amount", "lose_amount"),
+)
+SURE = (
+    *("cert", "certain", "sure", "safe", "sure_amount", "certain_amount", "safe_amount"),
+    *("cert_amount", "certain_alternative", "sure_thing", "guaranteed", "guaranteed_amount"),
+)
+GAIN_PROBABILITY = (
+    *("p_gain", "prob_gain", "probability", "prob", "p", "p_win", "prob_win", "win_prob"),
+    *("gain_prob", "gain_probability", "lottery_prob", "risky_prob", "gamble_prob", "p_risky"),
+    *("p_gamble", "p_lottery"),
+)
+FIRST_WORDS = frozenset(
+    (
+        *("ss", "sooner", "soon", "now", "today", "immediate", "smaller", "smallersooner", "cert"),
+        *("certain", "sure", "safe", "reject", "rejected", "decline", "no", "stronglyreject"),
+        *("weaklyreject",),
+    )
+)
+SECOND_WORDS = frozenset(
+    (
+        *("ll", "later", "delayed", "delay", "wait", "larger", "largerlater", "gamble", "risky"),
+        *("risk", "lottery", "accept", "accepted", "yes", "stronglyaccept", "weaklyaccept"),
+    )
+)
+NOTHING_WORDS = frozenset(
+    ("", "na", "nan", "null", "none", "timeout", "missed", "miss", "noresponse", "noresp")
+)
+
+
+@dataclass(frozen=True)
+class TrialColumns:
+    """The column of every part, and of every attribute of every option.
+
+    Attributes
+    ----------
+    offers
+        For every attribute the column, or number, of each option; a list for several outcomes.
+    losses
+        Option and outcome of columns whose size, whatever its sign, is lost.
+    """
+
+    chosen: str
+    offers: Mapping[str, Sequence[Any]]
+    subject: str | None = None
+    block: str | None = None
+    scored: str | None = None
+    losses: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """Columns that must exist, by part."""
+        parts = ("subject", "block", "chosen", "scored")
+        named = {part: getattr(self, part) for part in parts}
+        roles: dict[str, tuple[str, ...]]
+        roles = {part: (name,) for part, name in named.items() if name is not None}
+        for attribute, cells in self.offers.items():
+            flat = [part for cell in cells for part in _parts(cell)]
+            roles[f"offers[{attribute!r}]"] = tuple(p for p in flat if isinstance(p, str))
+        return roles
+
+    def words(self) -> str:
+        """Which column is what, in one line.
+
+        >>> TrialColumns("choice", {"amount": ("now", "later"), "delay": (0.0, "days")}).words()
+        'chosen = choice; amount = now, later; delay = 0, days'
+        """
+        parts = ("subject", "block", "chosen", "scored")
+        said = [f"{part} = {getattr(self, part)}" for part in parts if getattr(self, part)]
+        return "; ".join([*said, self.offer_words()])
+
+    def offer_words(self) -> str:
+        """Which column is which attribute of which option, in one line."""
+        said = []
+        for attribute, cells in self.offers.items():
+            named = (" and ".join(map(_word, _parts(cell))) for cell in cells)
+            said.append(f"{attribute} = {', '.join(named)}")
+        return "; ".join(said)
+
+
+def _word(part: Any) -> str:
+    return part if isinstance(part, str) else f"{part:g}"
+
+
+def _parts(cell: Any) -> Sequence[Any]:
+    return (cell,) if isinstance(cell, (str, int, float)) else tuple(cell)
+
+
+def trial_columns(
+    names: Sequence[str],
+    given: Mapping[str, str | None],
+    offers: Mapping[str, Sequence[Any]] | None = None,
+) -> TrialColumns:
+    """Find what is not given among the columns of a table.
+
+    Examples
+    --------
+    >>> found = trial_columns(["subjID", "ss_amount", "ll_amount", "ll_delay", "choice"], {})
+    >>> found.subject, found.offers["delay"]
+    ('subjID', (0.0, 'll_delay'))
+    >>> trial_columns(["subj", "gain", "loss", "cert", "gamble"], {}).offers["outcome"]
+    (('cert', 0.0), ('gain', 'loss'))
+    >>> trial_columns(["subj", "gain", "loss", "accept"], {}).offers["outcome"]
+    ((0.0, 0.0), ('gain', 'loss'))
+    """
+    described, losses = (offers, {}) if offers is not None else _recognised_offers(names)
+    if described is None:
+        refuse_one_row_per_subject(names, given.get("subject") or _found(USUAL["subject"], names))
+        raise DataError(
+            "offers must say which columns describe the options, as none are called "
+            "amount_sooner, amount_later and delay_later, or gain and cert or loss; got columns "
+            f"{named(names)}. "
+            'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}.'
+        )
+    parts = {part: given.get(part) or _found(usual, names) for part, usual in USUAL.items()}
+    parts = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
+    if parts["chosen"] is None:
+        raise DataError(
+            "chosen must be given, as no column is called chosen or choice; got columns "
+            f"{named(names)}. Name the column with `chosen`."
+        )
+    return TrialColumns(
+        chosen=parts["chosen"],
+        offers=described,
+        subject=parts["subject"],
+        block=parts["block"],
+        scored=parts["scored"],
+        losses=losses,
+    )
+
+
+def is_offers(names: Sequence[str]) -> bool:
+    """Whether the columns are those of decisions between offers rather than of play.
+
+    Gains and losses alone may be what play paid; beside an amount that is sure, or later, they are
+    offered.
+
+    >>> is_offers(["subjID", "ss_amount", "ll_amount", "ll_delay", "choice"])
+    True
+    >>> is_offers(["gain", "loss", "cert", "choice"]), is_offers(["gain", "loss", "choice"])
+    (True, False)
+    """
+    if is_long(names):
+        return False
+    try:
+        offers, _ = _recognised_offers(names)
+    except DataError:  # recognised, but not to the end
+        return True
+    if offers is None or _found(USUAL["chosen"], names) is None:
+        return False
+    return "delay" in offers or _found(SURE, names) is not None or not is_play(names)
+
+
+def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """Offers of a discounting table, or of a table of gambles against a sure amount."""
+    sooner, later = _found(SOONER_AMOUNT, names), _found(LATER_AMOUNT, names)
+    wait = _found(LATER_DELAY, names)
+    if sooner and later and wait:
+        delay = (_found(SOONER_DELAY, names) or 0.0, wait)
+        return {"amount": (sooner, later), "delay": delay}, {}
+    gain, loss, p = (_found(usual, names) for usual in (GAIN, LOSS, GAIN_PROBABILITY))
+    sure = _found(SURE, names) or (0.0 if loss else None)  # to gain or lose, or to leave it
+    if gain is None or sure is None:
+        return None, {}
+    if loss is None:
+        return {"outcome": (sure, gain), "probability": (1.0, p or 0.5)}, {}
+    if p is not None:
+        raise DataError(
+            f"offers must be given where a gamble has a loss and its gain a probability ({p!r}), "
+            "as the loss has its own; got neither. Write offers={'outcome': [[...], [...]], "
+            "'probability': [[1, 0], ['p_gain', 'p_loss']]}."
+        )
+    outcome = ((sure, 0.0), (gain, loss))
+    return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
+
+
+def _found(usual: Sequence[str], names: Sequence[str]) -> str | None:
+    by_plain = {_plain(name): name for name in reversed(names)}
+    for name in usual:
+        if _plain(name) in by_plain:
+            return name if name in names else by_plain[_plain(name)]
+    return None
+
+
+def _plain(name: Any) -> str:
+    """A name without case and punctuation: SubjID, subj_id and subj.id are one."""
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+
+
+def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
+    """Index of the option that each word means: sooner or later, sure or gamble.
+
+    Examples
+    --------
+    >>> taken_by_word(["LL", "SS"], "choice")
+    {'LL': 1.0, 'SS': 0.0}
+    """
+    found = {}
+    for label in seen:
+        plain = _plain(label)
+        if plain in FIRST_WORDS or plain in SECOND_WORDS:
+            found[str(label).strip()] = float(plain in SECOND_WORDS)
+    unknown = [label for label in seen if str(label).strip() not in found and not is_nothing(label)]
+    if unknown:
+        raise DataError(
+            f"chosen {column!r} must hold the number of an option, or a label named in `options`; "
+            f"got {listing(map(repr, unknown))}. Pass options=[...] with the labels in the order "
+            "of the options."
+        )
+    return found
+
+
+def is_nothing(label: Any) -> bool:
+    """Whether a label is a word for none that files hold, such as NA or NULL."""
+    return _plain(label) in NOTHING_WORDS

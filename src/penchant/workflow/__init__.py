@@ -1,0 +1,1 @@
+"""Work around a fit: recover, design, compare, predict."""

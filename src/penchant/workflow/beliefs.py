@@ -1,0 +1,348 @@
+"""What a model says the player believes of every option before each event.
+
+A model of one's own says it with a method
+
+    def latent(self, episode, theta, psi):
+        return {"value": ..., "uncertainty": ...}
+
+whose arrays are (n_events, n_options), or (n_events,) for what does not belong to an option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from penchant._frames import Backend, frame
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.errors import DataError, listing
+from penchant.inference.estimate import ModelEstimate
+from penchant.inference.fit_each import ModelEstimates
+from penchant.inference.predict import as_episodes
+from penchant.models.learning.hybrid import GershmanHybrid
+from penchant.models.learning.kalman import KalmanFilter
+from penchant.models.learning.known_values import KnownValues
+from penchant.models.learning.q_learning import QLearning
+from penchant.models.learning.ucb1 import UCB1
+from penchant.models.model import natural_parameters
+from penchant.models.offers.variables import StaticModel
+from penchant.models.spatial.gp_ucb import GPUCB
+from penchant.models.spatial.ucl import UCL
+from penchant.output.notes import counted
+from penchant.tables.events import NOTHING
+
+Beliefs = dict[str, Matrix]
+
+
+def option_beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    """Beliefs before each event, by name: "value" and "uncertainty" where the model has them.
+
+    Values are expected rewards, in units of rewards; uncertainty is a standard deviation.
+    """
+    own = getattr(model, "latent", None)
+    found = _beliefs(model, episode, theta, psi) if own is None else own(episode, theta, psi)
+    for name, values in found.items():
+        if np.shape(values)[:1] != (episode.n_events,) or np.ndim(values) > 2:
+            raise DataError(
+                f"latent must give arrays (n_events,) or (n_events, n_options); got shape "
+                f"{np.shape(values)} of {name!r} for {episode.n_events} events. Correct it."
+            )
+    return {name: np.asarray(values, dtype=np.float64) for name, values in found.items()}
+
+
+@singledispatch
+def _beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    """No beliefs: the model only says how likely choices are."""
+    return {}
+
+
+@_beliefs.register
+def _(model: QLearning, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    x = model.explanatory(episode, *psi)
+    found = {"value": _affine(model, x, theta, "initial_value")}
+    if model.choice_kernel:
+        found["choice_trace"] = x[:, :, model.weights.index("choice_kernel")]
+    return found
+
+
+@_beliefs.register
+def _(model: KalmanFilter, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    full = replace(model, bonus=True)  # its variables hold the standard deviation
+    x = full.explanatory(episode, *psi)
+    sd = x[:, :, full.weights.index("uncertainty_bonus/temperature")]
+    weights = dict(zip(model.weights, theta, strict=True))
+    wide = np.array([weights.get(name, 0.0) for name in full.weights])
+    return {"value": _affine(full, x, wide, "initial_mean", "centre"), "uncertainty": sd}
+
+
+@_beliefs.register
+def _(model: GershmanHybrid, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    x = model.explanatory(episode, *psi)
+    return {"value": x[:, :, 0], "uncertainty": x[:, :, 1]}
+
+
+@_beliefs.register
+def _(model: UCB1, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    x = model.explanatory(episode, *psi)
+    bonus = x[:, :, model.weights.index("exploration/temperature")]
+    return {"value": _affine(model, x, theta, "initial_value"), "count_bonus": bonus}
+
+
+@_beliefs.register
+def _(model: UCL, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    known = model.beliefs(episode, tuple(psi))
+    mean = known.mean(theta[1] / theta[0])
+    return {"value": mean, "uncertainty": known.standard_deviation(model.noise_variance)}
+
+
+@_beliefs.register
+def _(model: GPUCB, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    x = model.explanatory(episode, *psi)
+    return {"value": _affine(model, x, theta, "prior_mean"), "uncertainty": x[:, :, 1]}
+
+
+@_beliefs.register
+def _(model: KnownValues, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    return {"value": np.tile(np.asarray(model.values, dtype=np.float64), (episode.n_events, 1))}
+
+
+@_beliefs.register
+def _(model: StaticModel, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
+    parameters = {n.name: n.value(theta, psi) for n in natural_parameters(model)}
+    return {"value": model.values(episode.offers, parameters)}
+
+
+def _affine(model: Any, x: Matrix, theta: Vector, *starts: str) -> Matrix:
+    """The first variable, with what each start that is estimated adds, in units of rewards."""
+    value = x[:, :, 0].copy()
+    for name in starts:
+        weight = f"{name}/temperature"
+        if weight in model.weights:
+            column = model.weights.index(weight)
+            value += theta[column] / theta[0] * x[:, :, column]
+    return np.asarray(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Latent:
+    """Latent variables of every event, in the order of the episodes and of time.
+
+    Attributes
+    ----------
+    columns
+        One number per event each. `subject`, `block`, `event` (from 0 in its episode), `chosen`
+        (-1: nothing), `reward`, `scored`; `probability` and `log_probability` of the choice made;
+        `entropy` of the choice probabilities, in nats; `value`, `prediction_error` (reward minus
+        value) and `uncertainty` of the option chosen or shown, where the model has them. NaN where
+        there was no choice, no reward, or no finite estimate.
+    options
+        The same before the event for every option: (n_events, n_options), `probability` always.
+    lengths
+        Events of each episode.
+    without
+        Subjects without a finite estimate.
+    """
+
+    columns: Mapping[str, Any]
+    options: Mapping[str, Matrix]
+    lengths: tuple[int, ...]
+    without: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    def __getitem__(self, name: str) -> Any:
+        """One column, by name."""
+        if name not in self.columns:
+            raise DataError(
+                f"name must be one of {', '.join(self.columns)}; got {name!r}. Choose one."
+            )
+        return self.columns[name]
+
+    def to_frame(
+        self,
+        backend: Backend | None = None,
+        *,
+        options: bool = False,
+        rows: Sequence[Any] | None = None,
+    ) -> Any:
+        """A table with one row per event.
+
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow".
+        options
+            Add the columns of every option: probability_0, value_0 ...
+        rows
+            Row of the original table for each event of each episode, as `episode_rows` gives them:
+            the result has these rows, in the order of that table, so that it can stand beside it.
+            Events of no row (-1) are left out.
+        """
+        columns = dict(self.columns)
+        if options:
+            columns |= {
+                f"{name}_{i}": values[:, i]
+                for name, values in self.options.items()
+                for i in range(values.shape[1])
+            }
+        if rows is not None:
+            order = self._order(rows)
+            columns = {name: np.asarray(values)[order] for name, values in columns.items()}
+        return frame({name: _plain(values) for name, values in columns.items()}, backend)
+
+    def _order(self, rows: Sequence[Any]) -> IntVector:
+        """Which events have a row, in the order of the rows."""
+        if tuple(map(len, rows)) != self.lengths:
+            raise DataError(
+                "rows must hold a row for each event of each episode; got "
+                f"{listing(str(len(r)) for r in rows)} for episodes of "
+                f"{listing(map(str, self.lengths))} events. Give those of the same episodes."
+            )
+        every = np.concatenate([np.asarray(r, dtype=np.int64) for r in rows])
+        known = np.flatnonzero(every >= 0)
+        return known[np.argsort(every[known], kind="stable")]
+
+    def __repr__(self) -> str:
+        names = [n for n in ("value", "prediction_error", "uncertainty") if n in self.columns]
+        more = f"; {counted(len(self.without), 'subject')} without" if self.without else ""
+        said = ", ".join(["probability", "entropy", *names])
+        return f"<Latent variables of {counted(len(self), 'event')}: {said}{more}>"
+
+
+def latent(estimates: ModelEstimate | ModelEstimates, episodes: Any = None) -> Latent:
+    """Probabilities, values, prediction errors and uncertainty at every event.
+
+    Parameters
+    ----------
+    estimates
+        Of `fit` or `fit_each`. For regressors, fit with `parameter_prior=ScaledPrior()`: subjects
+        whose choices are separated have no finite estimate otherwise, and NaN here.
+    episodes
+        Episodes to describe, in this order; those of the fit if not given. With estimates of many
+        subjects, each by its own subject's estimate.
+
+    Notes
+    -----
+    Built-in models that learn offer what their player believes. A model of your own does with a
+    method `latent(episode, theta, psi)` that returns arrays (n_events, n_options) by name.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> episode = pn.Episode([0, 1, None, 1, 0, 1], [1.0, 0.0, None, 0.5, 1.0, 0.2])
+    >>> estimate = pn.fit(episode, pn.QLearning(2, learning_rate=0.5))
+    >>> found = pn.latent(estimate)
+    >>> found
+    <Latent variables of 6 events: probability, entropy, value, prediction_error>
+    >>> found["prediction_error"].round(2)
+    array([ 1.  ,  0.  ,   nan,  0.5 ,  0.5 , -0.05])
+    """
+    many = isinstance(estimates, ModelEstimates)
+    fits = list(estimates) if isinstance(estimates, ModelEstimates) else [estimates]
+    if episodes is None:
+        pairs = [(fit, episode) for fit in fits for episode in _of_fit(fit)]
+    else:
+        of = {fit.subject: fit for fit in fits}
+        pairs = [
+            (_of_subject(of, e.subject) if many else fits[0], e) for e in as_episodes(episodes)
+        ]
+    parts = [_described(fit, episode) for fit, episode in pairs]
+    without = dict.fromkeys(fit.subject for fit, _ in pairs if not _is_finite(fit))
+    return _joined(parts, tuple(e.n_events for _, e in pairs), tuple(without))
+
+
+def _described(estimate: ModelEstimate, episode: Any) -> tuple[dict[str, Any], dict[str, Matrix]]:
+    """Columns and matrices of one episode."""
+    theta, psi = estimate.weights, estimate.working_psi
+    at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
+    x = np.asarray(estimate.model.explanatory(episode, *at))
+    if _is_finite(estimate):
+        q = x @ theta
+        log_p = q - special.logsumexp(q, axis=1, keepdims=True)
+        beliefs = option_beliefs(estimate.model, episode, theta, psi)
+    else:
+        log_p = np.full(x.shape[:2], np.nan)
+        ones = np.ones(len(theta))
+        known = option_beliefs(estimate.model, episode, ones, at)
+        beliefs = {name: np.full(values.shape, np.nan) for name, values in known.items()}
+    p = np.exp(log_p)
+    is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
+    rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
+    made = (episode.chosen != NOTHING) & is_choice
+    columns: dict[str, Any] = {
+        "subject": [episode.subject] * episode.n_events,
+        "block": [episode.block] * episode.n_events,
+        "event": np.arange(episode.n_events),
+        "chosen": episode.chosen,
+        "reward": rewards,
+        "scored": episode.scored,
+        "probability": _of_chosen(p, episode.chosen, made),
+        "log_probability": _of_chosen(log_p, episode.chosen, made),
+        "entropy": -special.xlogy(p, p).sum(axis=1),
+    }
+    there = episode.chosen != NOTHING
+    for name, values in beliefs.items():
+        columns[name] = values if values.ndim == 1 else _of_chosen(values, episode.chosen, there)
+        if name == "value":
+            columns["prediction_error"] = rewards - columns["value"]
+    matrices = {name: values for name, values in beliefs.items() if values.ndim == 2}
+    return columns, {"probability": p, **matrices}
+
+
+def _of_chosen(values: Matrix, chosen: IntVector, which: BoolVector) -> Vector:
+    found = np.full(len(chosen), np.nan)
+    found[which] = values[np.flatnonzero(which), chosen[which]]
+    return found
+
+
+def _joined(
+    parts: Sequence[tuple[dict[str, Any], dict[str, Matrix]]],
+    lengths: tuple[int, ...],
+    without: tuple[Any, ...],
+) -> Latent:
+    columns = {
+        name: (
+            [label for own, _ in parts for label in own[name]]
+            if name in ("subject", "block")
+            else np.concatenate([own[name] for own, _ in parts])
+        )
+        for name in parts[0][0]
+    }
+    options = {name: np.concatenate([m[name] for _, m in parts]) for name in parts[0][1]}
+    for name in ("subject", "block"):
+        labels = np.empty(len(columns[name]), dtype=object)
+        labels[:] = columns[name]
+        columns[name] = labels
+    return Latent(columns, options, lengths, without)
+
+
+def _is_finite(estimate: ModelEstimate) -> bool:
+    return bool(np.isfinite(np.append(estimate.weights, estimate.working_psi)).all())
+
+
+def _of_fit(estimate: ModelEstimate) -> tuple[Any, ...]:
+    if estimate.episodes is None:
+        raise DataError(
+            "episodes must be given for an estimate without its own; got none, as they are not "
+            "stored with an estimate. Pass them."
+        )
+    return estimate.episodes
+
+
+def _of_subject(of: Mapping[Any, ModelEstimate], subject: Any) -> ModelEstimate:
+    if subject not in of:
+        raise DataError(
+            f"episodes must be of subjects that were fitted; got {subject!r}. "
+            "Fit all of them, or leave the others out."
+        )
+    return of[subject]
+
+
+def _plain(values: Any) -> list[Any]:
+    return list(values.tolist()) if isinstance(values, np.ndarray) else list(values)

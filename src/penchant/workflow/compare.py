@@ -1,0 +1,154 @@
+"""Fit several models to the same decisions, and predict what they did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant.bandit.episode import Episode
+from penchant.errors import DataError
+from penchant.inference.fit_each import fit_each_model
+from penchant.inference.predict import as_episodes
+from penchant.models.model import Model
+from penchant.models.task_values import for_task
+from penchant.softmax.prior import ParameterPrior, ScaledPrior
+from penchant.workflow.comparison import Criterion, ModelComparison
+from penchant.workflow.folds import Folds, held_out, splits
+from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
+
+WEAK = ScaledPrior()
+
+
+def compare(
+    models: Mapping[str, Model],
+    episodes: Episode | Sequence[Episode],
+    *,
+    folds: Folds | None = None,
+    criterion: Criterion | None = None,
+    parameter_prior: ParameterPrior | None = WEAK,
+    nested: Sequence[tuple[str, str]] = (),
+    average: bool = False,
+    threads: int | None = None,
+) -> ModelComparison:
+    """Compare models of the same decisions, each fitted to every subject by itself.
+
+    Parameters
+    ----------
+    models
+        By name.
+    episodes
+        Of all subjects: `Episode`s, or `Trials`.
+    folds
+        Cross-validation: "block" leaves out one block after another; a number k every k-th
+        decision, in k ways; or labels, an array for each episode with a label for each event. A
+        decision that is left out is not scored, but stays in the history that others follow.
+        Subjects with all decisions in one fold are left out, and named.
+    criterion
+        By which models are ranked: "bic", "aic" or "held_out", the cross-validated log-likelihood;
+        the last if folds are given, else "bic".
+    parameter_prior
+        Prior on the weights of the fits that predict what is held out. Without one (None), choices
+        that are separated in training make the loss infinite sooner or later, and the result says
+        for which models. AIC, BIC and likelihood ratios are of maximum-likelihood fits always.
+    nested
+        Pairs (smaller, larger) of names for likelihood-ratio tests. That the larger model contains
+        the smaller is on your word; where it fits worse, the result says so.
+    average
+        Average predictions over the shape parameters instead of taking the best.
+    threads
+        Processors to use; all if None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> rng = np.random.default_rng(3)
+    >>> turning = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)  # the better option changes
+    >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
+    >>> learner = pn.QLearning(2, initial_value=0.0)  # as they play; it would be estimated
+    >>> plays = []
+    >>> for subject in range(8):
+    ...     plays += pn.Task(turning).play(learner, rule, rng=rng, subject=subject)
+    >>> found = pn.compare(
+    ...     {"learner": learner, "habit": pn.RandomChoice(2)}, plays, folds=4
+    ... )
+    >>> found.best, found.n_best.tolist()
+    ('learner', [8, 0])
+    """
+    named = _checked_models(models)
+    data = as_episodes(episodes)
+    named = {name: for_task(model, data) for name, model in named.items()}
+    told, silent = _subjects(data)
+    if criterion is None:
+        criterion = "bic" if folds is None else "held_out"
+    n_parameters = tuple(len(model.weights) + len(model.shape) for model in named.values())
+    checked_pairs(nested, tuple(named), n_parameters)
+    cut = None if folds is None else splits(data, folds)
+    undivided: tuple[Any, ...] = ()
+    if cut is not None:
+        divided = {split.subject for split in cut}
+        undivided = tuple(subject for subject in told if subject not in divided)
+        told = tuple(subject for subject in told if subject in divided)
+    mine = [episode for episode in data if episode.subject in told]
+    fits = [fit_each_model(mine, model, threads=threads) for model in named.values()]
+    log_likelihood = np.array([[e.log_likelihood for e in found] for found in fits]).T
+    held = None
+    if cut is not None:
+        how = f"{_folds_words(folds)}, {_prior_words(parameter_prior)}"
+        held = held_out(named, mine, cut, parameter_prior, average, threads, how)
+    found = ModelComparison(
+        models=named,
+        subjects=told,
+        left_out=silent,
+        undivided=undivided,
+        n_decisions=np.array([e.n_decisions for e in fits[0]], dtype=np.int64),
+        n_parameters=n_parameters,
+        log_likelihood=log_likelihood,
+        statuses=tuple(zip(*(found.status for found in fits), strict=True)),
+        held_out=held,
+        criterion=criterion,
+        likelihood_ratios=likelihood_ratios(nested, tuple(named), log_likelihood, n_parameters),
+    )
+    found.scores()  # refuses a criterion that there is nothing for
+    return found
+
+
+def _checked_models(models: Mapping[str, Model]) -> dict[str, Model]:
+    if not isinstance(models, Mapping) or not models:
+        raise DataError(
+            f"models must be one or more by name; got {type(models).__name__}. "
+            'Pass {"learner": QLearning(2), "habit": RandomChoice(2)}.'
+        )
+    for name, model in models.items():
+        if not isinstance(model, Model):
+            raise DataError(
+                f"models must be models such as QLearning(2); got {type(model).__name__} for "
+                f"{name!r}. It needs weights, shape and explanatory."
+            )
+    return {str(name): model for name, model in models.items()}
+
+
+def _subjects(episodes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Subjects with a decision to score, and those without."""
+    every = dict.fromkeys(episode.subject for episode in episodes)
+    heard = {episode.subject for episode in episodes if episode.n_decisions}
+    if not heard:
+        raise DataError(
+            "episodes must hold at least one decision that is scored; got none. "
+            "Check is_choice and scored."
+        )
+    return tuple(s for s in every if s in heard), tuple(s for s in every if s not in heard)
+
+
+def _folds_words(folds: Folds | None) -> str:
+    if isinstance(folds, str):
+        return "blocks that the fit did not see"
+    if isinstance(folds, (int, np.integer)):
+        return f"decisions that the fit did not see, one in {folds} left out at a time"
+    return "decisions that the fit did not see, folds as given"
+
+
+def _prior_words(prior: ParameterPrior | None) -> str:
+    return "maximum likelihood" if prior is None else f"{prior} prior"

@@ -1,0 +1,349 @@
+"""A comparison of models in sentences, and as plain numbers and text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant._frames import Backend, frame
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError, listing, nearest
+from penchant.models.model import Model
+from penchant.output.document import plain, plain_label
+from penchant.output.notes import counted
+from penchant.output.table import Table, number, p_value
+from penchant.workflow.folds import HeldOut
+from penchant.workflow.likelihood_ratio import LikelihoodRatio
+from penchant.workflow.selection import ModelSelection, select_models
+
+WORDS = {"aic": "AIC", "bic": "BIC", "held_out": "held-out loss"}
+EVIDENCE = {"aic": "-AIC/2", "bic": "-BIC/2", "held_out": "the held-out log-likelihood"}
+
+
+def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
+    """What a reader of the table should know."""
+    notes = [
+        "k parameters for each subject; log-lik., AIC and BIC by maximum likelihood, in total.",
+    ]
+    if found.held_out is not None:
+        notes.append(f"held-out: log-likelihood of {found.held_out.words}.")
+        notes += [
+            f"{name}: {count} folds without a finite estimate, whose loss is infinite. "
+            "Leave parameter_prior at its weak default."
+            for name, count in found.held_out.without.items()
+            if count
+        ]
+    if found.selection is None:
+        notes.append("No share and PXP, as a score is infinite.")
+    else:
+        notes.append(
+            "share of people and protected exceedance probability (PXP) by Bayesian model "
+            f"selection with {EVIDENCE[found.criterion]} as log-evidence; probability that all "
+            f"models are as frequent: {found.selection.equal_probability:.3f}."
+        )
+    notes += [_said(ratio, found.subjects) for ratio in found.likelihood_ratios]
+    if found.left_out:
+        notes.append(f"Left out, without a decision: {listing(map(str, found.left_out))}.")
+    if found.undivided:
+        notes.append(
+            "Left out, with all decisions in one fold, so that none are left to learn from: "
+            f"{listing(map(str, found.undivided))}."
+        )
+    return tuple(notes)
+
+
+def comparison_document(found: ModelComparison) -> dict[str, Any]:
+    """Plain numbers and text, ready for JSON."""
+    chosen = found.selection
+    return {
+        "format": "penchant-model-comparison",
+        "version": 1,
+        "criterion": found.criterion,
+        "best": found.best,
+        "models": [_model(found, k) for k in range(len(found.names))],
+        "subjects": [_subject(found, i) for i in range(len(found.subjects))],
+        "equal_probability": None if chosen is None else chosen.equal_probability,
+        "likelihood_ratios": [_ratio(ratio) for ratio in found.likelihood_ratios],
+        "notes": list(found.notes),
+    }
+
+
+def _model(found: ModelComparison, k: int) -> dict[str, Any]:
+    chosen, name = found.selection, found.names[k]
+    return {
+        "name": name,
+        "model": str(found.models[name]),
+        "n_parameters": found.n_parameters[k],
+        "log_likelihood": plain(float(found.log_likelihood[:, k].sum())),
+        "aic": plain(float(found.aic[:, k].sum())),
+        "bic": plain(float(found.bic[:, k].sum())),
+        "held_out_log_likelihood": plain(float(found.held_out_log_likelihood[:, k].sum())),
+        "n_best": int(found.n_best[k]),
+        "frequency": None if chosen is None else float(chosen.frequencies[k]),
+        "exceedance": None if chosen is None else float(chosen.exceedance[k]),
+        "protected_exceedance": None if chosen is None else float(chosen.protected_exceedance[k]),
+    }
+
+
+def _subject(found: ModelComparison, i: int) -> dict[str, Any]:
+    return {
+        "subject": plain_label(found.subjects[i]),
+        "n_decisions": int(found.n_decisions[i]),
+        "statuses": list(found.statuses[i]),
+        "log_likelihood": plain(found.log_likelihood[i]),
+        "aic": plain(found.aic[i]),
+        "bic": plain(found.bic[i]),
+        "held_out_log_likelihood": plain(found.held_out_log_likelihood[i]),
+    }
+
+
+def _said(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
+    n, low = len(ratio.statistics), int((ratio.p_values < 0.05).sum())
+    words = (
+        f"{ratio.smaller} in {ratio.larger}: likelihood ratio {ratio.total:.2f} with "
+        f"{ratio.df * n} degrees of freedom in total, p-value {p_value(ratio.total_p_value)}; "
+        f"below 0.05 for {low} of {n} subjects."
+    )
+    if len(ratio.impossible):
+        who = listing(str(subjects[i]) for i in ratio.impossible)
+        words += f" The larger model fits worse for {who}: the models are not nested."
+    return words
+
+
+def _ratio(ratio: LikelihoodRatio) -> dict[str, Any]:
+    return {
+        "smaller": ratio.smaller,
+        "larger": ratio.larger,
+        "df": ratio.df,
+        "statistics": plain(ratio.statistics),
+        "p_values": plain(ratio.p_values),
+        "total": ratio.total,
+        "total_p_value": ratio.total_p_value,
+    }
+
+
+Criterion = Literal["aic", "bic", "held_out"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelComparison:
+    """Several models of the same decisions, for every subject and in total.
+
+    Attributes
+    ----------
+    models
+        By name.
+    subjects, left_out, undivided
+        Who is compared, who has no decision, and who has all of them in one fold, so that none are
+        left to learn from.
+    n_decisions, n_parameters
+        Of each subject, and of each model.
+    log_likelihood
+        (n_subjects, n_models): the largest that each model can give, by maximum likelihood.
+    statuses
+        [subject][model], of the maximum-likelihood estimates.
+    held_out
+        What cross-validation found; None if it was not asked for.
+    criterion
+        By which models are ranked: "aic", "bic" or "held_out".
+    likelihood_ratios
+        Tests of the models that were said to be nested.
+    """
+
+    models: Mapping[str, Model]
+    subjects: tuple[Any, ...]
+    left_out: tuple[Any, ...]
+    n_decisions: IntVector
+    n_parameters: tuple[int, ...]
+    log_likelihood: Matrix
+    statuses: tuple[tuple[str, ...], ...]
+    held_out: HeldOut | None
+    criterion: Criterion
+    likelihood_ratios: tuple[LikelihoodRatio, ...]
+    undivided: tuple[Any, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the models."""
+        return tuple(self.models)
+
+    @property
+    def aic(self) -> Matrix:
+        """Akaike's criterion 2k - 2l: (n_subjects, n_models)."""
+        return 2.0 * np.array(self.n_parameters) - 2.0 * self.log_likelihood
+
+    @property
+    def bic(self) -> Matrix:
+        """Schwarz's criterion k log n - 2l, n the decisions of the subject."""
+        penalty = np.log(self.n_decisions)[:, None] * np.array(self.n_parameters)
+        return np.asarray(penalty - 2.0 * self.log_likelihood)
+
+    @cached_property
+    def held_out_log_likelihood(self) -> Matrix:
+        """Cross-validated log-likelihood (n_subjects, n_models); NaN without cross-validation."""
+        if self.held_out is None:
+            return np.full(self.log_likelihood.shape, np.nan)
+        return self.held_out.totals(self.subjects)
+
+    def scores(self, criterion: Criterion | None = None) -> Matrix:
+        """The criterion of every subject and model; less is better. Held-out: minus the log."""
+        asked = criterion or self.criterion
+        if asked not in WORDS:
+            raise DataError(
+                f"criterion must be one of {', '.join(WORDS)}; got {asked!r}. Choose one."
+            )
+        if asked == "held_out" and self.held_out is None:
+            raise DataError(
+                "criterion must be 'aic' or 'bic' where nothing was held out; got 'held_out'. "
+                "Give folds, such as folds=5 or folds='block'."
+            )
+        found = {"aic": self.aic, "bic": self.bic, "held_out": -self.held_out_log_likelihood}
+        return found[asked]
+
+    @property
+    def totals(self) -> Vector:
+        """The criterion of each model, summed over subjects; less is better."""
+        return np.asarray(self.scores().sum(axis=0))
+
+    @property
+    def best(self) -> str | None:
+        """The model with the least total; None if all are infinite."""
+        place = int(np.argmin(self.totals))
+        return self.names[place] if np.isfinite(self.totals[place]) else None
+
+    @property
+    def n_best(self) -> IntVector:
+        """For how many subjects each model is best; those without a finite score do not count."""
+        scores = self.scores()
+        known = np.isfinite(scores.min(axis=1))
+        return np.bincount(scores[known].argmin(axis=1), minlength=len(self.names))
+
+    def differences(self, first: str, second: str) -> Vector:
+        """Criterion of the second model minus that of the first: positive where the first wins."""
+        scores = self.scores()
+        return np.asarray(scores[:, self._place(second)] - scores[:, self._place(first)])
+
+    @property
+    def standard_errors(self) -> Vector:
+        """Of each model's total difference to the best, over subjects; NaN for one subject."""
+        scores = self.scores()
+        n = len(scores)
+        if n < 2 or not np.isfinite(scores).all():
+            return np.full(len(self.names), np.nan)
+        apart = scores - scores[:, [int(np.argmin(self.totals))]]
+        return np.asarray(np.sqrt(n) * apart.std(axis=0, ddof=1))
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            raise DataError(
+                f"model must be one of {', '.join(self.names)}; got {name!r}."
+                f"{nearest(name, self.names) or ' Choose one.'}"
+            )
+        return self.names.index(name)
+
+    @cached_property
+    def selection(self) -> ModelSelection | None:
+        """Random-effects Bayesian model selection over subjects; None if a score is infinite.
+
+        The log-evidence is -AIC/2, -BIC/2 or the held-out log-likelihood, by the criterion.
+        """
+        scores = self.scores()
+        if not np.isfinite(scores).all():
+            return None
+        evidence = -scores if self.criterion == "held_out" else -scores / 2.0
+        return select_models(evidence, self.names)
+
+    # -- for reading -----------------------------------------------------------------------------
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row per subject and model."""
+        n, m = self.log_likelihood.shape
+        return frame(
+            {
+                "subject": [subject for subject in self.subjects for _ in range(m)],
+                "model": list(self.names) * n,
+                "status": [status for row in self.statuses for status in row],
+                "n_decisions": np.repeat(self.n_decisions, m).tolist(),
+                "n_parameters": list(self.n_parameters) * n,
+                "log_likelihood": self.log_likelihood.ravel().tolist(),
+                "aic": self.aic.ravel().tolist(),
+                "bic": self.bic.ravel().tolist(),
+                "held_out_log_likelihood": self.held_out_log_likelihood.ravel().tolist(),
+            },
+            backend,
+        )
+
+    def decisions(self, backend: Backend | None = None) -> Any:
+        """One row per decision: the held-out log-likelihood of every model, in its own column."""
+        if self.held_out is None:
+            raise DataError(
+                "folds must be given for log-likelihoods of decisions that were held out; got "
+                "none. Compare with folds=5 or folds='block'."
+            )
+        held = self.held_out
+        columns = {
+            "subject": held.subjects.tolist(),
+            "block": held.blocks.tolist(),
+            "event": held.events.tolist(),
+            "fold": held.folds.tolist(),
+        }
+        return frame(columns | {k: v.tolist() for k, v in held.log_likelihoods.items()}, backend)
+
+    def table(self) -> Table:
+        """The summary as a table."""
+        held = self.held_out_log_likelihood.sum(axis=0)
+        chosen = self.selection
+        rows = tuple(
+            (
+                name,
+                str(self.n_parameters[k]),
+                f"{self.log_likelihood[:, k].sum():.2f}",
+                f"{self.aic[:, k].sum():.2f}",
+                f"{self.bic[:, k].sum():.2f}",
+                f"{held[k]:.2f}" if np.isfinite(held[k]) else number(held[k]),
+                str(self.n_best[k]),
+                "-" if chosen is None else f"{chosen.frequencies[k]:.3f}",
+                "-" if chosen is None else f"{chosen.protected_exceedance[k]:.3f}",
+            )
+            for k, name in enumerate(self.names)
+        )
+        header = ("model", "k", "log-lik.", "AIC", "BIC", "held-out", "best for", "share", "PXP")
+        return Table(
+            f"{counted(len(self.names), 'model')} of {counted(len(self.subjects), 'subject')}",
+            (
+                ("Decisions", f"{int(self.n_decisions.sum()):,}"),
+                ("Best", f"{self.best or 'none'}, by the total {WORDS[self.criterion]}"),
+            ),
+            header,
+            rows,
+            self.notes,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        return comparison_notes(self)
+
+    def summary(self) -> str:
+        """Everything one reads first, as text."""
+        return self.table().text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return (
+            f"<ModelComparison of {', '.join(self.names)} for {len(self.subjects)} subjects: "
+            f"{self.best or 'none'} best by {WORDS[self.criterion]}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON."""
+        return comparison_document(self)

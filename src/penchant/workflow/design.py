@@ -1,0 +1,405 @@
+"""The result of a search for how much data a goal needs, and the search itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._frames import Backend, frame
+from penchant._typing import Matrix, Vector
+from penchant.arguments import check_level, whole_number
+from penchant.errors import DataError, nearest
+from penchant.inference.fit_each import fit_each_model
+from penchant.models.model import Model, natural_parameters
+from penchant.models.task_values import for_agents
+from penchant.output.table import Table, number
+from penchant.softmax.estimate import IntervalKind
+from penchant.softmax.prior import ParameterPrior
+from penchant.tails import normal_point, normal_tail, t_tail
+from penchant.workflow.people import drawn_people, is_positive, played_by
+from penchant.workflow.recover import recovered
+from penchant.workflow.task import Task
+
+FINE = 1.05  # neighbouring numbers differ by no more than this ratio when the search ends
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A number that was tried: the share of successes among simulations, and its error.
+
+    Attributes
+    ----------
+    n
+        Decisions, or subjects in each group.
+    share, error
+        Share of simulations that reach the goal, with its Monte Carlo standard error.
+    typical
+        Median width of the intervals; NaN where the goal is a power.
+    """
+
+    n: int
+    share: float
+    error: float
+    typical: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design:
+    """How much data a goal needs.
+
+    Attributes
+    ----------
+    needed
+        The smallest number tried that reaches the goal; None if none did.
+    unit
+        "decisions" or "subjects in each group".
+    goal
+        In words.
+    target
+        Share of simulations that must reach it.
+    tried
+        Every number that was tried, increasing.
+    """
+
+    needed: int | None
+    unit: str
+    goal: str
+    target: float
+    tried: tuple[Tried, ...]
+
+    @property
+    def bracket(self) -> tuple[int | None, int | None]:
+        """Largest number tried that is surely too small, and smallest that surely reaches the goal.
+
+        Surely: by two Monte Carlo standard errors. None where no number is.
+        """
+        small = [t.n for t in self.tried if t.share + 2 * t.error < self.target]
+        large = [t.n for t in self.tried if t.share - 2 * t.error >= self.target]
+        return max(small, default=None), min(large, default=None)
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row per number tried."""
+        names = ("n", "share", "error", "typical")
+        return frame({name: [getattr(t, name) for t in self.tried] for name in names}, backend)
+
+    def table(self) -> Table:
+        """The summary as a table."""
+        widths = not all(np.isnan(t.typical) for t in self.tried)
+        rows = tuple(
+            (str(t.n), f"{t.share:.3f}", f"{t.error:.3f}", number(t.typical, 4))[: 3 + widths]
+            for t in self.tried
+        )
+        needed = f"none up to {self.tried[-1].n}" if self.needed is None else str(self.needed)
+        return Table(
+            f"{self.unit.capitalize()} needed: {needed}",
+            (("Goal", self.goal), ("Share of simulations that must reach it", f"{self.target:g}")),
+            (self.unit, "share", "Monte Carlo s.e.", "median width")[: 3 + widths],
+            rows,
+            (_bracket_words(*self.bracket),),
+        )
+
+    def summary(self) -> str:
+        """Everything one reads first, as text."""
+        return self.table().text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<Design: {self.needed} {self.unit} needed for {self.goal}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+def searched(
+    work: Callable[[int], Tried], first: int, most: int, target: float, unit: str, goal: str
+) -> Design:
+    """Smallest number that reaches the target: doubled until one does, then bisected."""
+    tried: dict[int, Tried] = {}
+
+    def reached(n: int) -> bool:
+        if n not in tried:
+            tried[n] = work(n)
+        return tried[n].share >= target
+
+    low, high = 0, first
+    while not reached(high):
+        if high >= most:
+            return Design(None, unit, goal, target, _sorted(tried))
+        low, high = high, min(2 * high, most)
+    while low and high > low + 1 and high > FINE * low:
+        middle = int(np.clip(round(np.sqrt(low * high)), low + 1, high - 1))
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return Design(high, unit, goal, target, _sorted(tried))
+
+
+def _sorted(tried: dict[int, Tried]) -> tuple[Tried, ...]:
+    return tuple(tried[n] for n in sorted(tried))
+
+
+def binomial_error(share: float, n: int) -> float:
+    """Monte Carlo standard error of a share."""
+    # Agresti and Coull: not 0 where all or none succeed
+    p = (share * n + 2) / (n + 4)
+    return float(np.sqrt(p * (1 - p) / (n + 4)))
+
+
+def _bracket_words(small: int | None, large: int | None) -> str:
+    said = "By two Monte Carlo standard errors, "
+    said += "no number tried is too small" if small is None else f"{small} is too small"
+    return said + (" and none is surely enough." if large is None else f" and {large} is enough.")
+
+
+def check_goal(model: Model, parameter: str, size: float, name: str) -> None:
+    """Refuse a parameter that the model does not have, and a size that is not positive."""
+    known = [natural.name for natural in natural_parameters(model)]
+    if parameter not in known:
+        raise DataError(
+            f"parameter must be one of {', '.join(known)}; got {parameter!r}."
+            f"{nearest(parameter, known) or ' Choose one.'}"
+        )
+    if not (np.isfinite(size) and size > 0):
+        raise DataError(f"{name} must be > 0; got {size}. Correct it.")
+
+
+def check_share(value: float, name: str) -> None:
+    """Refuse what does not lie between 0 and 1."""
+    if not 0 < value < 1:
+        raise DataError(f"{name} must lie between 0 and 1; got {value}. Correct it.")
+
+
+def decisions_needed(
+    model: Model,
+    task: Task,
+    parameters: Mapping[str, Any],
+    *,
+    parameter: str,
+    width: float,
+    rng: np.random.Generator,
+    relative: bool = False,
+    share: float = 0.5,
+    n_subjects: int = 100,
+    first: int = 25,
+    most: int = 6400,
+    level: float = 0.95,
+    intervals: IntervalKind = "wald",
+    parameter_prior: ParameterPrior | None = None,
+    threads: int | None = None,
+) -> Design:
+    """How many decisions until the interval of a parameter is as narrow as wanted.
+
+    Parameters
+    ----------
+    model, task, parameters
+        As in `recover`; the task's number of decisions is what is looked for.
+    parameter
+        Natural parameter of interest.
+    width
+        Largest width, high - low; with `relative`, divided by the true value.
+    relative
+        Whether the width counts in true values.
+    share
+        Share of people whose interval must be so narrow. Who has no finite estimate, or an
+        unbounded interval, has none.
+    n_subjects
+        People simulated at every number; the same ones, whose play goes on.
+    first, most
+        Decisions in each block to begin with, and to end with.
+    level, intervals, parameter_prior, threads
+        As in `recover`.
+    rng
+        Source of randomness.
+
+    Examples
+    --------
+    The log-odds of two options, whose interval is 2 x 1.96 / sqrt(n p (1 - p)) wide:
+
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> task = pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), n_decisions=1)
+    >>> found = pn.decisions_needed(
+    ...     pn.RandomChoice(2),
+    ...     task,
+    ...     {"bias_0": 0.0},
+    ...     parameter="bias_0",
+    ...     width=1.0,
+    ...     n_subjects=30,
+    ...     rng=np.random.default_rng(0),
+    ... )
+    >>> 55 < found.needed < 75  # by the formula 61.5, at p = 1/2
+    True
+    """
+    check_level(level)
+    check_goal(model, parameter, width, "width")
+    check_share(share, "share")
+    whole_number(first, "first", 1)
+    if most < first:
+        raise DataError(f"most must be at least first, {first}; got {most}. Correct it.")
+    model = for_agents(model, parameters)
+    people = drawn_people(model, parameters, n_subjects, rng)
+    seed = rng.integers(2**63)  # the same play at every number, only longer
+
+    def narrow(n: int) -> Tried:
+        again = np.random.default_rng(seed)
+        plays = played_by(people, model, task.with_decisions(n), again)
+        estimates = fit_each_model(
+            [episode for mine in plays for episode in mine],
+            model,
+            parameter_prior=parameter_prior,
+            threads=threads,
+        )
+        every = recovered(people, model, estimates, level, intervals, again)
+        found = next(p for p in every if p.name == parameter)
+        widths = found.interval[:, 1] - found.interval[:, 0]
+        widths = np.where(found.has_estimate & found.has_interval, widths, np.inf)
+        widths = widths / np.abs(found.true) if relative else widths
+        reached = float((widths <= width).mean())
+        return Tried(n, reached, binomial_error(reached, n_subjects), float(np.median(widths)))
+
+    goal = f"{100 * level:g} % interval of {parameter} at most {width:g} wide"
+    goal += ", relative to its true value" if relative else ""
+    return searched(narrow, first, most, share, "decisions", goal)
+
+
+POOLS = 40  # pools drawn anew, for the error of a power
+
+
+def subjects_needed(
+    model: Model,
+    task: Task,
+    groups: tuple[Mapping[str, Any], Mapping[str, Any]],
+    *,
+    parameter: str,
+    rng: np.random.Generator,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    n_pool: int = 500,
+    n_experiments: int = 2000,
+    most: int = 1000,
+    parameter_prior: ParameterPrior | None = None,
+    threads: int | None = None,
+) -> Design:
+    """How many subjects in each of two groups until their difference is found.
+
+    A pool of people of each group is simulated and fitted. Experiments draw subjects from the
+    pools, and find a difference where Welch's test of the estimates has p < alpha: of logarithms
+    for a positive parameter. Subjects without a finite estimate are recruited, but not tested.
+
+    Parameters
+    ----------
+    model, task
+        As in `recover`.
+    groups
+        Ranges or distributions of the natural parameters in each of the two groups.
+    parameter
+        Natural parameter whose difference is tested.
+    power, alpha
+        Share of experiments that must find it, and the level of the test.
+    n_pool
+        People simulated of each group.
+    n_experiments
+        Experiments at every number.
+    most
+        Largest number of subjects in each group.
+    parameter_prior, threads
+        As in `fit_each`.
+    rng
+        Source of randomness.
+
+    Notes
+    -----
+    The error of a power has two parts: that of the number of experiments, and that of the pools,
+    which is found by drawing the pools themselves anew.
+    """
+    check_goal(model, parameter, alpha, "alpha")
+    check_share(power, "power")
+    check_share(alpha, "alpha")
+    if len(groups) != 2:
+        raise DataError(f"groups must be two; got {len(groups)}. Compare two at a time.")
+    pools = [
+        _estimates(model, task, given, parameter, n_pool, own, parameter_prior, threads)
+        for given, own in zip(groups, rng.spawn(2), strict=True)
+    ]
+    seed = int(rng.integers(2**63))
+
+    def found(n: int) -> Tried:
+        own = np.random.default_rng([seed, n])
+        p = _p_values(pools[0], pools[1], n, n_experiments, own)
+        reached = float((p < alpha).mean())
+        own_error = binomial_error(reached, n_experiments)
+        redrawn = [_redrawn_power(pools, n, alpha, own) for _ in range(POOLS)]
+        error = float(np.hypot(own_error, np.std(redrawn, ddof=1)))
+        return Tried(n, reached, error, np.nan)
+
+    goal = f"a difference in {parameter} at p < {alpha:g}"
+    return searched(found, 2, most, power, "subjects in each group", goal)
+
+
+def _estimates(
+    model: Model,
+    task: Task,
+    given: Mapping[str, Any],
+    parameter: str,
+    n: int,
+    rng: np.random.Generator,
+    parameter_prior: ParameterPrior | None,
+    threads: int | None,
+) -> Vector:
+    """What is tested, of n people of a group; NaN where there is no finite estimate."""
+    model = for_agents(model, given)
+    people = drawn_people(model, given, n, rng)
+    plays = [episode for mine in played_by(people, model, task, rng) for episode in mine]
+    fits = fit_each_model(plays, model, parameter_prior=parameter_prior, threads=threads)
+    every = recovered(people, model, fits, 0.95, "wald")
+    found = next(p for p in every if p.name == parameter)
+    natural = next(n for n in natural_parameters(model) if n.name == parameter)
+    return np.log(found.estimated) if is_positive(model, natural) else found.estimated
+
+
+def _p_values(a: Vector, b: Vector, n: int, count: int, rng: np.random.Generator) -> Vector:
+    """Of Welch's tests in experiments with n subjects in each group; 1 where none is possible."""
+    x = a[rng.integers(len(a), size=(count, n))]
+    y = b[rng.integers(len(b), size=(count, n))]
+    return welch_p_values(x, y)
+
+
+def welch_p_values(x: Matrix, y: Matrix) -> Vector:
+    """Two-sided p-values of Welch's test, one for each row; NaN cells are left out."""
+    (n, mean, error), (m, other, other_error) = map(_moments, (x, y))
+    variance = error + other_error
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = np.abs(mean - other) / np.sqrt(variance)
+        df = variance**2 / (error**2 / (n - 1) + other_error**2 / (m - 1))
+        p = 2.0 * t_tail(t, df)
+    return np.where((n > 1) & (m > 1) & np.isfinite(p), p, 1.0)
+
+
+def _moments(x: Matrix) -> tuple[Vector, Vector, Vector]:
+    """Count, mean and squared standard error of the finite cells of each row."""
+    known = np.isfinite(x)
+    n = known.sum(axis=1).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(known, x, 0.0).sum(axis=1) / n
+        squares = (np.where(known, x - mean[:, None], 0.0) ** 2).sum(axis=1)
+        return n, mean, squares / (n - 1) / n
+
+
+def _redrawn_power(pools: list[Vector], n: int, alpha: float, rng: np.random.Generator) -> float:
+    """Power by the normal formula, for pools drawn anew from the pools."""
+    drawn = [pool[rng.integers(len(pool), size=len(pool))] for pool in pools]
+    known = [one[np.isfinite(one)] for one in drawn]
+    if min(map(len, known)) < 2:
+        return 0.0
+    counts = [n * len(mine) / len(pool) for mine, pool in zip(known, drawn, strict=True)]
+    variance = sum(
+        float(mine.var(ddof=1)) / max(count, 1.0) for mine, count in zip(known, counts, strict=True)
+    )
+    if variance <= 0:
+        return 1.0
+    shift = abs(known[0].mean() - known[1].mean()) / np.sqrt(variance)
+    z = normal_point(alpha / 2)
+    return float(normal_tail(z - shift) + normal_tail(z + shift))

@@ -1,0 +1,112 @@
+"""Simulated people: their parameters, drawn from ranges, and what they do in a task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from penchant._progress import progress
+from penchant._typing import Vector
+from penchant.arguments import whole_number
+from penchant.errors import DataError, nearest
+from penchant.models.model import Model, Natural, natural_parameters
+from penchant.workflow.task import Task
+
+People = dict[str, Vector]
+
+
+def drawn_people(
+    model: Model, parameters: Mapping[str, Any], n: int, rng: np.random.Generator
+) -> People:
+    """Natural parameters of n people, by name: (n,) each.
+
+    Parameters
+    ----------
+    model
+        Whose natural parameters they are.
+    parameters
+        For each natural parameter a number, the same for all; a tuple (low, high), a range from
+        which it is drawn, uniformly, or uniformly on the logarithm where the parameter is positive
+        (a temperature, a variance); a distribution with a method `rvs`, such as those of
+        scipy.stats; or an array with a number for each person.
+    n
+        How many people.
+    rng
+        Source of randomness.
+    """
+    whole_number(n, "n_subjects", 1)
+    known = {natural.name: natural for natural in natural_parameters(model)}
+    optional = {"implied_noise_sd"}
+    missing = [name for name in known if name not in parameters and name not in optional]
+    if missing:
+        raise DataError(
+            f"parameters must hold {', '.join(known)}; got none for {', '.join(missing)}. "
+            "Give a number, or a range (low, high), for all natural parameters of the model."
+        )
+    allowed = (*known, *getattr(model, "parameter_names", ()))
+    for name in parameters:
+        if name not in allowed:
+            raise DataError(
+                f"parameters must be among {', '.join(known)}; got {name!r}."
+                f"{nearest(name, known) or ' Correct it.'}"
+            )
+    return {
+        name: _drawn(name, given, is_positive(model, known.get(name)), n, rng)
+        for name, given in parameters.items()
+    }
+
+
+def is_positive(model: Model, natural: Natural | None) -> bool:
+    """Whether a natural parameter is positive, and known to its order of magnitude."""
+    if natural is None:
+        return False
+    if natural.kind == "shape":
+        return model.shape[natural.index].scale == "log"
+    return natural.kind == "reciprocal"
+
+
+def _drawn(name: str, given: Any, positive: bool, n: int, rng: np.random.Generator) -> Vector:
+    if hasattr(given, "rvs"):
+        return np.asarray(given.rvs(size=n, random_state=rng), dtype=np.float64)
+    try:
+        values = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"{name} in parameters must be a number, a range (low, high), a distribution or an "
+            f"array of finite numbers; got {given!r}. Correct it."
+        )
+    if values.ndim == 0:
+        return np.full(n, float(values))
+    if not isinstance(given, tuple):
+        if values.shape != (n,):
+            raise DataError(
+                f"{name} in parameters must hold {n} numbers, one per person; got shape "
+                f"{values.shape}. Give a tuple (low, high) for a range."
+            )
+        return values
+    if len(values) != 2 or not values[0] < values[1] or (positive and values[0] <= 0):
+        rule = "go up from above 0" if positive else "go up"
+        raise DataError(
+            f"{name} in parameters must {rule} as (low, high); got {given!r}. Correct it."
+        )
+    low, high = np.log(values) if positive else values
+    drawn = rng.uniform(float(low), float(high), n)
+    return np.exp(drawn) if positive else drawn
+
+
+def played_by(
+    people: People, model: Model, task: Task, rng: np.random.Generator
+) -> list[tuple[Any, ...]]:
+    """What every one of the people does, subjects 0, 1, 2 ...; each has randomness of its own."""
+    n = len(next(iter(people.values()))) if people else 0
+    found = []
+    with progress("Simulating people", n) as advance:
+        for i, own in enumerate(rng.spawn(n)):
+            parameters = {name: float(values[i]) for name, values in people.items()}
+            found.append(task.play(model, parameters, rng=own, subject=i))
+            advance(1)
+    return found

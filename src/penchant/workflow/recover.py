@@ -1,0 +1,429 @@
+"""One parameter that people were simulated with, and what a fit gave back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from penchant._frames import Backend, frame
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.arguments import check_level
+from penchant.errors import DataError, nearest
+from penchant.inference.fit_each import ModelEstimates, fit_each_model
+from penchant.models.model import Model, natural_parameters
+from penchant.models.task_values import for_agents
+from penchant.output.table import Table, number
+from penchant.softmax.estimate import IntervalKind
+from penchant.softmax.prior import ParameterPrior
+from penchant.workflow.people import People, drawn_people, is_positive, played_by
+from penchant.workflow.task import Task
+
+USABLE = ("converged", "weakly identified", "at a bound")
+FEW_VALUES = 12  # true values that are tabled one by one
+
+
+@dataclass(frozen=True, eq=False)
+class RecoveredParameter:
+    """True and estimated values of one natural parameter, one each per simulated person.
+
+    People without a finite estimate are counted in `share_without`; bias, spread and correlations
+    are of the others. Coverage is of all who have an interval.
+
+    Attributes
+    ----------
+    name
+        Of the parameter.
+    true, estimated
+        Values; an estimate is NaN where there is no finite one.
+    interval
+        (n, 2): low and high, NaN where there is none.
+    statuses
+        Of each person's estimate.
+    positive
+        Whether correlations, and log_bias and log_rmse, are of logarithms.
+    """
+
+    name: str
+    true: Vector
+    estimated: Vector
+    interval: Matrix
+    statuses: tuple[str, ...]
+    positive: bool
+
+    @property
+    def has_estimate(self) -> BoolVector:
+        """Who has a finite estimate."""
+        return np.isfinite(self.estimated)
+
+    @property
+    def share_without(self) -> float:
+        """Share of people without a finite estimate."""
+        return float(1.0 - self.has_estimate.mean())
+
+    @property
+    def errors(self) -> Vector:
+        """Estimated minus true, of those with an estimate."""
+        return np.asarray((self.estimated - self.true)[self.has_estimate])
+
+    @property
+    def bias(self) -> float:
+        """Mean error."""
+        return _mean(self.errors)
+
+    @property
+    def bias_error(self) -> float:
+        """Monte Carlo standard error of the bias."""
+        n = len(self.errors)
+        return float(self.errors.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+
+    @property
+    def rmse(self) -> float:
+        """Root of the mean squared error."""
+        return float(np.sqrt(_mean(self.errors**2)))
+
+    @property
+    def log_bias(self) -> float:
+        """Mean error of the logarithm, for positive parameters."""
+        return _mean(self._log_errors)
+
+    @property
+    def log_rmse(self) -> float:
+        """Root of the mean squared error of the logarithm, for positive parameters."""
+        return float(np.sqrt(_mean(self._log_errors**2)))
+
+    @property
+    def _log_errors(self) -> Vector:
+        if not self.positive:
+            return np.empty(0)
+        known = self.has_estimate
+        return np.asarray(np.log(self.estimated[known]) - np.log(self.true[known]))
+
+    @property
+    def has_interval(self) -> BoolVector:
+        """Who has an interval, bounded or not."""
+        return np.asarray(~np.isnan(self.interval).any(axis=1))
+
+    @property
+    def covered(self) -> BoolVector:
+        """Whose interval holds the true value."""
+        low, high = self.interval.T
+        with np.errstate(invalid="ignore"):
+            return np.asarray((low <= self.true) & (self.true <= high))
+
+    @property
+    def coverage(self) -> float:
+        """Share of the intervals that hold the true value."""
+        return _mean(self.covered[self.has_interval].astype(float))
+
+    @property
+    def coverage_error(self) -> float:
+        """Monte Carlo standard error of the coverage."""
+        n = int(self.has_interval.sum())
+        return float(np.sqrt(self.coverage * (1 - self.coverage) / n)) if n else np.nan
+
+    @property
+    def correlation(self) -> float:
+        """Pearson's correlation of true and estimated values, or of their logarithms."""
+        x, y = self._pairs()
+        return float(np.corrcoef(x, y)[0, 1]) if _varies(x, y) else np.nan
+
+    @property
+    def rank_correlation(self) -> float:
+        """Spearman's correlation of true and estimated values."""
+        x, y = self._pairs()
+        return float(scipy.stats.spearmanr(x, y).statistic) if _varies(x, y) else np.nan
+
+    def _pairs(self) -> tuple[Vector, Vector]:
+        known = self.has_estimate
+        x, y = self.true[known], self.estimated[known]
+        return (np.log(x), np.log(y)) if self.positive else (x, y)
+
+    def where(self, n_parts: int = 5) -> list[dict[str, Any]]:
+        """Where the data can tell, and where not: the same in parts of the range of true values.
+
+        Parameters
+        ----------
+        n_parts
+            Parts with about as many people each. Where people have few different true values, each
+            of these is a part.
+
+        Returns
+        -------
+        A row per part: smallest and largest true value, people, share without an estimate, bias,
+        rmse, coverage, the median width of the interval relative to the true value, and the share
+        of each status.
+        """
+        values = np.unique(self.true)
+        if len(values) <= FEW_VALUES:
+            parts = [np.flatnonzero(self.true == value) for value in values]
+        else:
+            parts = np.array_split(np.argsort(self.true, kind="stable"), max(n_parts, 1))
+        every = sorted(set(self.statuses))
+        return [self._row(part, every) for part in parts if len(part)]
+
+    def _row(self, part: Any, every: Sequence[str]) -> dict[str, Any]:
+        these = [self.statuses[i] for i in part]
+        mine = RecoveredParameter(
+            self.name,
+            self.true[part],
+            self.estimated[part],
+            self.interval[part],
+            tuple(these),
+            self.positive,
+        )
+        width = (mine.interval[:, 1] - mine.interval[:, 0])[mine.has_interval]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = width / np.abs(mine.true[mine.has_interval])
+        return {
+            "true_low": float(mine.true.min()),
+            "true_high": float(mine.true.max()),
+            "n": len(part),
+            "without_estimate": mine.share_without,
+            "bias": mine.bias,
+            "rmse": mine.rmse,
+            "coverage": mine.coverage,
+            "relative_width": float(np.median(relative)) if len(relative) else np.nan,
+            **{status: these.count(status) / len(part) for status in every},
+        }
+
+
+def _mean(values: Vector) -> float:
+    return float(values.mean()) if len(values) else np.nan
+
+
+def _varies(x: Vector, y: Vector) -> bool:
+    return len(x) > 2 and bool(np.ptp(x) > 0) and bool(np.ptp(y) > 0)
+
+
+QUANTITIES = (
+    "bias",
+    "bias_error",
+    "rmse",
+    "log_bias",
+    "log_rmse",
+    "correlation",
+    "rank_correlation",
+    "coverage",
+    "coverage_error",
+    "share_without",
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recovery:
+    """What came back of the parameters that people were simulated with.
+
+    Attributes
+    ----------
+    model, task
+        What was simulated and fitted.
+    parameters
+        One `RecoveredParameter` for each natural parameter.
+    level, intervals
+        Confidence level and kind of the intervals.
+    """
+
+    model: Model
+    task: Task
+    parameters: tuple[RecoveredParameter, ...]
+    level: float
+    intervals: str
+
+    @property
+    def n_subjects(self) -> int:
+        """People simulated."""
+        return len(self.statuses)
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """Of each person's estimate."""
+        return self.parameters[0].statuses
+
+    def counts(self) -> dict[str, int]:
+        """How many people have each status."""
+        return {status: self.statuses.count(status) for status in sorted(set(self.statuses))}
+
+    def of(self, name: str) -> RecoveredParameter:
+        """One parameter, by name."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        if name not in known:
+            raise DataError(
+                f"name must be one of {', '.join(known)}; got {name!r}."
+                f"{nearest(name, known) or ' Choose one.'}"
+            )
+        return known[name]
+
+    def where(self, name: str, n_parts: int = 5, backend: Backend | None = None) -> Any:
+        """Where the data can tell a parameter and where not, in parts of its range, as a table."""
+        rows = self.of(name).where(n_parts)
+        return frame({key: [row[key] for row in rows] for key in rows[0]}, backend)
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row per parameter: bias, spread, coverage, correlation, share without estimate."""
+        columns: dict[str, list[Any]] = {"name": [p.name for p in self.parameters]}
+        for quantity in QUANTITIES:
+            columns[quantity] = [getattr(p, quantity) for p in self.parameters]
+        return frame(columns, backend)
+
+    def subjects(self, backend: Backend | None = None) -> Any:
+        """One row per simulated person: status, and true value, estimate and interval of each."""
+        columns: dict[str, Any] = {"subject": range(self.n_subjects), "status": self.statuses}
+        for p in self.parameters:
+            columns[f"{p.name}_true"] = p.true.tolist()
+            columns[p.name] = p.estimated.tolist()
+            columns[f"{p.name}_low"] = p.interval[:, 0].tolist()
+            columns[f"{p.name}_high"] = p.interval[:, 1].tolist()
+        return frame(columns, backend)
+
+    def table(self) -> Table:
+        """The summary as a table."""
+        rows = tuple(
+            (
+                p.name,
+                f"{number(p.bias, 3)} ({number(p.bias_error, 2)})",
+                number(p.rmse, 3),
+                number(p.correlation, 3),
+                number(p.rank_correlation, 3),
+                f"{number(p.coverage, 3)} ({number(p.coverage_error, 2)})",
+                str(int((~p.has_estimate).sum())),
+            )
+            for p in self.parameters
+        )
+        said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
+        header = ("", "bias (s.e.)", "rmse", "r", "rank r", "coverage (s.e.)", "no estimate")
+        notes = [
+            "Bias, rmse and correlations are of the people with a finite estimate; those without "
+            "are counted in the last column.",
+        ]
+        positive = [p.name for p in self.parameters if p.positive]
+        if positive:
+            notes.append(f"r is of logarithms for {', '.join(positive)}.")
+        return Table(
+            f"Recovery of {len(self.parameters)} parameters",
+            (
+                ("People", str(self.n_subjects)),
+                ("Statuses", said),
+                ("Decisions each", self._decisions()),
+                ("Intervals", f"{self.intervals}, {100 * self.level:g} %"),
+            ),
+            header,
+            rows,
+            (*notes, f"Model: {self.model}."),
+        )
+
+    def _decisions(self) -> str:
+        each, blocks = self.task.length(), self.task.n_blocks
+        return str(each) if blocks == 1 else f"{blocks} blocks of {each}"
+
+    def summary(self) -> str:
+        """Everything one reads first, as text."""
+        return self.table().text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{p.name} r = {number(p.correlation, 2)}" for p in self.parameters)
+        return f"<Recovery of {self.n_subjects} people: {said}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+def recover(
+    model: Model,
+    task: Task,
+    parameters: Mapping[str, Any],
+    *,
+    n_subjects: int,
+    rng: np.random.Generator,
+    parameter_prior: ParameterPrior | None = None,
+    level: float = 0.95,
+    intervals: IntervalKind = "wald",
+    threads: int | None = None,
+) -> Recovery:
+    """Simulate people with known parameters in a task, fit them, and say what came back.
+
+    Parameters
+    ----------
+    model
+        How people decide.
+    task
+        What they do, and for how many decisions.
+    parameters
+        For each natural parameter a number, a range (low, high), a distribution of scipy.stats, or
+        an array with one value per person. A range of a positive parameter, such as a temperature,
+        is drawn from uniformly on the logarithm.
+    n_subjects
+        How many people.
+    rng
+        Source of randomness; the same gives the same result, whatever the threads.
+    parameter_prior, threads
+        As in `fit_each`.
+    level, intervals
+        Of the intervals whose coverage is counted: "wald"; "profile", which takes longer; or
+        "calibrated", which takes longer still.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=150)
+    >>> ranges = {"temperature": (0.1, 0.4), "learning_rate": (0.1, 0.8)}
+    >>> found = pn.recover(
+    ...     pn.QLearning(2), task, ranges, n_subjects=60, rng=np.random.default_rng(2)
+    ... )
+    >>> found.counts()["separated"]  # people so consistent that no temperature is most likely
+    4
+    >>> round(found.of("temperature").share_without, 2)
+    0.07
+    >>> found.of("learning_rate").correlation > 0.3
+    True
+    """
+    check_level(level)
+    model = for_agents(model, parameters)
+    people = drawn_people(model, parameters, n_subjects, rng)
+    plays = played_by(people, model, task, rng)
+    episodes = [episode for mine in plays for episode in mine]
+    estimates = fit_each_model(episodes, model, parameter_prior=parameter_prior, threads=threads)
+    found = recovered(people, model, estimates, level, intervals, rng)
+    return Recovery(model, task, found, level, intervals)
+
+
+def recovered(
+    people: People,
+    model: Model,
+    estimates: ModelEstimates,
+    level: float,
+    intervals: IntervalKind,
+    rng: np.random.Generator | None = None,
+) -> tuple[RecoveredParameter, ...]:
+    """True values beside estimates, for every natural parameter that people were given."""
+    found = estimates.parameters_at(level, intervals, rng)
+    usable = np.array([status in USABLE for status in estimates.status])
+    # What separated choices are consistent with is no interval of this level.
+    told = np.array([intervals == "profile" or s != "separated" for s in estimates.status])
+    parameters = []
+    for j, natural in enumerate(natural_parameters(model)):
+        if natural.name not in people:
+            continue
+        values = np.array([person[j].estimate for person in found])
+        positive = is_positive(model, natural)
+        sensible = usable & np.isfinite(values) & ((values > 0) | (not positive))
+        parameters.append(
+            RecoveredParameter(
+                natural.name,
+                people[natural.name],
+                np.where(sensible, values, np.nan),
+                np.where(
+                    told[:, None], [[person[j].low, person[j].high] for person in found], np.nan
+                ),
+                estimates.status,
+                positive,
+            )
+        )
+    return tuple(parameters)

@@ -1,0 +1,228 @@
+"""Can the models be told apart: simulate each, fit all, count which one is found.
+
+The confusion matrix holds p(found | simulated), the inversion matrix p(simulated | found) if every
+model is as likely beforehand (Wilson & Collins 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._frames import Backend, frame
+from penchant._typing import IntVector, Matrix
+from penchant.errors import DataError
+from penchant.models.model import Model
+from penchant.models.task_values import for_agents
+from penchant.output.table import WIDEST, Table
+from penchant.softmax.prior import ParameterPrior
+from penchant.workflow.compare import WEAK, compare
+from penchant.workflow.comparison import WORDS, Criterion
+from penchant.workflow.folds import Folds
+from penchant.workflow.people import drawn_people, played_by
+from penchant.workflow.task import Task
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelRecovery:
+    """Which model is found when which one simulated.
+
+    Attributes
+    ----------
+    names
+        Of the models.
+    counts
+        (n_models, n_models): simulated people of each row's model by the model that fits best.
+    undecided
+        Simulated people of each model for whom no criterion is finite.
+    criterion
+        By which the best model is found.
+    """
+
+    names: tuple[str, ...]
+    counts: IntVector
+    undecided: IntVector
+    criterion: Criterion
+
+    @property
+    def confusion(self) -> Matrix:
+        """p(found | simulated): rows sum to 1, of those for whom a model was found."""
+        return _shares(self.counts.astype(float), axis=1)
+
+    @property
+    def inversion(self) -> Matrix:
+        """p(simulated | found), models as likely beforehand: columns sum to 1."""
+        return _shares(self.confusion, axis=0)
+
+    @property
+    def standard_errors(self) -> Matrix:
+        """Monte Carlo standard errors of the confusion matrix."""
+        p = self.confusion
+        return np.asarray(np.sqrt(p * (1 - p) / self.counts.sum(axis=1, keepdims=True)))
+
+    @property
+    def n_simulated(self) -> IntVector:
+        """Simulated people of each model for whom a model was found."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row per pair of models: simulated, found."""
+        n = len(self.names)
+        return frame(
+            {
+                "simulated": [name for name in self.names for _ in range(n)],
+                "found": list(self.names) * n,
+                "n": self.counts.ravel().tolist(),
+                "confusion": self.confusion.ravel().tolist(),
+                "standard_error": self.standard_errors.ravel().tolist(),
+                "inversion": self.inversion.ravel().tolist(),
+            },
+            backend,
+        )
+
+    def table(self) -> Table:
+        """The confusion matrix as a table, the inversion matrix beside it."""
+        rows = tuple(
+            (self._label(k), *map(_share_words, self.confusion[k]), "|", *map(_share_words, share))
+            for k, share in enumerate(self.inversion)
+        )
+        found = tuple(map(self._short_label, range(len(self.names))))
+        notes = [
+            "Left: share of the simulations of a row that each column's model fits best; right: "
+            "probability that a row simulated where the column's model is found.",
+        ]
+        if self.undecided.any():
+            notes.append(f"No finite criterion: {int(self.undecided.sum())} people.")
+        return Table(
+            f"Recovery of {len(self.names)} models by {WORDS[self.criterion]}",
+            (("People of each model", ", ".join(map(str, self.n_simulated + self.undecided))),),
+            ("simulated", *found, "|", *found),
+            rows,
+            tuple(notes),
+        )
+
+    def _label(self, k: int) -> str:
+        """Name of a row, with the number that its column has instead of a long name."""
+        return self.names[k] if self._fits else f"{k + 1} {self.names[k]}"
+
+    def _short_label(self, k: int) -> str:
+        return self.names[k] if self._fits else str(k + 1)
+
+    @property
+    def _fits(self) -> bool:
+        """Whether both matrices can have the names above them, in one piece."""
+        longest = max(map(len, self.names))
+        return longest + 2 * sum(len(name) + 2 for name in self.names) < WIDEST
+
+    def summary(self) -> str:
+        """Everything one reads first, as text."""
+        return self.table().text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        said = ", ".join(
+            f"{name} {share:.2f}"
+            for name, share in zip(self.names, np.diag(self.confusion), strict=True)
+        )
+        return f"<ModelRecovery, found where simulated: {said}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+def model_recovery(
+    models: Mapping[str, Model],
+    task: Task,
+    parameters: Mapping[str, Mapping[str, Any]],
+    *,
+    n_subjects: int,
+    rng: np.random.Generator,
+    criterion: Criterion | None = None,
+    folds: Folds | None = None,
+    parameter_prior: ParameterPrior | None = WEAK,
+    threads: int | None = None,
+) -> ModelRecovery:
+    """Simulate people of every model, fit all models to each, and count which one fits best.
+
+    Parameters
+    ----------
+    models
+        By name.
+    task
+        What people do.
+    parameters
+        For each model, by name, the ranges of its natural parameters, as `recover` takes them. Take
+        those of people: what is found depends on them.
+    n_subjects
+        People of each model.
+    rng
+        Source of randomness.
+    criterion, folds, parameter_prior, threads
+        As in `compare`. Labels cannot be given as folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> turning = np.repeat([[0.2, 0.8], [0.8, 0.2]], 40, axis=0)  # the better option changes
+    >>> found = pn.model_recovery(
+    ...     {"learner": pn.QLearning(2), "habit": pn.RandomChoice(2)},
+    ...     pn.Task(turning),
+    ...     {
+    ...         "learner": {"temperature": (0.1, 0.2), "learning_rate": (0.3, 0.6)},
+    ...         "habit": {"bias_0": (-1.0, 1.0)},
+    ...     },
+    ...     n_subjects=20,
+    ...     rng=np.random.default_rng(1),
+    ... )
+    >>> np.diag(found.confusion) > 0.8
+    array([ True,  True])
+    """
+    _check(models, parameters, folds)
+    models = {name: for_agents(model, parameters[name]) for name, model in models.items()}
+    counts, undecided = [], []
+    used: Criterion = "bic"
+    for name, own in zip(models, rng.spawn(len(models)), strict=True):
+        people = drawn_people(models[name], parameters[name], n_subjects, own)
+        plays = played_by(people, models[name], task, own)
+        found = compare(
+            models,
+            [episode for mine in plays for episode in mine],
+            folds=folds,
+            criterion=criterion,
+            parameter_prior=parameter_prior,
+            threads=threads,
+        )
+        counts.append(found.n_best)
+        undecided.append(n_subjects - int(found.n_best.sum()))
+        used = found.criterion
+    return ModelRecovery(tuple(models), np.array(counts), np.array(undecided), used)
+
+
+def _check(models: Mapping[str, Model], parameters: Mapping[str, Any], folds: Any) -> None:
+    missing = [name for name in models if name not in parameters]
+    if missing:
+        raise DataError(
+            f"parameters must hold ranges for each model; got none for {', '.join(missing)}. "
+            "Give a mapping {model: {parameter: range}}."
+        )
+    if folds is not None and not isinstance(folds, (int, np.integer, str)):
+        raise DataError(
+            "folds must be a number or 'block' here; got labels. Simulated people have none."
+        )
+
+
+def _share_words(share: float) -> str:
+    return "-" if np.isnan(share) else f"{share:.2f}"
+
+
+def _shares(values: Matrix, axis: int) -> Matrix:
+    """Shares along an axis; NaN where there is nothing."""
+    total = values.sum(axis=axis, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(values / total)

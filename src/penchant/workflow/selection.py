@@ -1,0 +1,239 @@
+"""Which model describes how many people: random-effects Bayesian model selection.
+
+People may follow different models. With r_k the share of people whom model k describes, Dirichlet
+with alpha_0 for every model before the data, and L_nk the log-evidence of person n for model k, the
+variational posterior of r is Dirichlet with alpha, where (Stephan et al. 2009)
+
+    g_nk ∝ exp(L_nk + digamma(alpha_k) - digamma(sum alpha)),    alpha_k = alpha_0 + sum_n g_nk.
+
+The exceedance probability of a model is that of being the most frequent one. It takes for granted
+that frequencies differ; the protected one (Rigoux et al. 2014) does not. With F1 the free energy of
+the above, F0 = sum_n log(mean_k exp L_nk) the log-evidence of equal frequencies, and
+BOR = 1 / (1 + exp(F1 - F0)) the probability that frequencies are equal,
+
+    protected exceedance = (1 - BOR) exceedance + BOR / K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+from scipy import special
+
+from penchant._frames import Backend, frame
+from penchant._typing import Matrix, Vector
+from penchant.errors import DataError, listing
+from penchant.output.table import Table
+
+MOST_ROUNDS = 10_000
+SETTLED = 1e-10  # change of alpha, in people
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelSelection:
+    """How many people each model describes.
+
+    Attributes
+    ----------
+    names
+        Of the models.
+    alpha
+        Parameters of the Dirichlet posterior of the models' frequencies.
+    frequencies
+        Expected share of people that each model describes.
+    exceedance, protected_exceedance
+        Probability that each model is the most frequent one, frequencies taken to differ, or not.
+    equal_probability
+        Bayesian omnibus risk (BOR): probability that all models are as frequent.
+    responsibilities
+        Probability that each person follows each model: (n_subjects, n_models).
+    """
+
+    names: tuple[str, ...]
+    alpha: Vector
+    exceedance: Vector
+    protected_exceedance: Vector
+    equal_probability: float
+    responsibilities: Matrix
+
+    @property
+    def frequencies(self) -> Vector:
+        """Expected share of people that each model describes."""
+        return np.asarray(self.alpha / self.alpha.sum())
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row per model."""
+        return frame(
+            {
+                "model": self.names,
+                "alpha": self.alpha.tolist(),
+                "frequency": self.frequencies.tolist(),
+                "exceedance": self.exceedance.tolist(),
+                "protected_exceedance": self.protected_exceedance.tolist(),
+            },
+            backend,
+        )
+
+    def table(self) -> Table:
+        """The summary as a table."""
+        columns = (self.frequencies, self.exceedance, self.protected_exceedance)
+        rows = zip(self.names, *columns, strict=True)
+        return Table(
+            "Bayesian model selection, random effects",
+            (
+                ("Subjects", str(len(self.responsibilities))),
+                ("Equally frequent", f"probability {self.equal_probability:.3f}"),
+            ),
+            ("model", "share of people", "exceedance", "protected"),
+            tuple((name, *(f"{value:.3f}" for value in row)) for name, *row in rows),
+            (),
+        )
+
+    def summary(self) -> str:
+        """Everything one reads first, as text."""
+        return self.table().text()
+
+    def __repr__(self) -> str:
+        best = int(np.argmax(self.protected_exceedance))
+        return (
+            f"<ModelSelection: {self.names[best]} most frequent with probability "
+            f"{self.protected_exceedance[best]:.3f} (protected)>"
+        )
+
+
+def select_models(
+    log_evidence: Any, names: Sequence[str] | None = None, *, prior_count: float = 1.0
+) -> ModelSelection:
+    """Random-effects Bayesian model selection from the log-evidence of every person.
+
+    Parameters
+    ----------
+    log_evidence
+        (n_subjects, n_models): log-evidence or what stands for it, such as -BIC/2 or the
+        cross-validated log-likelihood.
+    names
+        Of the models.
+    prior_count
+        alpha_0 of every model; 1: all frequencies are as likely before the data.
+
+    Examples
+    --------
+    Nine people for whom the first model is better, one for whom the second is:
+
+    >>> import penchant as pn
+    >>> found = pn.select_models([[0.0, -5.0]] * 9 + [[-5.0, 0.0]], ["learner", "habit"])
+    >>> found.frequencies.round(2), found.exceedance.round(3)
+    (array([0.84, 0.16]), array([0.995, 0.005]))
+    >>> found.protected_exceedance.round(2)
+    array([0.95, 0.05])
+    """
+    evidence = _checked(log_evidence)
+    n_models = evidence.shape[1]
+    if not (np.isfinite(prior_count) and prior_count > 0):
+        raise DataError(f"prior_count must be > 0; got {prior_count}. 1 is usual.")
+    said = tuple(names) if names is not None else tuple(f"model {k + 1}" for k in range(n_models))
+    if len(said) != n_models:
+        raise DataError(
+            f"names must be {n_models}, one per column of log_evidence; got {len(said)}. "
+            "Name every model."
+        )
+    alpha, g = _posterior(evidence, prior_count)
+    chances = exceedance_probabilities(alpha)
+    equal = float(special.expit(equal_evidence(evidence) - free_energy(evidence, alpha, g)))
+    protected = (1.0 - equal) * chances + equal / n_models
+    return ModelSelection(said, alpha, chances, protected, equal, g)
+
+
+def exceedance_probabilities(alpha: Vector) -> Vector:
+    """Probability of each share of a Dirichlet distribution to be the largest.
+
+    Two shares: the Beta distribution function at 1/2. More: shares are Gamma variables divided by
+    their sum, so that with their densities f and distribution functions G
+
+        P(k is largest) = integral f_k(x) prod_{j != k} G_j(x) dx,
+
+    one integral over the probabilities of G_k each.
+
+    Examples
+    --------
+    >>> exceedance_probabilities(np.array([2.0, 1.0])).tolist()
+    [0.75, 0.25]
+    """
+    alpha = np.asarray(alpha, dtype=np.float64)
+    if len(alpha) == 1:
+        return np.ones(1)
+    if len(alpha) == 2:
+        second = special.betainc(alpha[0], alpha[1], 0.5)
+        return np.array([1.0 - second, second])
+    found = np.array([_largest(alpha, k) for k in range(len(alpha))])
+    return np.asarray(found / found.sum())
+
+
+def _largest(alpha: Vector, k: int) -> float:
+    others = np.delete(alpha, k)
+
+    def below(u: float) -> float:
+        x = special.gammaincinv(alpha[k], u)
+        return float(np.prod(special.gammainc(others, x)))
+
+    # the integrand rises where the largest of the others has its middle
+    middle = float(special.gammainc(alpha[k], others.max()))
+    places = [p for p in (middle,) if 0.0 < p < 1.0]
+    value, _ = scipy.integrate.quad(below, 0.0, 1.0, points=places or None, limit=400, epsabs=1e-10)
+    return float(value)
+
+
+def equal_evidence(evidence: Matrix) -> float:
+    """Log-evidence of equal frequencies, F0: every model has chance 1/K in every person."""
+    n, n_models = evidence.shape
+    return float(special.logsumexp(evidence, axis=1).sum() - n * np.log(n_models))
+
+
+def free_energy(evidence: Matrix, alpha: Vector, g: Matrix) -> float:
+    """Lower bound F1 of the log-evidence of unequal frequencies, at the variational posterior."""
+    counts = g.sum(axis=0)
+    before = alpha - counts
+    logs = special.digamma(alpha) - special.digamma(alpha.sum())
+    joint = (g * evidence).sum() + (counts * logs).sum()
+    shares = ((before - alpha) * logs).sum() - _log_beta(before) + _log_beta(alpha)
+    return float(joint + shares - special.xlogy(g, g).sum())
+
+
+def _log_beta(alpha: Vector) -> float:
+    return float(special.gammaln(alpha).sum() - special.gammaln(alpha.sum()))
+
+
+def _posterior(evidence: Matrix, prior_count: float) -> tuple[Vector, Matrix]:
+    """alpha and g, each computed from the other until they stay."""
+    alpha = np.full(evidence.shape[1], prior_count)
+    for _ in range(MOST_ROUNDS):
+        g = special.softmax(evidence + special.digamma(alpha), axis=1)
+        new = prior_count + g.sum(axis=0)
+        moved = float(np.abs(new - alpha).max())
+        alpha = new
+        if moved < SETTLED:
+            break
+    return alpha, g
+
+
+def _checked(log_evidence: Any) -> Matrix:
+    evidence = np.array(log_evidence, dtype=np.float64)
+    if evidence.ndim != 2 or not evidence.size:
+        raise DataError(
+            f"log_evidence must have shape (n_subjects, n_models); got {evidence.shape}. "
+            "Give a row per person and a column per model."
+        )
+    wrong = np.argwhere(~np.isfinite(evidence))
+    if len(wrong):
+        places = listing(
+            (f"{evidence[n, k]} at person {n}, model {k}" for n, k in wrong[:11]), len(wrong)
+        )
+        raise DataError(
+            f"log_evidence must be finite; got {places}. Leave these people out, or fit with a "
+            "parameter_prior."
+        )
+    return evidence
