@@ -1,4 +1,4 @@
-"""Where the options are: a grid or any other places, and the distances between them."""
+"""Checks of arguments that every layer asks for: whole numbers, levels of intervals."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Episode:
 
     Examples
     --------
-    >>> from penchant.bandit import Episode
+    >>> from penchant import Episode
     >>> episode = Episode([7, 3, None, 3], [12.5, 30.0, None, 28.0], subject="anna")
     >>> episode
     Episode: 3 decisions scored of 4 events, subject anna
@@ -133,7 +133,7 @@ class Episode:
 
         Examples
         --------
-        >>> from penchant.bandit import Episode
+        >>> from penchant import Episode
         >>> Episode([1, 4], [0.3, 0.2]).check_options(4)
         Traceback (most recent call last):
         penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1. It looks 1-based: \
@@ -167,7 +167,7 @@ subtract 1, options are counted from 0.
 
         Examples
         --------
-        >>> from penchant.bandit import Episode
+        >>> from penchant import Episode
         >>> Episode([7], [12.5]).extended(3, 30.0).rewards
         array([12.5, 30. ])
         """

@@ -108,7 +108,7 @@ def episodes_from_frame(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from penchant.bandit import episodes_from_frame
+    >>> from penchant import episodes_from_frame
     >>> table = pa.table(
     ...     {
     ...         "who": ["bo", "bo", "al", "al", "al"],

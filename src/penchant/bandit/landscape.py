@@ -1,4 +1,4 @@
-"""What the options pay: their mean rewards and the noise around them."""
+"""What the options pay: mean rewards, the noise around them, and what was lost by other choices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GaussianNoise:
     Examples
     --------
     >>> import numpy as np
-    >>> from penchant.bandit import GaussianNoise
+    >>> from penchant import GaussianNoise
     >>> round(GaussianNoise(variance=0.01).draw(rng=np.random.default_rng(1)), 4)
     0.0346
     """
@@ -65,7 +65,7 @@ class IntegerNoise:
 
     Examples
     --------
-    >>> from penchant.bandit import IntegerNoise
+    >>> from penchant import IntegerNoise
     >>> IntegerNoise(5).variance
     10.0
     """
@@ -102,7 +102,7 @@ class Landscape:
     Examples
     --------
     >>> import numpy as np
-    >>> from penchant.bandit import IntegerNoise, Landscape
+    >>> from penchant import IntegerNoise, Landscape
     >>> landscape = Landscape([12.0, 30.0, 18.0], IntegerNoise(largest=5))
     >>> landscape
     Landscape: 3 options, mean rewards 12 to 30, noise variance 10
@@ -197,7 +197,7 @@ def landscape_a(
 
     Examples
     --------
-    >>> from penchant.bandit import landscape_a
+    >>> from penchant import landscape_a
     >>> landscape_a().mean_rewards[:10]
     array([ 0., 12., 24., 36., 48., 60., 48., 36., 24., 12.])
     """
@@ -229,7 +229,7 @@ def landscape_b(
 
     Examples
     --------
-    >>> from penchant.bandit import landscape_b
+    >>> from penchant import landscape_b
     >>> landscape_b().mean_rewards[:10]
     array([50., 40., 30., 20., 10.,  0., 15., 30., 45., 60.])
     """
@@ -264,7 +264,7 @@ def cumulative_regret(
 
     Examples
     --------
-    >>> from penchant.bandit import Episode, GaussianNoise, Landscape, cumulative_regret
+    >>> from penchant import Episode, GaussianNoise, Landscape, cumulative_regret
     >>> landscape = Landscape([10.0, 40.0, 25.0], GaussianNoise(variance=4.0))
     >>> episode = Episode([2, 0, 1, 1], [26.5, 8.0, 43.5, 39.0])
     >>> cumulative_regret(episode, landscape)

@@ -24,7 +24,7 @@ def grid(width: int, height: int) -> Matrix:
 
     Examples
     --------
-    >>> from penchant.bandit import grid
+    >>> from penchant import grid
     >>> grid(3, 2)
     array([[0., 0.],
            [1., 0.],
@@ -115,7 +115,7 @@ def distances(locations: Matrix) -> Matrix:
 
     Examples
     --------
-    >>> from penchant.bandit import grid
+    >>> from penchant import grid
     >>> from penchant.bandit.locations import distances
     >>> distances(grid(2, 1))
     array([[0., 1.],
@@ -140,7 +140,7 @@ def distances_to(locations: Matrix, options: IntVector) -> Matrix:
 
     Examples
     --------
-    >>> from penchant.bandit import grid
+    >>> from penchant import grid
     >>> from penchant.bandit.locations import distances_to
     >>> distances_to(grid(4, 1), [1])
     array([[1.],

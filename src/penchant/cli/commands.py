@@ -1,4 +1,4 @@
-"""`penchant check`."""
+"""The commands: their options and help. What they do is loaded when one is called."""
 
 from __future__ import annotations
 

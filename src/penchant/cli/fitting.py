@@ -1,4 +1,4 @@
-"""Estimates from a history of play, as they are printed and kept."""
+"""What `fit` does with a history of play or offers: load, fit, arrange, show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a model as they are typed: --settings dual_rates,forgetting=free,choice_rate=0.2."""
+"""Models as the command line spells them: names, settings, where options lie, what agents know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as the command line shows them."""
+"""Results as the command line prints, keeps and draws them, all or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `simulate` does: make a landscape and a model, let agents play, write the table."""
+"""What `simulate` does, and people to be simulated as the command line describes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the person at the terminal reads: on stderr, in the words of the command line."""
+"""What the person at the terminal reads, and usage refused before anything is read."""
 
 from __future__ import annotations
 

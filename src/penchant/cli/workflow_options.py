@@ -1,4 +1,4 @@
-"""Options of commands for findings and plans, in the groups that help shows them in."""
+"""Options of studies, findings and plans, in the groups that help shows them in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model describes the choices better, for whom, and how sure that is."""
+"""Which model describes the choices better, and what people did beside what it does."""
 
 from __future__ import annotations
 

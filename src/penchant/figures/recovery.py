@@ -1,4 +1,4 @@
-"""Do simulations give back what went in: parameters, and models."""
+"""Do simulations give back what went in, and how much data a goal needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and folders that must not outlive the process: locks, and what is half written."""
+"""Files that are written whole or not at all, by one writer, with nothing half written left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The header of a CSV file: its delimiter and the names of its columns."""
+"""Lines of a CSV file: its header, those at fault, and where a row of the table stands."""
 
 import csv
 import io

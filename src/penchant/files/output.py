@@ -1,4 +1,4 @@
-"""JSON documents: strict in what they accept, finite in what they write."""
+"""Results out: text, JSON documents, and tables as CSV, Parquet or JSON by the name of the file."""
 
 import json
 import math

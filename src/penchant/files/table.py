@@ -1,4 +1,4 @@
-"""Parquet and Arrow files."""
+"""Tables from files: CSV, Parquet or Arrow, told apart by their first bytes."""
 
 import os
 from typing import Any

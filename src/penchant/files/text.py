@@ -1,4 +1,4 @@
-"""What a file is, told by its first bytes and not by its name."""
+"""What a file is, told by its first bytes, and its text as UTF-8: unpacked, decoded, checked."""
 
 import codecs
 import gzip

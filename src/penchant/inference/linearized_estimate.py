@@ -1,4 +1,4 @@
-"""The results of the paper's estimator, with their range of validity."""
+"""The point that a model is linearised about, and the results, with their range of validity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joint covariances of weights and psi at the peaks of many profiles."""
+"""What can be said of the peaks of profiles: proof, status, sentence, covariance, for many."""
 
 from __future__ import annotations
 

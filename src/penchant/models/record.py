@@ -3,6 +3,11 @@
 A model in plain NumPy describes one episode at one psi. A compiled model describes any number of
 pairs of an episode and a psi at once, so that a search over psi, or a fit of many subjects, costs
 little besides the arithmetic.
+
+What the variables of many models have in common: their arrays, and controls beside learning.
+
+Controls say what a player does whatever was learnt: repeat the last choice (stickiness), or prefer
+an option for itself (bias). Each is a column, so that adding one keeps a model linear.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Play: agents of a model choose in a landscape and receive rewards."""
+"""Play and offers: agents of a model choose and receive rewards, people choose among offers."""
 
 from __future__ import annotations
 

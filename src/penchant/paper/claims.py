@@ -1,4 +1,4 @@
-"""Numbers of a simulation with the standard errors that its replicates leave them with."""
+"""What the paper says, beside what a run shows, with the errors that its replicates leave."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Measured:
 
     Examples
     --------
-    >>> from penchant.study.paper.claims import Measured
+    >>> from penchant.paper.claims import Measured
     >>> [Measured(1.02, error, low=0.8, high=1.2).met for error in (0.04, 0.1)]
     [True, None]
     >>> Measured(0.62, 0.04, low=0.8, high=1.2).met
@@ -161,7 +161,7 @@ class Claim:
 
     Examples
     --------
-    >>> from penchant.study.paper.claims import Claim, Measured
+    >>> from penchant.paper.claims import Claim, Measured
     >>> claim = Claim("Section V.A", "It converges.", {"mean": True, "spread": False}, "It does.")
     >>> claim.verdict
     'holds in part'

@@ -1,4 +1,4 @@
-"""Figure 1: the probability of the first of two options, Eq. (2)."""
+"""Figure 1, and the experiment of Section VII: its interface and its two landscapes, Eq. (2)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def figure_1() -> Figure1:
 
     Examples
     --------
-    >>> from penchant.study.paper.figure_1 import figure_1
+    >>> from penchant.paper.figure_1 import figure_1
     >>> [claim.verdict for claim in figure_1().claims]
     ['holds', 'holds']
     """
@@ -141,7 +141,7 @@ def experiment() -> Experiment:
 
     Examples
     --------
-    >>> from penchant.study.paper.experiment import experiment
+    >>> from penchant.paper.figure_1 import experiment
     >>> {claim.verdict for claim in experiment().claims}
     {'cannot be told from the paper'}
     """

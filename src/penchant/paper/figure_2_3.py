@@ -1,4 +1,12 @@
-"""What decisions tell of theta at its true value: information, asymptotic spread, bias."""
+"""Figures 2 and 3: convergence of the estimate with one parameter and with three, and the claims.
+
+A case where larger options are picked more often, and the estimate is biased downwards.
+
+The paper explains the upward bias of Figure 2 by the choice of larger options. The first-order bias
+is -I'/(2 I^2) instead: its sign is that of the third moment of the variables. With positively
+skewed variables and small theta0 > 0, where larger options are still picked more often, information
+rises with theta and the bias points down.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +68,7 @@ def asymptotics(explanatory: Matrix, theta: Vector) -> Asymptotics:
     Examples
     --------
     >>> import numpy as np
-    >>> from penchant.study.paper.information import asymptotics
+    >>> from penchant.paper.figure_2_3 import asymptotics
     >>> found = asymptotics(np.array([[[1.0], [0.0]], [[1.0], [0.0]]]), np.zeros(1))
     >>> found.standard_errors.ravel() ** -2          # each decision adds p (1 - p)
     array([0.25, 0.5 ])

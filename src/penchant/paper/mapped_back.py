@@ -1,4 +1,6 @@
-"""What sigma0^2 the paper's procedure reports, whatever the subjects believed.
+"""Table I mapped back, the artefact in sigma0^2, and the bound of validity.
+
+What sigma0^2 the paper's procedure reports, whatever the subjects believed.
 
 Linearised about sigma0^2 = 1e6, agents who were far surer are reported as about a third of that:
 the deviation sits on the bound 2 of Section VI.C, where delta is three times its nominal value.
@@ -172,7 +174,7 @@ def mapped_back(category: Category) -> MappedBack:
 
     Examples
     --------
-    >>> from penchant.study.paper.published import TABLES
+    >>> from penchant.paper.published import TABLES
     >>> mapped_back(TABLES[0]).natural.round(2)
     array([ 2.78, 15.5 ,  4.54])
     """

@@ -1,4 +1,11 @@
-"""Plays of stochastic UCL agents, and the exact estimates from their first decisions."""
+"""Plays of stochastic UCL agents: exact and linearised estimates, nominal points, BFGS's stops.
+
+Where a quasi-Newton optimiser stops, and what it reports, on choices without an estimate.
+
+The paper's estimates come from BFGS (Matlab's fminunc). On separated choices the log-likelihood has
+no maximum: it rises for ever towards a supremum. An optimiser that starts at 0 stops where the
+slope falls below its tolerance, and calls it success.
+"""
 
 from __future__ import annotations
 
@@ -307,7 +314,7 @@ def bfgs_stops(x: Matrix, chosen: IntVector, at: Sequence[int]) -> Stopped:
     Examples
     --------
     >>> import numpy as np
-    >>> from penchant.study.paper.bfgs import bfgs_stops
+    >>> from penchant.paper.plays import bfgs_stops
     >>> x = np.array([[[[1.0], [0.0]]] * 3])
     >>> found = bfgs_stops(x, np.zeros((1, 3), dtype=int), [3])     # always the first: separated
     >>> found.success, found.theta > 10

@@ -1,4 +1,4 @@
-"""The page of a reproduction: every claim with its verdict, the figures, the tables."""
+"""A reproduction in a folder: the page with every claim and verdict, figures, tables, results."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def reproduce(
 
     Examples
     --------
-    >>> from penchant.study.paper import reproduce
+    >>> from penchant.paper.reproduction import reproduce
     >>> found = reproduce(["figure-1", "landscapes"])
     >>> {verdict: count for verdict, count in found.counts().items() if count}
     {'holds': 2, 'cannot be told from the paper': 2}

@@ -1,4 +1,4 @@
-"""What the paper says of Tables I and II, held against their own numbers and against agents."""
+"""Table I to Table II, and what the printed numbers can and cannot say."""
 
 from __future__ import annotations
 

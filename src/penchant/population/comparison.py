@@ -1,4 +1,4 @@
-"""The result of comparing groups."""
+"""Two populations side by side, tests and effect sizes, adjusted for their number: the result."""
 
 from __future__ import annotations
 

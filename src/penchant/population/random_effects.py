@@ -1,4 +1,4 @@
-"""Between-subject covariance of the model theta_s ~ N(theta, Omega + C_s)."""
+"""Between-subject covariance of the model theta_s ~ N(theta, Omega + C_s), and heterogeneity."""
 
 from __future__ import annotations
 

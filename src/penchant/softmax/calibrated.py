@@ -1,4 +1,13 @@
-"""Calibrated intervals of the weights: likelihood ratios compared with those of choices redrawn."""
+"""Calibrated intervals of the weights: likelihood ratios compared with those of choices redrawn.
+
+Choices drawn anew in the same choice sets: how far a true value may be from the best one.
+
+At a candidate value of a parameter everything else is estimated, choices are drawn from that, and
+each draw is asked how much better its own best fit is than the best with the candidate value: twice
+the difference, W, is the likelihood-ratio statistic. The share of draws whose W exceeds that of the
+choices made is the candidate's p-value, whatever the size of the sample. Draws whose W is the same
+count half (the mid-p value): few binary answers have few outcomes, and many of them tie.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests between groups: conditions within a performance, performances within a condition."""
+"""Groups pooled and compared: populations, tests between them, and conditions within subjects."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from penchant.bandit import Episode
+    >>> from penchant import Episode
     >>> for note in data_notes([Episode([1, None, 0], [2.0, None, None], subject="ann")]):
     ...     print(note)
     1 decision without a choice, in 1 subject (ann): counted in time, not scored.

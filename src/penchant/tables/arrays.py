@@ -1,4 +1,4 @@
-"""Decisions given as arrays: explanatory (n, m, d) and the index of the chosen option."""
+"""Decisions given as arrays: explanatory (n, m, d), the option chosen, and options on offer."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tables with one row per subject and a column for every decision, which must be made long."""
+"""Which column of a table of play is what: found by the names that people give them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Missing and infinite cells of a table: where they are, and leaving out their decisions."""
+"""Rows of a table, read and coded, arranged into the fields of `Choices`: gaps, choices, order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Rows in the order of decisions, and of options inside each: the same for any input order."""
+"""Which decision, option and subject each row of a table belongs to, and rows in that order."""
 
 import os
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Labels in the order in which people read them: 2 before 10, and s2 before s10."""
+"""Labels of decisions, options and subjects as integer codes in natural order: s2 before s10."""
 
 from __future__ import annotations
 

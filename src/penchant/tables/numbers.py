@@ -1,4 +1,4 @@
-"""Numbers as they come, converted to float64 exactly or not at all."""
+"""Arguments that carry an index of their own, put into one order or refused."""
 
 import re
 from collections.abc import Callable

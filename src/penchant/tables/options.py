@@ -1,4 +1,4 @@
-"""Which option a row of a table of play names: by its number, its label, or its place."""
+"""Words among the numbers of options: more likely they mark that nothing was chosen."""
 
 from __future__ import annotations
 

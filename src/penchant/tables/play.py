@@ -1,4 +1,4 @@
-"""The order of events in a table of play: by their numbers, which may run on through blocks."""
+"""Events of a table of play: their order, decisions missed, options shown, rewards not known."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def without_unknown(
 
     Examples
     --------
-    >>> from penchant.bandit.events import read_events
+    >>> from penchant.tables.events import read_events
     >>> events = read_events([0, 1, 0, 1], [5.0, np.nan, 7.0, np.nan], None, None, str)
     >>> order = InTime(np.arange(4), np.array([0]))
     >>> without_unknown(events, order, "truncate")[0].chosen

@@ -1,4 +1,6 @@
-"""What a model says the player believes of every option before each event.
+"""What went on in the player, event by event: regressors for imaging and reaction times.
+
+What a model says the player believes of every option before each event.
 
 A model of one's own says it with a method
 

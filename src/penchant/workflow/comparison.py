@@ -1,4 +1,4 @@
-"""A comparison of models in sentences, and as plain numbers and text."""
+"""Several models of the same decisions, side by side, in numbers and in sentences."""
 
 from __future__ import annotations
 

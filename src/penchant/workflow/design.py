@@ -1,4 +1,4 @@
-"""The result of a search for how much data a goal needs, and the search itself."""
+"""How much data a goal needs: decisions for an interval, subjects for a difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people did beside what the fitted model does."""
+"""Does the fitted model do what people did: predictive checks with the estimate's uncertainty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One parameter that people were simulated with, and what a fit gave back."""
+"""Does a fit give back what went in: simulate people, fit them, compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What play looks like in a few numbers: shares of options, switches, a learning curve."""
+"""Choices of a fitted model after what truly happened or in play begun anew, in a few numbers."""
 
 from __future__ import annotations
 

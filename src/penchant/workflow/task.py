@@ -1,4 +1,4 @@
-"""One agent of any model: the model's own, or one that asks the model for its variables."""
+"""What simulated people are given to do, and how one agent of any model does it."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def offers_of(trials: Sequence[Trials]) -> DrawnOffers:
 
     Examples
     --------
-    >>> from penchant.models.trials import Trials
+    >>> from penchant import Trials
     >>> ann = [Trials([0], {"amount": [[2, a]]}, subject="ann", block=a) for a in (3, 5)]
     >>> offers_of(ann)(np.random.default_rng(0))["amount"].tolist()
     [[2.0, 3.0], [2.0, 5.0]]

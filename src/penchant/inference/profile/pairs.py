@@ -1,4 +1,4 @@
-"""The decisions of pairs of a subject and a psi, one pair after another."""
+"""Pairs of a subject and a psi: their decisions, their inner solutions, weights held on planes."""
 
 from __future__ import annotations
 

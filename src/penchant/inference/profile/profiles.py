@@ -1,4 +1,9 @@
-"""Weights that must be positive: maxima on the boundary of what is allowed."""
+"""The profiles of many subjects: for each psi the weights are solved exactly, in compiled code.
+
+All subjects share a model, not their parameters. A pair of a subject and a psi is a convex problem;
+any number of pairs is evaluated in one call, and no pair depends on the company it is evaluated in.
+psi is searched on the scale that its `Shape` declares: "search units".
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,24 @@
-"""The maximum of a concave objective inside linear limits, from face to face.
+"""The weights at a fixed psi: one convex problem, inside its limits or under a natural prior.
+
+Weights under a prior on natural parameters: Newton's method for many pairs together.
+
+Such a prior is not quadratic in the weights, and the objective not always concave: Newton's method
+starts from what the choices say under a weak prior, and from what the prior says, and the higher
+end counts.
+
+The maximum of a concave objective inside linear limits, from face to face.
 
 On a face some limits hold with equality. Newton's method finds the maximum of a face; where it lies
 outside, the way there ends at another limit, which then holds too. Where it lies inside, the
 gradient is projected on the directions that lead inside: if nothing is left of it this is the
 maximum of all (the conditions of Karush, Kuhn and Tucker), otherwise it leads to a higher face. The
 objective rises from one such maximum to the next, so that no face is met twice.
+
+The weights of one convex problem, followed to their end: limits, planes, maxima far out.
+
+The objective is concave. A maximum of the whole that respects the limits is the answer; otherwise
+the answer lies on the boundary. Before anything else every variable is brought to size 1, so that
+one which all but vanishes is neither overlooked nor in the way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Grids of psi: the profile at their points, and the cells from which to climb."""
+"""The profiles of many subjects on the grid of psi, each point from its neighbour."""
 
 from __future__ import annotations
 

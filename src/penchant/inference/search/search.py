@@ -1,4 +1,6 @@
-"""The best psi where weights have no maximum: the supremum of the profile, looked at closely.
+"""The search over psi: a grid, then Newton's method from the best cells.
+
+The best psi where weights have no maximum: the supremum of the profile, looked at closely.
 
 Choices may be separated in part: some weights grow without end, while the others and psi still
 have a best value. The likelihood then rises towards a supremum at every psi, and the highest of

@@ -2,6 +2,11 @@
 
 Slopes with differences, many episodes at once with each by itself, the objective and the agents
 with the variables times the weights.
+
+Whether the parameters can be told apart on these data.
+
+To first order a change of weights and psi changes the objective by x d_theta + (dx/dpsi theta)
+d_psi. Directions in which nothing changes, at every psi that was tried, cannot be estimated.
 """
 
 from __future__ import annotations

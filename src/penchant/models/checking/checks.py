@@ -1,4 +1,10 @@
-"""Whether what a model declares fits together."""
+"""Whether a model's declarations fit together, its variables are numbers, and it keeps to the past.
+
+Whether a row uses what happened at its own event, or later.
+
+The reward, the choice, and all that follows an event are changed in turn. The rows up to and
+including that event must not move.
+"""
 
 from __future__ import annotations
 

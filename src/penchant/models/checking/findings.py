@@ -1,4 +1,4 @@
-"""What a check of a model found."""
+"""A model under examination: the data it is tried on, and what the examination found."""
 
 from __future__ import annotations
 

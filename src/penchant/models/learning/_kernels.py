@@ -5,6 +5,10 @@ to starts[e + 1], and row after row is filled. x is (rows, n_options, n_weights)
 every shape parameter along a first axis, which is empty where no derivatives are asked for; both
 come as zeros. Row t is written before event t is learnt from. chosen is -1 where nothing was chosen
 in time, and rewards are NaN where there was none.
+
+Compiled loops of learning models for variables alone: what a grid of psi asks for.
+
+As in `_kernels`, without derivatives; arguments are the same.
 """
 
 import numpy as np

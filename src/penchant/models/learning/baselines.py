@@ -1,4 +1,21 @@
-"""Choices that follow no reward: every option has its own fixed probability.
+"""Models without learning: fixed probabilities, and noisy win-stay-lose-shift.
+
+Noisy win-stay-lose-shift: repeat what won, leave what lost, with some noise.
+
+With c the last choice made, which won if its reward was above a threshold,
+
+    eta_i = w 1(i = c) after a win,    eta_i = -l 1(i = c) after a loss,    eta_i = 0 at first.
+
+Linear in w and l, without shape parameters. Among m options
+
+    P(stay | win) = e^w / (e^w + m - 1),    P(shift | loss) = (m - 1) / (m - 1 + e^-l).
+
+With two options and w = l these are both 1 - epsilon/2: the model of Wilson & Collins (2019), with
+epsilon = 2 / (1 + e^w), from 0 for a player who never errs to 1 for one who chooses at random.
+
+A decision without a choice is passed over, and so are options shown.
+
+Choices that follow no reward: every option has its own fixed probability.
 
     P(i) = exp(b_i) / sum_j exp(b_j),    b = 0 for the last option.
 

@@ -1,4 +1,24 @@
-"""Agents that track means by Kalman filters, many at once, in units of rewards."""
+"""The Kalman filter, or Bayesian mean tracker, with an uncertainty bonus.
+
+The player takes the mean reward of each option for Gaussian, m_i with variance s_i, and learns from
+a reward r of option c with noise of variance sigma^2 by
+
+    k = s_c / (s_c + sigma^2),    m_c <- m_c + k (r - m_c),    s_c <- (1 - k) s_c.
+
+In a restless world (Daw et al. 2006) rewards wander, and with every event
+
+    m_i <- lambda m_i + (1 - lambda) c,    s_i <- lambda^2 s_i + sigma_d^2;
+
+lambda = 1 and sigma_d = 0 make it static. The objective is
+
+    eta_i = (m_i + gamma sqrt(s_i)) / tau + phi 1(i = last choice) + b_i.
+
+With s_0, sigma_d^2 (both relative to sigma^2) and lambda fixed, m is affine in the initial mean m0
+and in the centre c, so the model is exactly linear in 1/tau, m0/tau, c/tau, gamma/tau, phi and b.
+
+A decision without a choice teaches nothing, but the restless world goes on. Options shown are
+learnt from as chosen ones are; stickiness passes over them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,25 @@
-"""Agents that play by Q-learning, many at once."""
+"""Q-learning (Rescorla-Wagner), one learner with options.
+
+After a reward r the value of the option taken moves towards it, and the objective is
+
+    Q_c <- Q_c + alpha (r - Q_c),
+    eta_i = Q_i / tau + kappa C_i + phi 1(i = last choice) + b_i.
+
+Options add to it:
+
+    dual rates        alpha+ where r >= Q_c, alpha- where r < Q_c
+    forgetting        options not taken: Q_i <- Q_i + f (Q0 - Q_i)
+    fictitious        options not taken: Q_i <- Q_i + g (-r - Q_i), as if they had paid the opposite
+    choice kernel     C_i <- C_i + a (1(i = c) - C_i), from 0
+    stickiness, bias  phi and b_i as above; the last option has b = 0
+
+With the rates alpha, f, g and a fixed the values are known, and the model is exactly linear in
+1/tau, kappa, phi and b. Q is affine in the initial value Q0, so that it can be estimated as one
+more weight, Q0/tau; not with dual rates, where Q0 decides which rate is used.
+
+A decision without a choice changes nothing, as if its row were not in the data. Options shown teach
+values as chosen ones do, but are no choices: stickiness and the choice kernel pass over them.
+"""
 
 from __future__ import annotations
 

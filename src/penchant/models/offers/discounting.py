@@ -1,4 +1,10 @@
-"""Points of indifference: the discount rates at which two options are worth the same.
+"""Discounting: what an amount is worth now that comes after a delay.
+
+The objective is the discounted value over the temperature tau, in the unit of the amounts: linear
+in 1/tau once the discount rate is fixed. Rates are per unit of delay: with delays in days, a rate
+of 0.01 is 0.01 a day.
+
+Points of indifference: the discount rates at which two options are worth the same.
 
 On one side of such a point one option is better, on the other side the other. The rates between two
 neighbouring points explain the same choices; a person who is perfectly consistent has their rate in

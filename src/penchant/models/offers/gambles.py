@@ -1,4 +1,11 @@
-"""How people weight probabilities: Prelec's function, and Tversky and Kahneman's.
+"""Gambles: what options with several outcomes, each with a probability, are worth.
+
+Offers have the attributes "outcome" and "probability", (n_events, n_options, n_outcomes); without a
+third axis an option has one outcome, and nothing otherwise. Probabilities may leave a rest: it pays
+nothing. Probabilities are weighted one by one (Kahneman & Tversky 1979), not by rank; for gambles
+with one gain and one loss at most both are the same.
+
+How people weight probabilities: Prelec's function, and Tversky and Kahneman's.
 
 Both give 0 at 0 and 1 at 1, are the identity at gamma = 1, and overweight small probabilities where
 gamma < 1.

@@ -1,4 +1,4 @@
-"""What is offered: numbers that describe the options of every decision, by attribute."""
+"""Decisions that stand by themselves: what was offered, by attribute, and what was taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Compiled loops of models on places: beliefs of a Gaussian process, and where play has been.
+"""Compiled variables of stochastic UCL. Bare arrays, no policy.
+
+Compiled loops of models on places: beliefs of a Gaussian process, and where play has been.
 
 Bare arrays, no policy. Every loop runs over pairs k of an episode, which[k], and a psi; its events
 are those from starts[e] to starts[e + 1], and row after row is filled.

@@ -1,4 +1,21 @@
-"""Agents that play by Gaussian-process UCB, many at once.
+"""Gaussian-process UCB: generalisation over places, and a bonus for uncertainty (Wu et al. 2018).
+
+The agent takes rewards for a Gaussian process over the options' places: prior mean mu0, prior
+standard deviation sigma0, correlation k(|a - b| / lambda), and rewards with noise of variance
+delta sigma0^2. With r the n rewards seen so far, K their correlations and k_i those with option i,
+
+    m_i   = mu0 + k_i' (K + delta I)^-1 (r - mu0 1)
+    s_i^2 = sigma0^2 (1 + delta - k_i' (K + delta I)^-1 k_i)      (a new reward's, noise included)
+    P(i)  ∝ exp((m_i + beta s_i) / tau + sum of w_k x_ik)
+
+with x_ik the columns of `locality` asked for. For fixed lambda (and delta, if it is estimated) this
+is exactly linear in 1/tau, beta/tau and the w_k; an unknown mu0 is exactly linear too, for
+m_i = b_i + mu0 f_i, with weight mu0/tau. So lambda and delta are the only shape parameters.
+
+Wu et al. rescale rewards of 0 to 100 by (reward - 50) / 100 and take mu0 = 0, sigma0 = 1,
+delta = 1e-4: that is prior_mean=50, prior_sd=100 here, and tau and the weights in units of rewards.
+
+Agents that play by Gaussian-process UCB, many at once.
 
 Beliefs are means and covariances of all options in units of rewards, updated by Gaussian
 conditioning: another way than the recursion behind the likelihood, so that one can check the other.

@@ -1,4 +1,17 @@
-"""Agents that follow places, many at once: the terms of locality from the past, one by one."""
+"""Where people go next, whatever it pays: columns that know places and ignore rewards.
+
+With j the option of the event before, chosen or shown, and d the sum of the coordinates'
+differences (Manhattan distance):
+
+    distance       d(i, j)
+    log_distance   log(1 + d(i, j) / spacing), spacing the smallest distance of two options
+    same           1 if i = j, else 0
+    visited        1 if i was chosen or shown before, else 0
+
+Before anything was chosen or shown all are 0. Each is a control that one adds by its name: what
+looks like exploration may be a dislike of what has been visited, what looks like generalisation a
+short way of the hand.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,20 @@
-"""Agents that play by stochastic UCL, many at once.
+"""Stochastic UCL: beliefs, an upper credible limit, and a softmax that cools, Eqs. (10) to (15).
+
+The agent's heuristic for option i at time t is Q_i = mu_i + sigma_i z_t, with mu and sigma its
+posterior mean and standard deviation and z_t = Phi^-1(1 - alpha_t), alpha_t = 1/(K t^a). It chooses
+i with probability proportional to exp(Q_i log t / nu). With relative precision delta and length
+scale lambda fixed this is exactly linear:
+
+    theta = (1/nu, mu0/nu),    x = ((b + sigma z_t) log t, f log t),
+
+for the posterior mean is b + mu0 f. So delta (and lambda) are the only shape parameters.
+
+Notes
+-----
+Paper: the denominators of Eqs. (13) and (14) print Q_i where Q_j is meant, and alpha_t is printed
+as 1/sqrt(2 pi e) t, which increases; 1/(sqrt(2 pi e) t) is meant.
+
+Agents that play by stochastic UCL, many at once.
 
 Beliefs are kept as means and covariances in the units of rewards and updated by Gaussian
 conditioning: another way than the recursion behind the likelihood, so that one can check the other.
