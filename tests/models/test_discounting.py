@@ -132,7 +132,9 @@ def test_a_fit_finds_the_interval_however_narrow(model):
         low, high = model.consistent_rates(trials)
         estimate = pn.fit(trials, model)
         assert estimate.status == "separated"
-        assert low <= estimate.psi[0] <= high
+        assert np.isnan(estimate.psi[0])
+        assert low <= estimate.peak.point.psi[0] <= high
+        assert estimate.interval()[1].tolist() == [low, high]
 
 
 def test_somebody_who_is_nearly_separated_is_fitted_although_offers_pay_no_rewards():

@@ -88,7 +88,7 @@ def test_the_log_likelihood_is_that_of_the_written_out_model(name, kind):
     model, trials = trials_of(name, kind, 3)
     estimate = pn.fit(trials, model)
     if estimate.status not in ("separated", "not identified"):
-        written = literal(name, trials, estimate.weights, estimate.psi)
+        written = literal(name, trials, estimate.weights, estimate.working_psi)
         assert estimate.log_likelihood == pytest.approx(written, abs=1e-7)
 
 

@@ -269,7 +269,7 @@ def _check(model: GPUCB) -> None:
     """Refuse settings that no model can have."""
     if not isinstance(model.kernel, Kernel) or model.kernel.name not in KERNELS:
         raise DataError(
-            f"kernel must be one of penchant.bandit.kernels; got {model.kernel!r}. "
+            f"kernel must be one of penchant.bandit.beliefs; got {model.kernel!r}. "
             "Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there."
         )
     _check_number("length_scale", model.length_scale, "must be >= 0, or None to estimate it", 0.0)

@@ -118,7 +118,7 @@ class UCL(CompiledModel):
             )
         if not isinstance(self.kernel, Kernel):
             raise DataError(
-                f"kernel must be one of penchant.bandit.kernels; got {self.kernel!r}. "
+                f"kernel must be one of penchant.bandit.beliefs; got {self.kernel!r}. "
                 "Import EXPONENTIAL or GAUSSIAN from there."
             )
         if not (self.alpha_scale > 1 and self.alpha_power >= 0):
