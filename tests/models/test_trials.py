@@ -81,7 +81,7 @@ def test_trials_survive_a_pickle():
         ({"offers": {1: [[1, 2]] * 3}}, r"offers must be named by text; got 1"),
         ({"offers": {"a": [1, 2, 3]}}, r"offers\['a'\] must have shape \(3, n_options\).*\(3,\)"),
         ({"offers": {"a": [[1, 2]] * 2}}, r"got shape \(2, 2\)"),
-        ({"offers": {"a": [[1, 2], [3], [4, 5]]}}, r"got rows of different lengths"),
+        ({"offers": {"a": [[1, 2], [3], [4, 5]]}}, r"got 1 numbers at row 1, but 2 at row 0"),
         (
             {"offers": {"a": [[1, 2], [3, None], [4, 5]]}},
             r"got nan at decision 1.*option 1",

@@ -39,15 +39,7 @@ def read_offers(offers: Any, n: int, place: Place) -> dict[str, Matrix]:
 
 def _attribute(name: str, values: Any, n: int, place: Place) -> Matrix:
     said = f"offers[{name!r}]"
-    try:
-        array = np.array(exact_floats(values, said))
-    except ValueError as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(
-            f"{said} must have as many options in every decision; got rows of different lengths. "
-            "Make Trials of decisions with equally many options."
-        ) from error
+    array = np.array(exact_floats(values, said))
     if array.ndim not in (2, 3) or len(array) != n or 0 in array.shape:
         raise DataError(
             f"{said} must have shape ({n}, n_options), one row per decision, as chosen has, or "
