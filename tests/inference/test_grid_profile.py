@@ -5,8 +5,8 @@ import pytest
 
 import penchant as pn
 from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search import grid as grid_profile
 from penchant.inference.search.grid import grid_points, searched_grids, whole_grids
-from penchant.inference.search.search import grid as grid_profile
 
 MODELS = {
     "one rate": pn.QLearning(3, initial_value=None, stickiness=True),
