@@ -220,3 +220,18 @@ def test_the_temperature_at_a_rate_of_0_has_the_interval_that_plain_search_finds
         assert profile(temperature) > target - 1e-3
     for temperature in np.geomspace(high * 1.01, 1e5, 30) if high < np.inf else ():
         assert profile(temperature) < target
+
+
+def test_at_a_limit_the_rate_is_the_limit_and_what_makes_up_for_it_has_no_number():
+    rng = np.random.default_rng(3)
+    people = [
+        pn.Episode(rng.integers(2, size=40), rng.normal(0.5, 0.4, 40), subject=s) for s in range(30)
+    ]
+    fits = pn.fit_each(people, pn.QLearning(2, initial_value=0.5))
+    there = [f for f in fits if "learning_rate = 0" in f.diagnostics.bounds]
+    assert there
+    for fit in there:
+        found = {p.name: p.estimate for p in fit.parameters}
+        assert found["learning_rate"] == 0.0
+        assert np.isnan(found["temperature"])
+        assert np.isfinite(fit.predict()).all()

@@ -19,7 +19,7 @@ from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
 from penchant.inference.intervals import profile_intervals, profile_positions, values_at
-from penchant.inference.limits import lost_there
+from penchant.inference.limits import at_limits, lost_there
 from penchant.inference.profile.problem import Problem
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, whole_grids
@@ -263,9 +263,18 @@ class ModelEstimate:
         return tuple(found)
 
     def value_of(self, natural: Natural) -> float:
-        """A natural parameter; NaN where it has no estimate, its weight being at infinity."""
+        """A natural parameter; NaN where it has no estimate.
+
+        It has none where its weight is at infinity, or moves with a shape parameter to a limit. A
+        shape parameter at a limit has the limit's value.
+        """
+        if natural.kind == "shape":
+            with np.errstate(divide="ignore"):
+                return natural.value(self.weights, at_limits(self.model.shape, self.peak, self.psi))
         used = [natural.index, *([natural.other] if natural.kind == "ratio" else [])]
-        if natural.kind != "shape" and not np.isfinite(self.weights[used]).all():
+        gone = self.weights[natural.index] != 0.0  # a weight of 0 makes up for nothing
+        gone &= natural.name in lost_there(self.model.shape, self.peak)
+        if gone or not np.isfinite(self.weights[used]).all():
             return float("nan")
         return natural.value(self.weights, self.psi)
 
@@ -302,9 +311,10 @@ class ModelEstimate:
         return found
 
     def _wald(self, natural: Natural, level: float) -> tuple[float, float]:
-        value = self.value_of(natural)
         if natural.name in lost_there(self.model.shape, self.peak):
             return np.nan, np.nan
+        is_shape = natural.kind == "shape"
+        value = natural.value(self.weights, self.psi) if is_shape else self.value_of(natural)
         if natural.kind == "share":
             low, high = self._wald(Natural(natural.name, "weight", natural.index), level)
             return natural.share_of(high), natural.share_of(low)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector
+from penchant._typing import BoolVector, IntVector, Vector
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Limit, Shape
@@ -58,6 +58,16 @@ def ends_reached(shape: Sequence[Shape], peak: Peak) -> Iterator[tuple[Shape, bo
         if peak.at_bound[q]:
             upper = bool(peak.u[q] > np.mean(one.search_range))
             yield one, upper, one.limit(upper)
+
+
+def at_limits(shape: Sequence[Shape], peak: Peak, psi: Vector) -> Vector:
+    """Psi with the limits themselves, 0 or infinity, where their ends were reached."""
+    found = psi.copy()
+    for one, _, limit in ends_reached(shape, peak):
+        q = list(shape).index(one)
+        if limit is not None and np.isfinite(found[q]):
+            found[q] = limit.value
+    return found
 
 
 def lost_there(shape: Sequence[Shape], peak: Peak) -> frozenset[str]:
