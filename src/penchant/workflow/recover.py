@@ -380,7 +380,7 @@ def recover(
     >>> found.counts()["separated"]  # people so consistent that no temperature is most likely
     4
     >>> round(found.of("temperature").share_without, 2)
-    0.07
+    0.08
     >>> found.of("learning_rate").correlation > 0.3
     True
     """
