@@ -110,18 +110,21 @@ def _difference_table(column: str, tests: Sequence[Any], percent: str) -> DataTa
 def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
     strata = any(d.stratum for d in tests)
     header = ["parameter", *(["in"] if strata else []), "first", "second", "Hedges' g"]
-    header += [f"{percent} interval", "t", "df", "p", "ranked", "first higher", "rank p"]
-    header += ["adjusted rank p"]
+    header += [f"{percent} interval", "t (df)", "p", "ranked", "first higher", "rank p", "adjusted"]
     rows = []
     for d in tests:
         row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
         row += [shown(d.hedges_g, 3), _interval(d.hedges_g_low, d.hedges_g_high, 3)]
-        row += [shown(d.statistic, 3), shown(d.degrees_of_freedom, 3), p_value(d.p_value)]
+        row += [_t(d), p_value(d.p_value)]
         row += [f"{d.first_ranked}, {d.second_ranked}", shown(d.superiority, 2)]
         row += [p_value(d.rank_p_value), p_value(d.adjusted_rank_p_value)]
         rows.append(row)
     words = frozenset(range(3 + strata))
     return DataTable(f"{column}: effect sizes and tests", header, rows, words=words)
+
+
+def _t(d: Any) -> str:
+    return f"{shown(d.statistic, 3)} ({shown(d.degrees_of_freedom, 3)})"
 
 
 def _interval(low: float, high: float, digits: int = 4) -> str:
@@ -172,12 +175,12 @@ def _paired_table(study: Study, percent: str) -> DataTable:
 def _paired_tests_table(study: Study, percent: str) -> DataTable:
     strata = any(d.stratum for d in study.paired_tests)
     header = ["first", "second", "parameter", *(["in"] if strata else []), "Cohen's dz"]
-    header += [f"{percent} interval", "t", "df", "p", "ranked", "Wilcoxon p", "adjusted Wilcoxon p"]
+    header += [f"{percent} interval", "t (df)", "p", "ranked", "Wilcoxon p", "adjusted"]
     rows = []
     for d in study.paired_tests:
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
         row += [shown(d.cohens_dz, 3), _interval(d.cohens_dz_low, d.cohens_dz_high, 3)]
-        row += [shown(d.statistic, 3), shown(d.degrees_of_freedom, 3), p_value(d.p_value)]
+        row += [_t(d), p_value(d.p_value)]
         row += [str(d.n_ranked), p_value(d.wilcoxon_p_value)]
         rows.append([*row, p_value(d.adjusted_wilcoxon_p_value)])
     caption = "Conditions within subjects: effect sizes and rank tests"
