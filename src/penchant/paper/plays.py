@@ -32,8 +32,6 @@ from penchant.paper.published import GRID, SIMULATION_NOISE_VARIANCE, UCLSetting
 from penchant.softmax.fit import fit
 from penchant.softmax.probabilities import decision_log_likelihoods
 
-PARAMETERS = ("decision_noise", "prior_mean", "prior_variance")
-
 
 def model_of(setting: UCLSetting) -> UCL:
     """Stochastic UCL on the paper's grid, with the length scale and noise of a figure."""

@@ -303,17 +303,6 @@ def best_under(
     return best
 
 
-def _in_proportion(near: Matrix, planes: Planes) -> Matrix:
-    """Weights near by, all made larger or smaller so as to lie on their planes.
-
-    Where a temperature is held, what is wanted in proportion to the rest changes little.
-    """
-    now = (planes.row * near).sum(axis=1)
-    factor = planes.value / np.where(now != 0, now, 1.0)
-    fine = (now != 0) & (factor > 0) & np.isfinite(factor)
-    return near * np.where(fine, factor, 1.0)[:, None]
-
-
 def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
     n = len(start)
     everyone = np.arange(n)
