@@ -1,9 +1,16 @@
-"""Linear inequality constraints on theta: matrix theta >= bound."""
+"""Linear inequality constraints on theta, matrix theta >= bound, and the maximum inside them.
+
+On a face some constraints hold with equality. Newton's method finds the maximum of a face; where
+that lies outside, the way there ends at another constraint, which then holds too. Where it lies
+inside, the gradient is projected on the directions that lead inside: if nothing is left of it this
+is the maximum of all (the conditions of Karush, Kuhn and Tucker), otherwise it leads to a higher
+face. The objective rises from one such maximum to the next, so that no face is met twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -169,6 +176,12 @@ def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
     return np.asarray(-residual[:-1] / residual[-1] * unit)
 
 
+MOST_FACES = 100
+LEVEL = 1e-10  # slope left, for variables of size 1
+WITHIN_REACH = 8.0  # differences of objectives that Newton's method takes from theta = 0
+NOTHING = 1e-15  # share of a direction's curvature below which it is rounding
+
+
 def maximise_within(
     likelihood: Likelihood,
     constraints: Constraints,
@@ -176,69 +189,123 @@ def maximise_within(
     max_steps: int = 100,
     near: Vector | None = None,
 ) -> tuple[Maximum, BoolVector]:
-    """Maximise under the constraints; also which of them are active.
+    """Maximise inside the constraints, for variables of about size 1; which of them are active.
 
-    It begins at the point allowed that is nearest to 0, or to `near`. Newton steps, each the
-    solution of a small quadratic program, until the set of touched constraints settles; then
-    Newton's method on that face.
+    It begins at the point allowed that is nearest to 0, or to `near`. The compiled twin for
+    weights that are not negative is `climb_inside` in `inference.profile._kernels`.
     """
-    theta = constraints.feasible_point() if near is None else constraints.nearest(near)
-    value, gradient, information = _objective(likelihood, quadratic, theta)
-    n_steps, decrement = 0, np.inf
-    while n_steps < max_steps:
-        step = _constrained_step(gradient, information, constraints, theta)
-        slope = float(gradient @ step)
-        decrement = float(np.sqrt(max(float(step @ information @ step), 0.0)))
-        if not constraints.satisfied(theta):
-            theta = theta + step  # back inside, whatever it costs
-            value, gradient, information = _objective(likelihood, quadratic, theta)
-            n_steps += 1
+    size = np.abs(constraints.matrix).max(axis=1)
+    rows, bound = constraints.matrix / size[:, None], constraints.bound / size
+    scaled = replace(constraints, matrix=rows, bound=bound)
+    phi = scaled.feasible_point() if near is None else scaled.nearest(near)
+    plane = Restricted(likelihood, np.zeros(len(phi)), np.eye(len(phi)))
+    held = np.zeros(len(rows), dtype=bool)
+    n_steps = 0
+    for _ in range(MOST_FACES):
+        basis = null_basis(rows[held], len(phi))
+        found = maximise_freely(plane, quadratic, phi, basis, max_steps)
+        n_steps += found.n_steps
+        phi, blocking = _until_a_limit(rows, bound, held, phi, found.theta - phi)
+        if blocking is not None:
+            held[blocking] = True
             continue
-        if decrement < 1e-8 or slope <= 0:
+        gradient = _gradient(plane, quadratic, phi)
+        multipliers = scipy.optimize.nnls(rows[held].T, -gradient)[0] if held.any() else np.zeros(0)
+        uphill = gradient + rows[held].T @ multipliers
+        if np.linalg.norm(uphill) <= LEVEL * (1.0 + np.linalg.norm(gradient)) or not held.any():
             break
-        fraction = 1.0
-        while fraction > 1e-10:
-            trial = _objective(likelihood, quadratic, theta + fraction * step)
-            if np.isfinite(trial[0]) and trial[0] >= value + 1e-4 * fraction * slope - 1e-12:
-                break
-            fraction /= 2
-        else:
-            break
-        theta = theta + fraction * step
-        value, gradient, information = trial
-        n_steps += 1
-    return _on_face(likelihood, constraints, quadratic, theta, n_steps)
-
-
-def _on_face(
-    likelihood: Likelihood,
-    constraints: Constraints,
-    quadratic: Quadratic,
-    theta: Vector,
-    n_steps: int,
-) -> tuple[Maximum, BoolVector]:
-    """Finish with Newton's method on the face of the touched constraints."""
-    curvature = np.diag(_objective(likelihood, quadratic, theta)[2])
-    unit = np.where(curvature > 1e-200, 1.0 / np.sqrt(np.maximum(curvature, 1e-200)), 1.0)
-    active = constraints.touched(theta, unit)
-    rows = constraints.matrix[active] * unit
-    gap = constraints.bound[active] - constraints.matrix[active] @ theta
-    theta = theta + unit * np.linalg.lstsq(rows, gap, rcond=None)[0]
-    basis = null_basis(constraints.matrix[active], len(theta), 1.0 / unit)
-    if not basis.shape[1]:
-        value, gradient, information = _objective(likelihood, quadratic, theta)
-        return Maximum(theta, value, gradient, information, 0.0, n_steps, "converged"), active
-    face = Restricted(likelihood, theta, basis)
-    inner = maximise(face, quadratic.within(theta, basis))
-    best = theta + basis @ inner.theta
-    slack = TOUCHING * (np.abs(constraints.matrix) @ (np.abs(best) + unit))
-    if (constraints.matrix @ best < constraints.bound - slack).any():
-        best = theta
-    value, gradient, information = _objective(likelihood, quadratic, best)
-    ended = Maximum(
-        best, value, gradient, information, inner.decrement, n_steps + inner.n_steps, inner.ending
+        held[held] = multipliers > 0
+        along = maximise_freely(plane, quadratic, phi, uphill[:, None], max_steps)
+        phi, blocking = _until_a_limit(rows, bound, held, phi, along.theta - phi)
+        if blocking is not None:
+            held[blocking] = True
+    moments = likelihood.moments(phi)
+    best = replace(
+        found,
+        theta=phi,
+        value=moments.log_likelihood + quadratic(phi),
+        gradient=moments.gradient + quadratic.linear - quadratic.precision @ phi,
+        information=moments.information + quadratic.precision,
+        n_steps=n_steps,
+        ending="converged" if found.ending == "fixed" else found.ending,
     )
-    return ended, active
+    curvature = np.diag(best.information)
+    unit = np.where(curvature > 1e-200, 1.0 / np.sqrt(np.maximum(curvature, 1e-200)), 1.0)
+    return best, constraints.touched(phi, unit)
+
+
+def maximise_freely(
+    plane: Restricted, quadratic: Quadratic, origin: Vector, basis: Matrix, max_steps: int = 100
+) -> Maximum:
+    """The maximum among origin + basis rho; directions that tell nothing stay where they are."""
+    whole = plane.basis @ basis
+    around = quadratic.within(origin, basis)
+    part = Restricted(plane.likelihood, plane.origin + plane.basis @ origin, whole)
+    telling = _telling(part.spread() + around.precision)
+    if not telling.shape[1]:
+        return Maximum(origin, 0.0, np.zeros(len(origin)), around.precision, 0.0, 0, "fixed")
+    if telling.shape[1] < basis.shape[1]:
+        part = replace(part, basis=whole @ telling)
+        around, basis = around.within(np.zeros(len(telling)), telling), basis @ telling
+    found = maximise(part, around, max_steps=max_steps, patient=True)
+    if found.ending != "converged" and part.origin.any():
+        found = _along_the_origin(part, around, found)
+    return replace(found, theta=origin + basis @ found.theta)
+
+
+def _along_the_origin(part: Restricted, quadratic: Quadratic, found: Maximum) -> Maximum:
+    """The maximum on a plane far out, where nothing is left to chance at its origin.
+
+    Planes nearer by lead there: one twice as far away has its maximum about twice as far out.
+    """
+    reach = float(np.abs(part.origin) @ part.likelihood.largest[1])
+    share = WITHIN_REACH / max(reach, WITHIN_REACH)
+    phi, n_steps = np.zeros(part.n_parameters), found.n_steps
+    while True:
+        nearer = replace(part, origin=share * part.origin)
+        last = maximise(nearer, quadratic, phi, patient=True)
+        n_steps += last.n_steps
+        if _value(nearer, quadratic, last.theta) >= _value(nearer, quadratic, phi):
+            phi = last.theta
+        if share == 1.0:
+            break
+        further = min(2 * share, 1.0)
+        phi, share = phi * (further / share), further
+    value = _value(part, quadratic, phi)
+    if value <= found.value:
+        return found
+    return replace(last, theta=phi, value=value, n_steps=n_steps)
+
+
+def _value(plane: Restricted, quadratic: Quadratic, phi: Vector) -> float:
+    return plane.moments(phi).log_likelihood + quadratic(phi)
+
+
+def _telling(curvature: Matrix) -> Matrix:
+    """Directions along which the objective bends."""
+    diagonal = np.diag(curvature)
+    scale = np.where(diagonal > 0, np.sqrt(np.maximum(diagonal, 0.0)), 1.0)
+    values, vectors = np.linalg.eigh(curvature / np.outer(scale, scale))
+    return np.asarray(vectors[:, values > NOTHING * len(values)] / scale[:, None])
+
+
+def _until_a_limit(
+    rows: Matrix, bound: Vector, held: BoolVector, phi: Vector, step: Vector
+) -> tuple[Vector, int | None]:
+    """As far along a step as the limits allow, and the limit in the way."""
+    room = np.where(held, np.inf, np.maximum(rows @ phi - bound, 0.0))
+    towards = -(rows @ step)
+    # what moves along a limit, but for rounding, does not cross it
+    crossing = ~held & (towards > 1e-15 * (np.abs(rows) @ np.abs(step)))
+    share = np.where(crossing, room / np.where(crossing, towards, 1.0), np.inf)
+    first = int(np.argmin(share)) if len(share) else 0
+    if not len(share) or share[first] >= 1:
+        return phi + step, None
+    return phi + share[first] * step, first
+
+
+def _gradient(plane: Restricted, quadratic: Quadratic, phi: Vector) -> Vector:
+    return plane.moments(phi).gradient + quadratic.linear - quadratic.precision @ phi
 
 
 def null_basis(rows: Matrix, n: int, scale: Vector | None = None) -> Matrix:
@@ -250,38 +317,3 @@ def null_basis(rows: Matrix, n: int, scale: Vector | None = None) -> Matrix:
     _, singular, right = np.linalg.svd(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
     rank = int((singular > 1e-12).sum())
     return np.ascontiguousarray(right[rank:].T / unit[:, None])
-
-
-def _objective(
-    likelihood: Likelihood, quadratic: Quadratic, theta: Vector
-) -> tuple[float, Vector, Matrix]:
-    moments = likelihood.moments(theta)
-    return (
-        moments.log_likelihood + quadratic(theta),
-        moments.gradient + quadratic.linear - quadratic.precision @ theta,
-        moments.information + quadratic.precision,
-    )
-
-
-def _factor(correlation: Matrix) -> Matrix:
-    """Cholesky factor, with as little added to the diagonal as it takes."""
-    for added in (1e-14, 1e-11, 1e-8, 1e-5):
-        try:
-            return np.asarray(np.linalg.cholesky(correlation + added * np.eye(len(correlation))))
-        except np.linalg.LinAlgError:
-            continue
-    return np.eye(len(correlation))
-
-
-def _constrained_step(
-    gradient: Vector, information: Matrix, constraints: Constraints, theta: Vector
-) -> Vector:
-    """Maximise g's - s'Is/2 with matrix (theta + s) >= bound."""
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
-    correlation = information / np.outer(scale, scale)
-    factor = _factor(correlation)
-    centre = np.linalg.solve(factor, gradient / scale)  # y = L's, so s = L^-T y
-    rows: Matrix = np.asarray(np.linalg.solve(factor, (constraints.matrix / scale).T).T, float)
-    right = constraints.bound - constraints.matrix @ theta
-    shifted = _nearest_to_zero(rows, right - rows @ centre)
-    return np.linalg.solve(factor.T, shifted + centre) / scale
