@@ -1,8 +1,7 @@
 """Table I mapped back, the artefact in sigma0^2, and the bound of validity.
 
-What sigma0^2 the paper's procedure reports, whatever the subjects believed.
-
-Linearised about sigma0^2 = 1e6, agents who were far surer are reported as about a third of that:
+The paper's procedure reports one sigma0^2 whatever the subjects believed: linearised about
+sigma0^2 = 1e6, agents who were far surer are reported as about a third of that:
 the deviation sits on the bound 2 of Section VI.C, where delta is three times its nominal value.
 """
 

@@ -1,8 +1,6 @@
 """Groups of subjects, and the scale on which their estimates are averaged and tested.
 
-The scale on which exact estimates are averaged and tested: logarithms of what is positive.
-
-Decision noise and prior variance are positive and spread over orders of magnitude: their mean is
+The scale is the logarithm for positive parameters. Decision noise and prior variance are positive and spread over orders of magnitude: their mean is
 that of the largest few, and no test of means holds. Their logarithms are well behaved; the average,
 mapped back, is a geometric mean.
 """

@@ -1,7 +1,5 @@
 """Maxima of profiles at kinks, where no gradient vanishes.
 
-Maxima of profiles at kinks, where no gradient vanishes.
-
 With two learning rates the profile is continuous, but where a reward equals the value of its option
 another rate takes over, and its slope jumps. A maximum may lie there: the profile falls to all
 sides, though nowhere with a slope of 0, and Newton's steps from beside it lead nowhere. What leads
@@ -9,9 +7,7 @@ up along a kink is the shortest convex combination of the gradients on its sides
 Overton 2005); where nothing is left of that, and the profile falls in all directions, the maximum
 is reached.
 
-Climbing along ridges with kinks: BFGS with a line search that asks for little.
-
-A quasi-Newton method learns from gradients on both sides of a kink which way it runs, if a step
+The way up along such a ridge is BFGS with a line search that asks for little. A quasi-Newton method learns from gradients on both sides of a kink which way it runs, if a step
 need only raise the function enough and pass the point where its slope has fallen (the weak
 conditions of Wolfe; Lewis & Overton 2013).
 """
