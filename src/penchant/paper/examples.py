@@ -6,8 +6,9 @@ with theta = 1/tau and x_i = V_i.
 Example 2, softmax with a known form of cooling: the temperature falls as tau(t) = nu / log t, which
 is linear with theta = 1/nu and x_i = V_i log t.
 
-Example 3, Q-learning with known values: the value of the option taken moves by alpha times the prediction error. With the values before
-the last update known, the objective of option j at decision t is
+Example 3, Q-learning with known values: the value of the option taken moves by alpha times the
+prediction error. With the values before the last update known, the objective of option j at
+decision t is
 
     theta_1 V_j^{t-1} + theta_2 delta_{t-1} 1(j = i_{t-1}),   theta = (1/tau, alpha/tau),
 
@@ -16,8 +17,8 @@ with the prediction error delta_{t-1} = r_{t-1} - V^{t-1} of the option i_{t-1} 
 Notes
 -----
 Paper: the denominator prints 1(i = i_{t-1}) where it must be 1(j = i_{t-1}), and asks for V^{t-2}
-and r_t, which are not needed: V^{t-1} and r_{t-1} are. Section V.A prints tau_k = theta / log k, which is not linear in theta; it must be
-1 / (theta log k).
+and r_t, which are not needed: V^{t-1} and r_{t-1} are. Section V.A prints tau_k = theta / log k,
+which is not linear in theta; it must be 1 / (theta log k).
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Plays of stochastic UCL agents: exact and linearised estimates, nominal points, BFGS's stops.
 
 The paper's estimates come from BFGS (Matlab's fminunc). On separated choices the log-likelihood has
-no maximum: it rises without bound towards a supremum. An optimiser that starts at 0 stops where the
+no maximum: it keeps rising towards a supremum. An optimiser that starts at 0 stops where the
 slope falls below its tolerance, and calls it success.
 """
 

@@ -1,11 +1,8 @@
 """What Section VII concludes, held against a study whose subjects are known.
 
-How often Welch's tests tell landscapes apart though the agents on them are alike.
-
-Studies with the high-performing subjects of the paper's design, 53 on Landscape A and 17 on B, all
-with the same parameters: linearised as in the paper, averaged, tested.
-
-How the regret of the agents of a figure grows, on the landscapes as they are reconstructed.
+Welch's tests tell landscapes apart though the agents on them are alike: studies with the high-
+performing subjects of the paper's design, 53 on Landscape A and 17 on B, all with the same
+parameters, are linearised as in the paper, averaged and tested.
 
 The paper states neither the landscape of its simulations nor the size of its rewards. Whether an
 agent with a given prior does well depends on both: a prior mean of 200 is far above rewards of up

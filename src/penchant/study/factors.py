@@ -1,9 +1,9 @@
 """The groups that the user names, and where every subject ranks on every parameter.
 
-Subjects without a finite estimate rank too. Who has an estimate that can be averaged ranks by it. The others are selected by their answers, and
-leaving them out is not neutral, but their choices say something of where they rank: an estimate at
-an end of the parameter's range (a temperature of 0, as choices are separated) ranks there, and any
-other one somewhere in its interval.
+Subjects without a finite estimate rank too. Who has an estimate that can be averaged ranks by it.
+The others are selected by their answers, and leaving them out is not neutral, but their choices say
+something of where they rank: an estimate at an end of the parameter's range (a temperature of 0, as
+choices are separated) ranks there, and any other one somewhere in its interval.
 """
 
 from __future__ import annotations

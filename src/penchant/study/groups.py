@@ -1,8 +1,8 @@
 """Groups of subjects, and the scale on which their estimates are averaged and tested.
 
-The scale is the logarithm for positive parameters. Decision noise and prior variance are positive and spread over orders of magnitude: their mean is
-that of the largest few, and no test of means holds. Their logarithms are well behaved; the average,
-mapped back, is a geometric mean.
+The scale is the logarithm for positive parameters. Decision noise and prior variance are positive
+and spread over orders of magnitude: their mean is that of the largest few, and no test of means
+holds. Their logarithms are well behaved; the average, mapped back, is a geometric mean.
 """
 
 from __future__ import annotations

@@ -7,9 +7,10 @@ up along a kink is the shortest convex combination of the gradients on its sides
 Overton 2005); where nothing is left of that, and the profile falls in all directions, the maximum
 is reached.
 
-The way up along such a ridge is BFGS with a line search that asks for little. A quasi-Newton method learns from gradients on both sides of a kink which way it runs, if a step
-need only raise the function enough and pass the point where its slope has fallen (the weak
-conditions of Wolfe; Lewis & Overton 2013).
+The way up along such a ridge is BFGS with a line search that asks for little. A quasi-Newton method
+learns from gradients on both sides of a kink which way it runs, if a step need only raise the
+function enough and pass the point where its slope has fallen (the weak conditions of Wolfe; Lewis &
+Overton 2013).
 """
 
 from __future__ import annotations

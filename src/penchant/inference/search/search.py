@@ -1,9 +1,10 @@
 """The search over psi: a grid, then Newton's method from the best cells.
 
-Where weights have no maximum, the supremum of the profile is looked at closely instead. Choices may be separated in part: some weights grow without end, while the others and psi still
-have a best value. The likelihood then rises towards a supremum at every psi, and the highest of
-these is between the points of the grid. No gradient is asked for: where weights grow without end
-it tells little.
+Where weights have no maximum, the supremum of the profile is looked at closely instead. Choices may
+be separated in part: some weights grow without end, while the others and psi still have a best
+value. The likelihood then rises towards a supremum at every psi, and the highest of these is
+between the points of the grid. No gradient is asked for: where weights grow without end it tells
+little.
 """
 
 from __future__ import annotations
