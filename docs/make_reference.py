@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import penchant
-from penchant import (datasets, figures)
+from penchant import datasets, figures
 from penchant.cli.main import app
 
 FOLDER = Path(__file__).parent / "reference"

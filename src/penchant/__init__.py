@@ -94,11 +94,11 @@ if TYPE_CHECKING:
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
     from penchant.softmax.probabilities import simulate_choices as simulate_choices
-    from penchant.study.data import StudyData as StudyData
-    from penchant.study.data import study_data as study_data
-    from penchant.study.offers import study_trials as study_trials
-    from penchant.study.run import run_study as run_study
-    from penchant.study.study import Study as Study
+    from penchant.studies.data import StudyData as StudyData
+    from penchant.studies.data import study_data as study_data
+    from penchant.studies.offers import study_trials as study_trials
+    from penchant.studies.run import run_study as run_study
+    from penchant.studies.study import Study as Study
     from penchant.workflow.beliefs import Latent as Latent
     from penchant.workflow.beliefs import latent as latent
     from penchant.workflow.compare import compare as compare
@@ -196,10 +196,10 @@ __getattr__, __dir__, __all__ = lazily(
         "penchant.softmax.fit_each": ("Estimates",),
         "penchant.softmax.prior": ("GaussianPrior", "ScaledPrior"),
         "penchant.softmax.probabilities": ("simulate_choices",),
-        "penchant.study.data": ("StudyData", "study_data"),
-        "penchant.study.offers": ("study_trials",),
-        "penchant.study.run": ("run_study",),
-        "penchant.study.study": ("Study",),
+        "penchant.studies.data": ("StudyData", "study_data"),
+        "penchant.studies.offers": ("study_trials",),
+        "penchant.studies.run": ("run_study",),
+        "penchant.studies.study": ("Study",),
         "penchant.workflow.beliefs": ("Latent", "latent"),
         "penchant.workflow.compare": ("compare",),
         "penchant.workflow.comparison": ("ModelComparison",),

@@ -17,7 +17,7 @@ from penchant.report.study_figures import study_figures
 from penchant.report.study_files import write_study
 from penchant.report.study_page import study_page
 from penchant.report.study_words import in_short, shown
-from penchant.study.study import TABLES
+from penchant.studies.study import TABLES
 from small_study import MEANS, study, table
 
 

@@ -9,10 +9,10 @@ import pytest
 
 import penchant as pn
 from penchant.models.simulate import agents_of
-from penchant.study.forward import how_simulated, one_step_ahead, played_again
-from penchant.study.landscapes import landscapes_of
-from penchant.study.measures import Measurer
-from penchant.study.payoffs import usual_columns
+from penchant.studies.forward import how_simulated, one_step_ahead, played_again
+from penchant.studies.landscapes import landscapes_of
+from penchant.studies.measures import Measurer
+from penchant.studies.payoffs import usual_columns
 
 MODEL = pn.QLearning(3)
 RULE = {"temperature": 0.35, "learning_rate": 0.45}

@@ -9,9 +9,9 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError, PenchantWarning
-from penchant.study.groups import natural_again
-from penchant.study.plan import Plan
-from penchant.study.study import TABLES
+from penchant.studies.groups import natural_again
+from penchant.studies.plan import Plan
+from penchant.studies.study import TABLES
 from small_study import MEANS, MODEL, NOMINALS, data, study, table
 
 LARGE = table(n_a=9, n_b=8)  # all four groups have two subjects or more

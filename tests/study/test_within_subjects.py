@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import penchant as pn
-from penchant.study.comparisons import paired_difference
+from penchant.studies.comparisons import paired_difference
 
 EFFECT = 0.8  # of the drug, on the logarithm of the discount rate
 

@@ -40,12 +40,12 @@ from penchant.output.document import plain
 from penchant.output.notes import counted
 from penchant.report.study_files import StudyFolder, write_study
 from penchant.report.study_words import in_short
-from penchant.study.data import StudyData, study_data
-from penchant.study.fitting import PART, USABLE
-from penchant.study.offers import study_trials
-from penchant.study.plan import PAPER_NOMINALS, Plan
-from penchant.study.run import carry_out
-from penchant.study.study import Study
+from penchant.studies.data import StudyData, study_data
+from penchant.studies.fitting import PART, USABLE
+from penchant.studies.offers import study_trials
+from penchant.studies.plan import PAPER_NOMINALS, Plan
+from penchant.studies.run import carry_out
+from penchant.studies.study import Study
 from penchant.tables.frames import Table, column_floats, column_labels, open_frame
 from penchant.tables.labels import in_natural_order
 from penchant.tables.offer_columns import trial_columns

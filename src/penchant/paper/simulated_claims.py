@@ -52,9 +52,9 @@ from penchant.paper.published import (
 )
 from penchant.population.comparison import Difference, GroupComparison
 from penchant.population.growth import growth_orders
-from penchant.study.comparisons import LinearizedGroup
-from penchant.study.study import Study
-from penchant.study.subject_fit import Fitted
+from penchant.studies.comparisons import LinearizedGroup
+from penchant.studies.study import Study
+from penchant.studies.subject_fit import Fitted
 
 SIGNIFICANT = 0.05
 

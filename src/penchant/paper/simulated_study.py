@@ -28,9 +28,9 @@ from penchant.paper.simulated_claims import (
     claims_of_study,
     compared_length_scales,
 )
-from penchant.study.data import StudyData
-from penchant.study.run import run_study
-from penchant.study.study import Study
+from penchant.studies.data import StudyData
+from penchant.studies.run import run_study
+from penchant.studies.study import Study
 
 TRUTH: Mapping[str, Mapping[str, float]] = {
     "high": {

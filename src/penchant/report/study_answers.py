@@ -9,11 +9,11 @@ import numpy as np
 
 from penchant.errors import listing
 from penchant.output.table import number, p_value
-from penchant.study.comparisons import PairedDifference
-from penchant.study.group_tests import GroupDifference, OverallTest
-from penchant.study.groups import LOG
-from penchant.study.left_out import LeftOutGroup
-from penchant.study.study import Study
+from penchant.studies.comparisons import PairedDifference
+from penchant.studies.group_tests import GroupDifference, OverallTest
+from penchant.studies.groups import LOG
+from penchant.studies.left_out import LeftOutGroup
+from penchant.studies.study import Study
 from penchant.tables.labels import NUMBER
 
 SIGNIFICANT = 0.05

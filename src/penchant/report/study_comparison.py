@@ -12,8 +12,8 @@ from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name
 from penchant.report.study_groups import some_columns
 from penchant.report.study_words import shown
-from penchant.study.groups import LOG
-from penchant.study.study import Study
+from penchant.studies.groups import LOG
+from penchant.studies.study import Study
 
 RANKS = (
     "The rank tests keep people without a finite estimate: an estimate at an end of the "

@@ -22,10 +22,10 @@ from penchant.figures import (
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
 from penchant.report.study_words import not_simulated, simulation_words
-from penchant.study.forward_table import both, stacked
-from penchant.study.groups import Group, natural_again, positive
-from penchant.study.study import Study
-from penchant.study.subject_fit import Fitted
+from penchant.studies.forward_table import both, stacked
+from penchant.studies.groups import Group, natural_again, positive
+from penchant.studies.study import Study
+from penchant.studies.subject_fit import Fitted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

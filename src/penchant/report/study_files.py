@@ -24,8 +24,8 @@ from penchant.files.output import (
 from penchant.report.page import Drawing
 from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
-from penchant.study.fingerprint import changed
-from penchant.study.study import TABLES, Study
+from penchant.studies.fingerprint import changed
+from penchant.studies.study import TABLES, Study
 
 FORMAT, VERSION = "penchant-study", 1
 SETTINGS, PARTS = "study.json", "parts"

@@ -11,10 +11,10 @@ from penchant.output.table import p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.study_words import not_simulated, shown, simulation_words
 from penchant.softmax.transformations import Parameter
-from penchant.study.comparisons import LinearizedGroup
-from penchant.study.groups import natural_again
-from penchant.study.plan import CATEGORIES, nominal_words
-from penchant.study.study import Study
+from penchant.studies.comparisons import LinearizedGroup
+from penchant.studies.groups import natural_again
+from penchant.studies.plan import CATEGORIES, nominal_words
+from penchant.studies.study import Study
 from penchant.tables.labels import in_natural_order
 
 P_VALUES = ("p_value", "adjusted_p_value")

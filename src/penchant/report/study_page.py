@@ -19,7 +19,7 @@ from penchant.report.study_groups import (
     tests_section,
 )
 from penchant.report.study_words import asked, in_short, methods, no_performance
-from penchant.study.study import NOT_CLASSIFIED, Study
+from penchant.studies.study import NOT_CLASSIFIED, Study
 
 MEANINGS = {
     "decision_noise": "how random choices are, in the units of rewards; 0 is always the best guess",

@@ -11,10 +11,10 @@ from penchant.errors import listing
 from penchant.output.notes import counted
 from penchant.output.table import number
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
-from penchant.study.forward_table import left_out
-from penchant.study.groups import positive
-from penchant.study.plan import model_words, nominal_words
-from penchant.study.study import Study
+from penchant.studies.forward_table import left_out
+from penchant.studies.groups import positive
+from penchant.studies.plan import model_words, nominal_words
+from penchant.studies.study import Study
 from penchant.tables.labels import in_natural_order
 
 

@@ -13,19 +13,19 @@ from penchant.errors import DataError, nearest
 from penchant.population.comparison import GroupComparison
 from penchant.population.estimate import PopulationEstimate, Rule
 from penchant.population.growth import GrowthOrders
-from penchant.study.comparisons import LinearizedGroup, PairedDifference
-from penchant.study.data import StudyData
-from penchant.study.fingerprint import fingerprint
-from penchant.study.fitting import Timings
-from penchant.study.forward import How, how_simulated
-from penchant.study.forward_table import forward_columns
-from penchant.study.group_tests import GroupTests
-from penchant.study.groups import Group, natural_again
-from penchant.study.landscapes import Landscapes
-from penchant.study.left_out import LeftOutGroup
-from penchant.study.measures import Measures
-from penchant.study.plan import Plan, nominal_words
-from penchant.study.subject_fit import Fitted, SubjectFit
+from penchant.studies.comparisons import LinearizedGroup, PairedDifference
+from penchant.studies.data import StudyData
+from penchant.studies.fingerprint import fingerprint
+from penchant.studies.fitting import Timings
+from penchant.studies.forward import How, how_simulated
+from penchant.studies.forward_table import forward_columns
+from penchant.studies.group_tests import GroupTests
+from penchant.studies.groups import Group, natural_again
+from penchant.studies.landscapes import Landscapes
+from penchant.studies.left_out import LeftOutGroup
+from penchant.studies.measures import Measures
+from penchant.studies.plan import Plan, nominal_words
+from penchant.studies.subject_fit import Fitted, SubjectFit
 
 Columns = dict[str, list[Any]]
 NOT_CLASSIFIED = "not classified"
@@ -401,7 +401,7 @@ class Study:
         return fingerprint(self.data, self.landscapes, self.plan)
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """One of the tables, by columns: see `penchant.study.TABLES` for their names."""
+        """One of the tables, by columns: see `penchant.studies.TABLES` for their names."""
         return columns(self, name)
 
     def to_frame(self, name: str = "subjects", backend: Backend | None = None) -> Any:

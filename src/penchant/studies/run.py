@@ -19,25 +19,25 @@ from penchant.population.estimate import PopulationEstimate
 from penchant.population.growth import GrowthOrders, growth_orders
 from penchant.population.pool import pool_jointly
 from penchant.softmax.prior import ParameterPrior
-from penchant.study.comparisons import (
+from penchant.studies.comparisons import (
     exact_comparison,
     exact_groups,
     linearized_comparisons,
     linearized_group,
     paired_comparison,
 )
-from penchant.study.data import StudyData
-from penchant.study.factors import factors_of
-from penchant.study.fingerprint import fingerprint
-from penchant.study.fitting import Keeper, Nowhere, Timings, fit_subjects
-from penchant.study.group_tests import group_tests
-from penchant.study.groups import Group, conditions_of, groups_of
-from penchant.study.landscapes import Landscapes, landscapes_of
-from penchant.study.left_out import left_out_groups
-from penchant.study.measures import Measurer, Measures
-from penchant.study.payoffs import check_count
-from penchant.study.plan import PAPER_NOMINALS, Category, Plan
-from penchant.study.study import Study
+from penchant.studies.data import StudyData
+from penchant.studies.factors import factors_of
+from penchant.studies.fingerprint import fingerprint
+from penchant.studies.fitting import Keeper, Nowhere, Timings, fit_subjects
+from penchant.studies.group_tests import group_tests
+from penchant.studies.groups import Group, conditions_of, groups_of
+from penchant.studies.landscapes import Landscapes, landscapes_of
+from penchant.studies.left_out import left_out_groups
+from penchant.studies.measures import Measurer, Measures
+from penchant.studies.payoffs import check_count
+from penchant.studies.plan import PAPER_NOMINALS, Category, Plan
+from penchant.studies.study import Study
 
 PAPER: Literal["paper"] = "paper"
 

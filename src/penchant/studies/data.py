@@ -16,7 +16,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing, named
 from penchant.output.notes import counted
-from penchant.study.payoffs import Payoffs, payoffs_of
+from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import PlayColumns, play_columns
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import (

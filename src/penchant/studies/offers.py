@@ -7,7 +7,7 @@ from typing import Any
 
 from penchant.errors import DataError, named
 from penchant.models.offers.table import trials_from_frame
-from penchant.study.data import StudyData, full_labels, units_of
+from penchant.studies.data import StudyData, full_labels, units_of
 from penchant.tables.frames import check_columns, column_labels, open_frame
 from penchant.tables.offer_columns import trial_columns
 

@@ -20,9 +20,9 @@ from penchant._typing import Matrix
 from penchant.models.model import Model, Natural, natural_parameters
 from penchant.population.subjects import SubjectEstimates
 from penchant.softmax.transformations import Parameter
-from penchant.study.data import StudyData
-from penchant.study.groups import exact_on_working_scale, positive
-from penchant.study.subject_fit import SubjectFit
+from penchant.studies.data import StudyData
+from penchant.studies.groups import exact_on_working_scale, positive
+from penchant.studies.subject_fit import SubjectFit
 from penchant.tables.labels import in_natural_order
 
 
