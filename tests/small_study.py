@@ -44,7 +44,7 @@ def table(n_a=5, n_b=4, n_decisions=30, seed=3) -> pd.DataFrame:
     return pd.DataFrame(list(_rows(n_a, n_b, n_decisions, seed)), columns=columns)
 
 
-def data(frame=None, **options) -> pn.StudyData:
+def data(frame=None, **options) -> pn.results.StudyData:
     options = {"conditions": ["landscape"]} | options
     return pn.study_data(table() if frame is None else frame, **options)
 

@@ -30,7 +30,7 @@ def test_subjects_until_a_difference_is_found(penchant, folder):
     assert ended.code == 0, ended.err
     document = json.loads(ended.out)
     own = pn.subjects_needed(
-        pn.RandomChoice(2),
+        pn.models.RandomChoice(2),
         pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), 60),
         ({"bias_0": 0.0}, {"bias_0": 1.0}),
         parameter="bias_0",

@@ -11,11 +11,11 @@ import time
 import numpy as np
 import pyarrow.csv
 import pytest
-from penchant.study import fitting
 
 import penchant as pn
 from penchant.cli import studying
 from penchant.report import study_files as folders
+from penchant.studies import fitting
 from small_study import MEANS, MODEL, table
 
 FILE = "play.csv"

@@ -223,7 +223,7 @@ def test_shares_count_replicates_and_the_confidence_is_that_of_the_category():
 
 def test_players_who_explore_forever_and_those_who_learn_are_told_apart():
     rng = np.random.default_rng(8)
-    place = pn.landscape_a()
+    place = pn.paper.landscape_a()
     anything = [pn.Episode(rng.integers(0, 100, 90), rng.random(90)) for _ in range(20)]
     worse = 60 * np.exp(-T / 12)  # chance in per cent of a random option
     best = int(np.argmax(place.mean_rewards))

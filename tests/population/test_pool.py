@@ -223,16 +223,18 @@ def test_bad_input_is_refused(arguments, options, match):
 
 
 def test_a_published_table_keeps_what_it_does_not_say_unknown():
-    found = pn.PopulationEstimate.from_summary([0.4, -3.0], [0.1, 0.5], 12, names=["nu", "mu"])
+    found = pn.results.PopulationEstimate.from_summary(
+        [0.4, -3.0], [0.1, 0.5], 12, names=["nu", "mu"]
+    )
     assert np.isnan(found.covariance[0, 1])
     np.testing.assert_allclose(found.standard_errors, [0.1, 0.5])
     half = stats.t.isf(0.025, 11) * 0.1
     np.testing.assert_allclose(found.interval()[0], [0.4 - half, 0.4 + half])
     with pytest.raises(pn.DataError, match="must be vectors of the same length"):
-        pn.PopulationEstimate.from_summary([0.4], [0.0], 12)
+        pn.results.PopulationEstimate.from_summary([0.4], [0.0], 12)
     with pytest.raises(pn.DataError, match="n_subjects must be at least 1"):
-        pn.PopulationEstimate.from_summary([0.4], [0.1], 0)
+        pn.results.PopulationEstimate.from_summary([0.4], [0.1], 0)
     with pytest.raises(pn.DataError, match="names must be one per estimate"):
-        pn.PopulationEstimate.from_summary([0.4], [0.1], 5, names=["a", "b"])
+        pn.results.PopulationEstimate.from_summary([0.4], [0.1], 5, names=["a", "b"])
     with pytest.raises(pn.DataError, match="must have the variance between subjects"):
         found.prediction_interval()

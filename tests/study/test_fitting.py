@@ -5,10 +5,10 @@ import re
 
 import numpy as np
 import pytest
-from penchant.study import fitting
 
 from penchant.errors import DataError
 from penchant.files.output import json_text
+from penchant.studies import fitting
 from penchant.studies.fingerprint import changed, fingerprint
 from penchant.studies.landscapes import landscapes_of
 from penchant.studies.plan import Plan

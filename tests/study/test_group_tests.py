@@ -100,7 +100,7 @@ def test_tests_of_means_are_welchs_with_hedges_g_of_those_with_an_estimate():
     assert d.hedges_g_low < d.hedges_g < d.hedges_g_high
     by_name = {d.name: d for d in found.group_tests.differences}
     assert len(by_name) == len(found.group_tests.differences) == 2
-    adjusted = pn.adjusted_p_values([d.p_value for d in by_name.values()])
+    adjusted = pn.results.adjusted_p_values([d.p_value for d in by_name.values()])
     np.testing.assert_allclose([d.adjusted_p_value for d in by_name.values()], adjusted)
 
 

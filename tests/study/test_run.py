@@ -91,7 +91,7 @@ def test_table_2_is_the_map_of_the_average(found):
     theta = {column.group.label: column.theta for column in found.linearized}
     for column in found.linearized:
         model, point = linear(column.group.performance)
-        again = pn.back_map(theta[column.group.label], model, nominal=point)
+        again = pn.paper.back_map(theta[column.group.label], model, nominal=point)
         np.testing.assert_array_equal(column.natural.estimate, again.estimate)
     table_2 = found.to_frame("table-2", "pandas")
     printed = table_2[table_2.estimator == "linearised"].estimate
@@ -131,7 +131,7 @@ def test_tests_are_welchs_on_the_same_scale(found):
         welch = stats.ttest_ind(first, second, equal_var=False)
         assert row.p_value == pytest.approx(welch.pvalue, rel=1e-9)
         assert row.difference == pytest.approx(first.mean() - second.mean(), rel=1e-9)
-    expected = pn.adjusted_p_values(exact.p_value)
+    expected = pn.results.adjusted_p_values(exact.p_value)
     np.testing.assert_allclose(exact.adjusted_p_value, expected, rtol=1e-12)
     assert exact.adjusted_p_value.max() <= 1.0
 

@@ -12,7 +12,7 @@ from penchant.workflow.folds import fold_labels, splits
 MODELS = {
     "learner": pn.QLearning(3, initial_value=0.0),
     "sticky": pn.QLearning(3, initial_value=0.0, stickiness=True),
-    "habit": pn.RandomChoice(3),
+    "habit": pn.models.RandomChoice(3),
 }
 
 
@@ -182,11 +182,11 @@ def test_p_values_are_uniform_where_the_smaller_model_is_true():
     plays = [
         e
         for i in range(120)
-        for e in task.play(pn.RandomChoice(2), {"bias_0": 0.2}, rng=rng, subject=i)
+        for e in task.play(pn.models.RandomChoice(2), {"bias_0": 0.2}, rng=rng, subject=i)
     ]
 
     found = pn.compare(
-        {"habit": pn.RandomChoice(2), "more": _Lagged()}, plays, nested=[("habit", "more")]
+        {"habit": pn.models.RandomChoice(2), "more": _Lagged()}, plays, nested=[("habit", "more")]
     )
     assert stats.kstest(found.likelihood_ratios[0].p_values, "uniform").pvalue > 1e-3
 
@@ -206,7 +206,7 @@ class _Lagged:
 
 
 def test_models_that_are_not_nested_are_found_out():
-    models = {"learner": MODELS["learner"], "lags": pn.HistoryRegression(3, choice_lags=3)}
+    models = {"learner": MODELS["learner"], "lags": pn.models.HistoryRegression(3, choice_lags=3)}
     found = pn.compare(models, _plays(), nested=[("learner", "lags")])
     assert len(found.likelihood_ratios[0].impossible)
     assert "The larger model fits worse for s0" in found.summary()
@@ -236,12 +236,12 @@ def test_people_who_follow_different_models_are_told_apart():
     turning = np.repeat([[0.2, 0.8], [0.8, 0.2], [0.1, 0.7]], 40, axis=0)
     task, rng = pn.Task(turning), np.random.default_rng(5)
     rules = [(pn.QLearning(2), {"temperature": 0.15, "learning_rate": 0.4})] * 6
-    rules += [(pn.RandomChoice(2), {"bias_0": 0.9})] * 3
+    rules += [(pn.models.RandomChoice(2), {"bias_0": 0.9})] * 3
     plays = [e for i, (m, rule) in enumerate(rules) for e in task.play(m, rule, rng=rng, subject=i)]
-    found = pn.compare({"learner": pn.QLearning(2), "habit": pn.RandomChoice(2)}, plays)
+    found = pn.compare({"learner": pn.QLearning(2), "habit": pn.models.RandomChoice(2)}, plays)
     assert found.n_best.tolist() == [6, 3]
     assert found.selection.frequencies == pytest.approx([7 / 11, 4 / 11], abs=0.05)
-    evidence = pn.select_models(-found.bic / 2, found.names)
+    evidence = pn.results.select_models(-found.bic / 2, found.names)
     assert found.selection.exceedance == pytest.approx(evidence.exceedance)
 
 
@@ -286,7 +286,10 @@ def test_static_choices_are_compared_too():
         pn.simulate_trials(offers, pn.HyperbolicDiscounting(), rule, rng=rng, subject=i)
         for i in range(4)
     ]
-    models = {"hyperbolic": pn.HyperbolicDiscounting(), "exponential": pn.ExponentialDiscounting()}
+    models = {
+        "hyperbolic": pn.HyperbolicDiscounting(),
+        "exponential": pn.models.ExponentialDiscounting(),
+    }
     found = pn.compare(models, plays, folds=5)
     assert np.isfinite(found.totals).all()
     assert len(found.held_out.events) == 240
@@ -294,7 +297,7 @@ def test_static_choices_are_compared_too():
 
 def test_subjects_without_a_decision_are_left_out_and_named():
     silent = pn.Episode([-1, -1], [np.nan, np.nan], subject="quiet")
-    found = pn.compare({"habit": pn.RandomChoice(3)}, [silent, *_plays()])
+    found = pn.compare({"habit": pn.models.RandomChoice(3)}, [silent, *_plays()])
     assert found.left_out == ("quiet",) and found.subjects == ("s0", "s1", "s2")
     assert "Left out, without a decision: quiet" in found.summary()
 
@@ -366,7 +369,7 @@ def test_one_block_cannot_be_left_out():
 @pytest.mark.parametrize(
     ("models", "words"),
     [
-        ([pn.RandomChoice(3)], "models must be one or more by name; got list"),
+        ([pn.models.RandomChoice(3)], "models must be one or more by name; got list"),
         ({}, "models must be one or more by name"),
         ({"x": 3}, "models must be models such as"),
     ],
@@ -377,7 +380,7 @@ def test_wrong_models_are_refused(models, words):
 
 
 def test_decisions_need_folds():
-    found = pn.compare({"habit": pn.RandomChoice(3)}, _plays())
+    found = pn.compare({"habit": pn.models.RandomChoice(3)}, _plays())
     with pytest.raises(pn.DataError, match="folds must be given"):
         found.decisions()
     with pytest.raises(pn.DataError, match="model must be one of habit"):

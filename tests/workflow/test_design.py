@@ -13,7 +13,7 @@ TASK = pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), n_decisions=40)
 @pytest.mark.parametrize(("bias", "width"), [(0.0, 0.8), (0.9, 1.0)])
 def test_decisions_for_the_log_odds_are_those_of_the_formula(bias, width):
     found = pn.decisions_needed(
-        pn.RandomChoice(2),
+        pn.models.RandomChoice(2),
         TASK,
         {"bias_0": bias},
         parameter="bias_0",
@@ -31,7 +31,7 @@ def test_decisions_for_the_log_odds_are_those_of_the_formula(bias, width):
 
 def test_a_width_may_be_relative_to_the_true_value():
     found = pn.decisions_needed(
-        pn.RandomChoice(2),
+        pn.models.RandomChoice(2),
         TASK,
         {"bias_0": 0.5},
         parameter="bias_0",
@@ -46,7 +46,7 @@ def test_a_width_may_be_relative_to_the_true_value():
 
 def test_a_goal_out_of_reach_is_said_to_be():
     found = pn.decisions_needed(
-        pn.RandomChoice(2),
+        pn.models.RandomChoice(2),
         TASK,
         {"bias_0": 0.0},
         parameter="bias_0",
@@ -66,7 +66,7 @@ def test_subjects_for_a_difference_are_those_of_the_noncentral_t():
     spread, apart, n_decisions = 0.5, 0.55, 80
     groups = ({"bias_0": stats.norm(0.0, spread)}, {"bias_0": stats.norm(apart, spread)})
     found = pn.subjects_needed(
-        pn.RandomChoice(2),
+        pn.models.RandomChoice(2),
         TASK.with_decisions(n_decisions),
         groups,
         parameter="bias_0",
@@ -92,7 +92,7 @@ def test_subjects_for_a_difference_are_those_of_the_noncentral_t():
 def test_without_a_difference_it_is_found_as_often_as_the_level_says():
     group = {"bias_0": stats.norm(0.2, 0.5)}
     found = pn.subjects_needed(
-        pn.RandomChoice(2),
+        pn.models.RandomChoice(2),
         TASK,
         (group, group),
         parameter="bias_0",
@@ -154,14 +154,14 @@ def test_wrong_goals_are_refused(options, words):
     given = {"parameter": "bias_0", "width": 1.0, "n_subjects": 3, **options}
     with pytest.raises(pn.DataError, match=words):
         pn.decisions_needed(
-            pn.RandomChoice(2), TASK, {"bias_0": 0.0}, rng=np.random.default_rng(0), **given
+            pn.models.RandomChoice(2), TASK, {"bias_0": 0.0}, rng=np.random.default_rng(0), **given
         )
 
 
 def test_groups_are_two():
     with pytest.raises(pn.DataError, match="groups must be two; got 1"):
         pn.subjects_needed(
-            pn.RandomChoice(2),
+            pn.models.RandomChoice(2),
             TASK,
             ({"bias_0": 0.0},),
             parameter="bias_0",

@@ -6,7 +6,11 @@ import pytest
 import penchant as pn
 
 TURNING = pn.Task(np.repeat([[0.2, 0.8], [0.8, 0.2], [0.1, 0.7]], 30, axis=0))
-MODELS = {"learner": pn.QLearning(2), "habit": pn.RandomChoice(2), "stay": pn.WinStayLoseShift(2)}
+MODELS = {
+    "learner": pn.QLearning(2),
+    "habit": pn.models.RandomChoice(2),
+    "stay": pn.models.WinStayLoseShift(2),
+}
 RANGES = {
     "learner": {"temperature": (0.1, 0.2), "learning_rate": (0.2, 0.5)},
     "habit": {"bias_0": (0.3, 1.2)},
@@ -29,7 +33,9 @@ def test_models_that_differ_are_found_where_they_simulated(options):
 
 
 def test_matrices_are_shares_of_the_counts():
-    found = pn.ModelRecovery(("a", "b"), np.array([[8, 2], [5, 5]]), np.array([0, 1]), "bic")
+    found = pn.results.ModelRecovery(
+        ("a", "b"), np.array([[8, 2], [5, 5]]), np.array([0, 1]), "bic"
+    )
     np.testing.assert_allclose(found.confusion, [[0.8, 0.2], [0.5, 0.5]])
     # Bayes: 0.8 / 1.3 and so on, models as likely beforehand
     np.testing.assert_allclose(found.inversion, [[0.8 / 1.3, 0.2 / 0.7], [0.5 / 1.3, 0.5 / 0.7]])
@@ -39,7 +45,9 @@ def test_matrices_are_shares_of_the_counts():
 
 
 def test_a_model_never_found_has_no_inversion():
-    found = pn.ModelRecovery(("a", "b"), np.array([[3, 0], [4, 0]]), np.zeros(2, int), "bic")
+    found = pn.results.ModelRecovery(
+        ("a", "b"), np.array([[3, 0], [4, 0]]), np.zeros(2, int), "bic"
+    )
     assert np.isnan(found.inversion[:, 1]).all()
     assert found.inversion[:, 0] == pytest.approx([0.5, 0.5])
 

@@ -72,7 +72,7 @@ def compare(
     >>> for subject in range(8):
     ...     plays += pn.Task(turning).play(learner, rule, rng=rng, subject=subject)
     >>> found = pn.compare(
-    ...     {"learner": learner, "habit": pn.RandomChoice(2)}, plays, folds=4
+    ...     {"learner": learner, "habit": pn.models.RandomChoice(2)}, plays, folds=4
     ... )
     >>> found.best, found.n_best.tolist()
     ('learner', [8, 0])

@@ -222,7 +222,7 @@ def decisions_needed(
     >>> import penchant as pn
     >>> task = pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), n_decisions=1)
     >>> found = pn.decisions_needed(
-    ...     pn.RandomChoice(2),
+    ...     pn.models.RandomChoice(2),
     ...     task,
     ...     {"bias_0": 0.0},
     ...     parameter="bias_0",

@@ -171,7 +171,7 @@ def model_recovery(
     >>> import penchant as pn
     >>> turning = np.repeat([[0.2, 0.8], [0.8, 0.2]], 40, axis=0)  # the better option changes
     >>> found = pn.model_recovery(
-    ...     {"learner": pn.QLearning(2), "habit": pn.RandomChoice(2)},
+    ...     {"learner": pn.QLearning(2), "habit": pn.models.RandomChoice(2)},
     ...     pn.Task(turning),
     ...     {
     ...         "learner": {"temperature": (0.1, 0.2), "learning_rate": (0.3, 0.6)},
