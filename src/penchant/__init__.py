@@ -43,11 +43,8 @@ if TYPE_CHECKING:
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.ucl import UCL as UCL
     from penchant.population.compare import compare_groups as compare_groups
-    from penchant.population.growth import growth_order as growth_order
     from penchant.population.growth import growth_orders as growth_orders
     from penchant.population.pool import pool as pool
-    from penchant.population.pool import pool_each as pool_each
-    from penchant.population.pool import pool_jointly as pool_jointly
     from penchant.report.study_files import write_study as write_study
     from penchant.softmax.constraints import Constraints as Constraints
     from penchant.softmax.estimate import Estimate as Estimate
@@ -58,13 +55,14 @@ if TYPE_CHECKING:
     from penchant.studies.offers import study_trials as study_trials
     from penchant.studies.run import run_study as run_study
     from penchant.workflow.beliefs import latent as latent
-    from penchant.workflow.compare import compare as compare
-    from penchant.workflow.design import decisions_needed as decisions_needed
-    from penchant.workflow.design import subjects_needed as subjects_needed
+    from penchant.workflow.compare import compare_models as compare_models
+    from penchant.workflow.design import Differ as Differ
+    from penchant.workflow.design import Narrow as Narrow
+    from penchant.workflow.design import design as design
     from penchant.workflow.draws import parameter_draws as parameter_draws
     from penchant.workflow.predictive import predictive_check as predictive_check
     from penchant.workflow.recover import recover as recover
-    from penchant.workflow.recover_models import model_recovery as model_recovery
+    from penchant.workflow.recover_models import recover_models as recover_models
     from penchant.workflow.task import Task as Task
 
 if not TYPE_CHECKING:

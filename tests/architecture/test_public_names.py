@@ -80,7 +80,8 @@ def test_a_type_checker_knows_every_name_and_refuses_others(tmp_path):
     script.write_text(
         "import penchant as pn\n"
         + "".join(f"pn.{name}\n" for name in names)
-        + "reveal_type(pn.QLearning(2))\nreveal_type(pn.models.UCB1(2))\npn.train\npn.models.Learner\n"
+        + "reveal_type(pn.QLearning(2))\nreveal_type(pn.models.UCB1(2))\n"
+        + "pn.train\npn.models.Learner\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path}", str(script)],

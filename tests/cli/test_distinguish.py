@@ -17,7 +17,7 @@ def test_json_holds_what_the_library_finds(penchant):
     ended = penchant(*MADE, "--json")
     assert ended.code == 0, ended.err
     document = json.loads(ended.out)
-    own = pn.model_recovery(
+    own = pn.recover_models(
         {"q-learning": pn.QLearning(2), "random": pn.models.RandomChoice(2)},
         pn.Task(pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1)), 50),
         {

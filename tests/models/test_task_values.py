@@ -109,7 +109,7 @@ def test_fit_live_predict_and_compare_agree(restless):
     p = found.predict(episode)
     predicted = np.log(p[np.arange(len(p)), episode.chosen]).sum()
     assert predicted == pytest.approx(found.log_likelihood, abs=1e-9)
-    compared = pn.compare({"learner": model, "random": pn.models.RandomChoice(4)}, restless)
+    compared = pn.compare_models({"learner": model, "random": pn.models.RandomChoice(4)}, restless)
     assert compared.n_parameters[0] == 3
     each = pn.fit_each(restless, model, threads=1)
     assert compared.log_likelihood[:, 0].tolist() == [e.log_likelihood for e in each]

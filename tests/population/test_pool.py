@@ -172,7 +172,7 @@ def test_inputs_are_not_changed():
 def test_categories_are_pooled_one_by_one():
     estimates, covariances = subjects(8, n=9)
     labels = [("high", "A"), ("low", "A"), None] * 3
-    found = pn.pool_each(estimates, labels, covariances, rule="mean-pooled")
+    found = pn.pool(estimates, covariances, categories=labels, rule="mean-pooled")
     assert list(found) == [("high", "A"), ("low", "A")]
     for i, label in enumerate(found):
         expected = pn.pool(estimates[i::3], covariances[i::3], rule="mean-pooled")
@@ -183,7 +183,7 @@ def test_categories_are_pooled_one_by_one():
     assert list(table["name"][:3]) == ["theta1", "theta2", "theta3"]
     assert len(found.to_dict()) == 2 and "mean-pooled" in found.summary()
     with pytest.raises(pn.DataError, match=r"categories must be one per subject \(9\); got 2"):
-        pn.pool_each(estimates, ["a", "b"], covariances)
+        pn.pool(estimates, covariances, categories=["a", "b"])
 
 
 def test_results_in_all_forms_hold_the_same_numbers():

@@ -56,7 +56,7 @@ def test_linearised_estimates_are_those_about_the_point_of_the_performance(found
 def test_performance_is_the_growth_order_of_the_regret(found):
     for episode, (place,) in zip(found.data.episodes, found.data.landscapes, strict=True):
         landscape = pn.Landscape(MEANS[place], pn.GaussianNoise(2.5))
-        order = pn.growth_order(pn.cumulative_regret(episode, landscape))
+        (order,) = pn.growth_orders([pn.cumulative_regret(episode, landscape)])
         assert found.growth.of(episode.subject).order == order.order
 
 

@@ -20,7 +20,7 @@ RANGES = {
 def _two(**options):
     models = {name: MODELS[name] for name in ("learner", "habit")}
     given = {"n_subjects": 25, "rng": np.random.default_rng(6), **options}
-    return pn.model_recovery(models, TURNING, RANGES, **given)
+    return pn.recover_models(models, TURNING, RANGES, **given)
 
 
 @pytest.mark.parametrize("options", [{}, {"criterion": "aic"}, {"folds": 3}])
@@ -66,6 +66,6 @@ def test_tables_hold_every_pair():
 
 def test_wrong_input_is_refused():
     with pytest.raises(pn.DataError, match="ranges for each model; got none for stay"):
-        pn.model_recovery(MODELS, TURNING, RANGES, n_subjects=2, rng=np.random.default_rng(0))
+        pn.recover_models(MODELS, TURNING, RANGES, n_subjects=2, rng=np.random.default_rng(0))
     with pytest.raises(pn.DataError, match="folds must be a number or 'block' here; got labels"):
         _two(folds=[[0, 1]])

@@ -17,7 +17,7 @@ from penchant.models.task_values import for_task
 from penchant.output.document import numbers, plain
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.growth import GrowthOrders, growth_orders
-from penchant.population.pool import pool_jointly
+from penchant.population.pool import pool
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.comparisons import (
     exact_comparison,
@@ -290,7 +290,7 @@ def _jointly(
 def _joint(group: Group, data: StudyData, plan: Plan) -> dict[str, Any]:
     episodes = [data.episodes[i] for subject in group.subjects for i in data.of(subject)]
     scored = [episode for episode in episodes if episode.n_decisions]
-    pooled = pool_jointly(scored, plan.model, scale="natural")
+    pooled = pool(scored, model=plan.model, rule="joint", scale="natural")
     return {
         "names": list(pooled.names),
         "estimate": plain(pooled.estimate),
