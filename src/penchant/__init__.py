@@ -45,15 +45,13 @@ if TYPE_CHECKING:
     from penchant.population.compare import compare_groups as compare_groups
     from penchant.population.growth import growth_orders as growth_orders
     from penchant.population.pool import pool as pool
-    from penchant.report.study_files import write_study as write_study
+    from penchant.report.study import study as study
     from penchant.softmax.constraints import Constraints as Constraints
     from penchant.softmax.estimate import Estimate as Estimate
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
     from penchant.softmax.probabilities import simulate_choices as simulate_choices
-    from penchant.studies.data import study_data as study_data
-    from penchant.studies.offers import study_trials as study_trials
-    from penchant.studies.run import run_study as run_study
+    from penchant.studies.read import read_study as read_study
     from penchant.workflow.beliefs import latent as latent
     from penchant.workflow.compare import compare_models as compare_models
     from penchant.workflow.design import Differ as Differ

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from penchant.population.estimate import PopulationEstimates as PopulationEstimates
     from penchant.population.growth import GrowthOrder as GrowthOrder
     from penchant.population.growth import GrowthOrders as GrowthOrders
+    from penchant.report.study import Study as Study
     from penchant.softmax.fit_each import Estimates as Estimates
     from penchant.studies.data import StudyData as StudyData
-    from penchant.studies.study import Study as Study
     from penchant.workflow.beliefs import Latent as Latent
     from penchant.workflow.comparison import ModelComparison as ModelComparison
     from penchant.workflow.design import Design as Design

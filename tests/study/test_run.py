@@ -9,9 +9,9 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError, PenchantWarning
+from penchant.studies.findings import TABLES
 from penchant.studies.groups import natural_again
 from penchant.studies.plan import Plan
-from penchant.studies.study import TABLES
 from small_study import MEANS, MODEL, NOMINALS, data, study, table
 
 LARGE = table(n_a=9, n_b=8)  # all four groups have two subjects or more
@@ -186,14 +186,14 @@ def test_too_few_decisions_are_not_classified():
 
 
 def test_q_learning_needs_no_places_and_has_no_nominal_point():
-    found = pn.run_study(
+    found = pn.study(
         data(), pn.QLearning(12), landscape=MEANS, n_replicates=2, n_bootstrap=0, threads=1
     )
     assert found.linearized == ()
     assert set(found.counts()) <= {"converged", "at a bound", "weakly identified"}
     assert np.isfinite(found.to_frame("forward", "pandas").simulated).any()
     point = {"low": {"learning_rate": 0.3}, "high": {"learning_rate": 0.3}}
-    with_point = pn.run_study(
+    with_point = pn.study(
         data(), pn.QLearning(12), landscape=MEANS, nominals=point, n_replicates=0, n_bootstrap=0
     )
     assert with_point.linearized[0].theta.names == ("theta1", "theta2")
@@ -253,3 +253,19 @@ def test_the_plan_holds_a_nominal_length_scale_fixed():
 
 def test_the_study_says_what_it_is(found):
     assert repr(found) == "<Study of 17 subjects in 4 groups: 15 converged, 2 weakly identified>"
+
+
+def test_parts_are_kept_in_a_folder_and_gone_on_with(tmp_path):
+    whole = study(joint=True)
+    kept = study(joint=True, keep=tmp_path / "out")
+    again = study(joint=True, keep=tmp_path / "out", resume=True)
+    for name in ("subjects", "table-1", "tests"):
+        found = {repr(one.columns(name)) for one in (whole, kept, again)}  # nan is nan
+        assert len(found) == 1
+    assert again.timings.get("exact fits", 0.0) == 0.0 < whole.timings["exact fits"]
+    with pytest.raises(pn.DataError, match="output must not exist, or be empty"):
+        study(keep=tmp_path / "out")
+    with pytest.raises(pn.DataError, match="resume must go on with the data and settings"):
+        study(seed=8, keep=tmp_path / "out", resume=True)
+    with pytest.raises(pn.DataError, match="keep must name the folder to resume; got none"):
+        study(resume=True)

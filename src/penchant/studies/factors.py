@@ -61,7 +61,7 @@ def factors_of(data: StudyData) -> tuple[Factor, ...]:
     >>> import pyarrow as pa
     >>> table = pa.table({"subject": [3, 2, 1], "choice": [0, 1, 0], "reward": [1.0, 0.0, 1.0],
     ...                   "dose": ["10 mg", "2 mg", "10 mg"]})
-    >>> factors_of(pn.study_data(table, conditions=["dose"]))[0].groups
+    >>> factors_of(pn.read_study(table, conditions=["dose"]))[0].groups
     {'2 mg': (2,), '10 mg': (1, 3)}
     """
     varying = {column for column in data.conditions if _varies(data, column)}
