@@ -113,7 +113,7 @@ def belief_rows(repeats: int) -> list[tuple[str, str, str, str]]:
     rng = np.random.default_rng(1)
     grid = pn.grid(10, 10)
     model = pn.UCL(locations=grid, noise_variance=NOISE, length_scale=4.0)
-    episode = pn.simulate(pn.landscape_a(), model, TRUTH, n_decisions=90, rng=rng)
+    episode = pn.simulate(pn.paper.landscape_a(), model, TRUTH, n_decisions=90, rng=rng)
     correlation = np.exp(-distances(grid) / 4.0)
     ours = median_time(lambda: model.beliefs(episode, [0.01], 1), 10 * repeats)
     naive = median_time(
@@ -155,7 +155,7 @@ def fit_rows(repeats: int, n_peers: int) -> list[tuple[str, str, str, str]]:
     fixed = pn.UCL(locations=grid, noise_variance=NOISE, length_scale=4.0)
     free = pn.UCL(locations=grid, noise_variance=NOISE)
     episodes = pn.simulate_many(
-        pn.landscape_a(), fixed, TRUTH, n_decisions=90, n_agents=max(n_peers, 3), rng=rng
+        pn.paper.landscape_a(), fixed, TRUTH, n_decisions=90, n_agents=max(n_peers, 3), rng=rng
     )
     correlation = np.exp(-distances(grid) / 4.0)
     ours = median_time(lambda: pn.fit(episodes[0], fixed), repeats)
@@ -183,7 +183,7 @@ def many_rows(n_subjects: int, n_peers: int) -> list[tuple[str, str, str, str]]:
     rng = np.random.default_rng(3)
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=NOISE, length_scale=4.0)
     episodes = pn.simulate_many(
-        pn.landscape_a(), model, TRUTH, n_decisions=90, n_agents=n_subjects, rng=rng
+        pn.paper.landscape_a(), model, TRUTH, n_decisions=90, n_agents=n_subjects, rng=rng
     )
     begin = time.perf_counter()
     pn.fit_each(episodes, model, threads=1)
@@ -215,7 +215,7 @@ def live_rows() -> list[tuple[str, str, str, str]]:
     """A choice, a reward, and the new estimate with intervals."""
     rng = np.random.default_rng(4)
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=NOISE, length_scale=4.0)
-    episode = pn.simulate(pn.landscape_a(), model, TRUTH, n_decisions=90, rng=rng)
+    episode = pn.simulate(pn.paper.landscape_a(), model, TRUTH, n_decisions=90, rng=rng)
     live, updates, refits = pn.live(model), [], []
     for t, (chosen, reward) in enumerate(zip(episode.chosen, episode.rewards, strict=True)):
         begin = time.perf_counter()

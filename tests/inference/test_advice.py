@@ -15,17 +15,17 @@ def gambles(outcome):
 
 def test_gambles_without_losses_say_which_model_has_no_loss_aversion():
     trials = gambles([[[4 + k % 3, 0], [9 + k, 0]] for k in range(20)])
-    estimate = pn.fit(trials, pn.ProspectValue())
+    estimate = pn.fit(trials, pn.models.ProspectValue())
     assert estimate.status == "not identified"
     assert (
         "Where no gamble has a loss, use ExpectedUtility, or ProspectValue(losses=False). Else use "
         "a parameter_prior, or collect at least 1 more decision."
     ) in estimate.message
-    for model in (pn.ExpectedUtility(), pn.ProspectValue(losses=False)):
+    for model in (pn.models.ExpectedUtility(), pn.models.ProspectValue(losses=False)):
         assert pn.fit(trials, model).status != "not identified"
 
 
-@pytest.mark.parametrize("model", [pn.ExpectedUtility(), pn.ProspectValue()])
+@pytest.mark.parametrize("model", [pn.models.ExpectedUtility(), pn.models.ProspectValue()])
 def test_no_model_is_told_to_drop_or_interact_variables(model):
     estimate = pn.fit(gambles([[[3, 0], [3, 3]]] * 4), model)
     assert estimate.status == "not identified"

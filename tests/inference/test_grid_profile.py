@@ -62,7 +62,11 @@ def test_a_grid_has_the_values_of_fits_from_scratch(name):
 
 @pytest.mark.parametrize(
     "model",
-    [pn.HyperbolicDiscounting(), pn.ExponentialDiscounting(), pn.QuasiHyperbolicDiscounting()],
+    [
+        pn.HyperbolicDiscounting(),
+        pn.models.ExponentialDiscounting(),
+        pn.models.QuasiHyperbolicDiscounting(),
+    ],
     ids=str,
 )
 def test_weights_that_would_be_negative_are_held_at_zero_in_a_grid(model):
@@ -85,7 +89,7 @@ def test_weights_that_would_be_negative_are_held_at_zero_in_a_grid(model):
 
 
 def test_two_weights_that_must_be_positive_are_solved_as_by_a_quadratic_program():
-    profiles = offers_profiles(pn.QuasiHyperbolicDiscounting(), n_subjects=2)
+    profiles = offers_profiles(pn.models.QuasiHyperbolicDiscounting(), n_subjects=2)
     psi = np.geomspace(1e-4, 0.3, 12)[:, None]
     pairs = np.repeat([0, 1], 12), np.tile(psi, (2, 1))
     points = profiles.solve(*pairs)

@@ -24,7 +24,7 @@ def consistent(rate, model=HYPERBOLIC, subject=None):
     return pn.Trials(values.argmax(axis=1), OFFERS, subject=subject)
 
 
-@pytest.mark.parametrize("model", [HYPERBOLIC, pn.ExponentialDiscounting()])
+@pytest.mark.parametrize("model", [HYPERBOLIC, pn.models.ExponentialDiscounting()])
 @pytest.mark.parametrize("rate", [1e-5, 0.003, 0.02, 0.07, 5.0])
 def test_consistent_people_have_a_range_of_rates_and_no_estimate(model, rate):
     trials = consistent(rate, model)

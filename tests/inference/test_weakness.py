@@ -168,7 +168,7 @@ def explorers(n, rng):
             "prior_variance": rng.uniform(500, 1500),
         }
         for _ in range(3):
-            play = pn.simulate(pn.landscape_a(), model, truth, n_decisions=90, rng=rng)
+            play = pn.simulate(pn.paper.landscape_a(), model, truth, n_decisions=90, rng=rng)
             people.append(whose(play, subject))
     return people, model
 

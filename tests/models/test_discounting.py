@@ -9,7 +9,7 @@ import offered
 import penchant as pn
 
 ONE_RATE = pytest.mark.parametrize(
-    "model", [pn.HyperbolicDiscounting(), pn.ExponentialDiscounting()]
+    "model", [pn.HyperbolicDiscounting(), pn.models.ExponentialDiscounting()]
 )
 RULE = {"temperature": 0.0, "discount_rate": 0.02}
 
@@ -38,16 +38,16 @@ def test_without_delay_everything_is_worth_its_amount():
 def test_a_sensitivity_of_one_is_exponential():
     trials = pn.Trials(np.zeros(30), offered.delayed(n=30))
     np.testing.assert_allclose(
-        pn.ConstantSensitivityDiscounting().explanatory(trials, 0.03, 1.0),
-        pn.ExponentialDiscounting().explanatory(trials, 0.03),
+        pn.models.ConstantSensitivityDiscounting().explanatory(trials, 0.03, 1.0),
+        pn.models.ExponentialDiscounting().explanatory(trials, 0.03),
         rtol=1e-12,
     )
 
 
 def test_without_present_bias_quasi_hyperbolic_is_exponential():
     trials = pn.Trials(np.zeros(30), offered.delayed(n=30))
-    x = pn.QuasiHyperbolicDiscounting().explanatory(trials, 0.03)
-    expected = pn.ExponentialDiscounting().explanatory(trials, 0.03)[:, :, 0]
+    x = pn.models.QuasiHyperbolicDiscounting().explanatory(trials, 0.03)
+    expected = pn.models.ExponentialDiscounting().explanatory(trials, 0.03)[:, :, 0]
     np.testing.assert_allclose(x.sum(axis=2), expected, rtol=1e-12)
     assert ((x > 0).sum(axis=2) == 1).all()
 

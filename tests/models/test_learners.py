@@ -222,7 +222,7 @@ RECOVERED = {
         },
     ),
     "history": (
-        pn.HistoryRegression(3, reward_lags=1, choice_lags=1),
+        pn.models.HistoryRegression(3, reward_lags=1, choice_lags=1),
         {"reward_1": (0.2, 3.0), "choice_1": (-1.0, 1.5)},
     ),
 }
@@ -257,5 +257,5 @@ def test_the_check_of_models_finds_nothing_wrong(name):
     model, natural, task = CASES[name]
     rng = np.random.default_rng(7)
     plays = pn.simulate_many(task, model, natural, n_decisions=30, n_agents=6, rng=rng)
-    found = pn.check_model(model, plays, rng=rng)
+    found = pn.models.check_model(model, plays, rng=rng)
     assert not found.problems, found

@@ -142,7 +142,7 @@ def test_a_temperature_of_zero_takes_the_best_and_ties_by_chance():
 def test_a_model_of_ones_own_is_simulated_from_its_variables():
     class Cheapest:
         weights = ("price", "quality")
-        shape = (pn.Shape("bend", 0.1, 2.0),)
+        shape = (pn.models.Shape("bend", 0.1, 2.0),)
 
         def explanatory(self, trials, bend):
             offers = trials.offers

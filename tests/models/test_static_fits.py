@@ -143,7 +143,7 @@ def test_an_interval_narrower_than_the_grid_is_not_missed(seed):
 
 @pytest.mark.parametrize("seed", [4, 57, 88])
 def test_amounts_that_delays_make_worth_nothing_do_no_harm(seed):
-    model, rng = pn.ConstantSensitivityDiscounting(), np.random.default_rng(seed)
+    model, rng = pn.models.ConstantSensitivityDiscounting(), np.random.default_rng(seed)
     truth = {
         "temperature": np.exp(rng.normal(0.5, 1)),
         "discount_rate": np.exp(rng.uniform(-7, -1)),
@@ -171,6 +171,8 @@ def test_no_losses_leave_loss_aversion_unknown_and_the_status_says_so():
     outcome = np.abs(offered.risky(n=80)["outcome"])
     offers = {"outcome": outcome, "probability": offered.risky(n=80)["probability"]}
     truth = {"temperature": 0.8, "loss_aversion": 1.9, "curvature": 0.75}
-    trials = pn.simulate_trials(offers, pn.ProspectValue(), truth, rng=np.random.default_rng(0))
-    assert pn.fit(trials, pn.ProspectValue()).status == "not identified"
-    assert pn.fit(trials, pn.ProspectValue(losses=False)).status == "converged"
+    trials = pn.simulate_trials(
+        offers, pn.models.ProspectValue(), truth, rng=np.random.default_rng(0)
+    )
+    assert pn.fit(trials, pn.models.ProspectValue()).status == "not identified"
+    assert pn.fit(trials, pn.models.ProspectValue(losses=False)).status == "converged"

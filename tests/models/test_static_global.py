@@ -95,7 +95,7 @@ def test_the_log_likelihood_is_that_of_the_written_out_model(name, kind):
 @pytest.mark.parametrize("seed", [51, 76, 99, 115])
 def test_choices_separated_in_part_are_told_at_the_best_rate(seed):
     """An endless 1/tau explains some answers; the others leave k a best value, off the grid."""
-    model = pn.QuasiHyperbolicDiscounting()
+    model = pn.models.QuasiHyperbolicDiscounting()
     offers = offered.delayed(n=12, seed=seed)
     rule = {"temperature": 3.1, "present_bias": 0.72, "discount_rate": 0.004}
     trials = pn.simulate_trials(offers, model, rule, rng=np.random.default_rng(seed))

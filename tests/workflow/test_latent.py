@@ -111,8 +111,8 @@ def test_beliefs_of_gp_ucb_are_its_variables():
 @pytest.mark.parametrize(
     ("model", "theta", "psi"),
     [
-        (pn.UCB1(3, initial_value=None), [0.1, 0.3, 0.2], []),
-        (pn.KnownValues([1.0, 2.0, 4.0]), [0.5], []),
+        (pn.models.UCB1(3, initial_value=None), [0.1, 0.3, 0.2], []),
+        (pn.models.KnownValues([1.0, 2.0, 4.0]), [0.5], []),
         (pn.QLearning(3, choice_kernel=True, choice_rate=0.3), [0.1, 0.2], [0.5]),
     ],
 )
@@ -125,7 +125,7 @@ def test_other_models_offer_what_they_have(model, theta, psi):
 
 def test_the_hybrid_offers_both_of_its_filters():
     episode = _random(n_options=2)
-    found = pn.latent(_at(pn.GershmanHybrid(), episode, [0.1, 0.2, 0.3], []))
+    found = pn.latent(_at(pn.models.GershmanHybrid(), episode, [0.1, 0.2, 0.3], []))
     assert found.options["uncertainty"][0] == pytest.approx([10.0, 10.0])
     assert np.isfinite(found["prediction_error"]).sum() == episode.observed.sum()
 
@@ -139,7 +139,7 @@ def test_discounted_values_are_those_of_the_formula():
 
 
 def test_a_model_without_beliefs_still_has_probabilities():
-    found = pn.latent(pn.fit(_random(), pn.RandomChoice(3), parameter_prior=WEAK))
+    found = pn.latent(pn.fit(_random(), pn.models.RandomChoice(3), parameter_prior=WEAK))
     assert "value" not in found.columns
     assert np.isfinite(found["entropy"]).all()
 
@@ -245,7 +245,7 @@ def test_probabilities_are_those_of_predict():
 def test_subjects_without_a_finite_estimate_have_nan_and_are_named():
     sure = pn.Episode([0, 1, 1, 1, 1, 1], [0.0, 1.0, 1.0, 1.0, 1.0, 1.0], subject="sure")
     mixed = pn.Episode([0, 1, 1, 0, 0, 1], [0.3, 0.8, 0.2, 0.5, 0.6, 0.4], subject="mixed")
-    estimates = pn.fit_each([sure, mixed], pn.RandomChoice(2))
+    estimates = pn.fit_each([sure, mixed], pn.models.RandomChoice(2))
     separated = pn.fit_each([sure, mixed], pn.QLearning(2, learning_rate=0.5))
     assert pn.latent(estimates).without == ()
     found = pn.latent(separated)
@@ -335,12 +335,12 @@ def test_without_standard_errors_nothing_is_drawn():
 
 def test_log_likelihood_draws_are_those_of_the_parameters_drawn():
     estimate = _estimate(n=60, prior=WEAK)
-    found = pn.log_likelihood_draws(estimate, 7, rng=np.random.default_rng(5))
+    found = pn.results.log_likelihood_draws(estimate, 7, rng=np.random.default_rng(5))
     draws = pn.parameter_draws(estimate, 7, rng=np.random.default_rng(5))
     for row, draw in zip(found, draws, strict=True):
         other = dataclasses.replace(estimate, theta=draw)
         np.testing.assert_allclose(row, other.log_likelihoods(), rtol=1e-9)
     with pytest.raises(pn.DataError, match="episodes must be at hand"):
-        pn.log_likelihood_draws(
+        pn.results.log_likelihood_draws(
             dataclasses.replace(estimate, episodes=None), 3, rng=np.random.default_rng(0)
         )

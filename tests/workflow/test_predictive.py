@@ -58,7 +58,7 @@ def test_a_model_that_cannot_stay_is_found_out():
     sticky = pn.QLearning(2, stickiness=True)
     rule = {"temperature": 0.6, "learning_rate": 0.3, "stickiness": 2.0}
     plays = _plays(sticky, rule)
-    wrong = pn.fit_each(plays, pn.RandomChoice(2), parameter_prior=WEAK)
+    wrong = pn.fit_each(plays, pn.models.RandomChoice(2), parameter_prior=WEAK)
     right = pn.fit_each(plays, sticky, parameter_prior=WEAK)
     rng = np.random.default_rng(3)
     blamed, fine = (pn.predictive_check(e, n_draws=100, rng=rng) for e in (wrong, right))
@@ -69,8 +69,8 @@ def test_a_model_that_cannot_stay_is_found_out():
 
 
 def test_given_the_history_predictions_are_mean_probabilities():
-    (episode,) = _plays(pn.RandomChoice(2), {"bias_0": 0.4}, n_subjects=1)
-    fitted = pn.fit(episode, pn.RandomChoice(2))
+    (episode,) = _plays(pn.models.RandomChoice(2), {"bias_0": 0.4}, n_subjects=1)
+    fitted = pn.fit(episode, pn.models.RandomChoice(2))
     sharp = dataclasses.replace(fitted, covariance=1e-12 * fitted.covariance)
     found = pn.predictive_check(sharp, n_draws=400, rng=np.random.default_rng(0))
     p = fitted.predict()[0, 0]

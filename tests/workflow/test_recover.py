@@ -88,7 +88,7 @@ def test_many_true_values_are_cut_into_parts_of_as_many_people():
 def test_intervals_of_a_bias_cover_as_often_as_they_say():
     # one weight, an indicator: the logit of a share, nearly normal at n = 80
     found = pn.recover(
-        pn.RandomChoice(2),
+        pn.models.RandomChoice(2),
         _coin(80),
         {"bias_0": (-0.8, 0.8)},
         n_subjects=300,
@@ -186,13 +186,15 @@ def test_tables_hold_every_person_and_every_parameter():
 def test_a_schedule_pays_what_it_says_and_begins_again():
     rewards = np.arange(12.0).reshape(4, 3)
     (episode,) = pn.Task(rewards, n_decisions=6).play(
-        pn.RandomChoice(3), {"bias_0": 0.3, "bias_1": -0.2}, rng=np.random.default_rng(0)
+        pn.models.RandomChoice(3), {"bias_0": 0.3, "bias_1": -0.2}, rng=np.random.default_rng(0)
     )
     rows = [0, 1, 2, 3, 0, 1]
     np.testing.assert_array_equal(episode.rewards, rewards[rows, episode.chosen])
     assert (
         pn.Task(rewards)
-        .play(pn.RandomChoice(3), {"bias_0": 0.3, "bias_1": -0.2}, rng=np.random.default_rng(0))[0]
+        .play(
+            pn.models.RandomChoice(3), {"bias_0": 0.3, "bias_1": -0.2}, rng=np.random.default_rng(0)
+        )[0]
         .n_events
         == 4
     )
@@ -200,7 +202,9 @@ def test_a_schedule_pays_what_it_says_and_begins_again():
 
 def test_a_world_may_be_drawn_for_every_block():
     task = pn.Task(lambda rng: rng.normal(size=(5, 2)), n_decisions=5, n_blocks=3)
-    blocks = task.play(pn.RandomChoice(2), {"bias_0": 0.1}, rng=np.random.default_rng(2), subject=8)
+    blocks = task.play(
+        pn.models.RandomChoice(2), {"bias_0": 0.1}, rng=np.random.default_rng(2), subject=8
+    )
     assert [b.block for b in blocks] == [0, 1, 2]
     assert {b.subject for b in blocks} == {8}
     assert len({b.rewards.tobytes() for b in blocks}) == 3
@@ -222,7 +226,7 @@ class Learner:
     """A model as a user writes one, without agents."""
 
     weights = ("inverse_temperature",)
-    shape = (pn.Shape("learning_rate", 0.001, 1.0),)
+    shape = (pn.models.Shape("learning_rate", 0.001, 1.0),)
 
     def explanatory(self, episode, learning_rate):
         values, x = np.zeros(2), np.empty((episode.n_events, 2, 1))
@@ -264,7 +268,9 @@ def test_a_model_without_agents_plays_as_one_with_them():
 
 
 def test_choices_follow_the_probabilities_of_the_model():
-    (episode,) = _coin(4000).play(pn.RandomChoice(2), {"bias_0": 0.9}, rng=np.random.default_rng(6))
+    (episode,) = _coin(4000).play(
+        pn.models.RandomChoice(2), {"bias_0": 0.9}, rng=np.random.default_rng(6)
+    )
     p = 1 / (1 + np.exp(-0.9))
     counts = np.bincount(episode.chosen, minlength=2)
     assert stats.chisquare(counts, [4000 * p, 4000 * (1 - p)]).pvalue > 1e-3
@@ -324,11 +330,11 @@ def test_wrong_parameters_are_refused(parameters, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"world": pn.landscape_a()}, "n_decisions must be given with a landscape"),
+        ({"world": pn.paper.landscape_a()}, "n_decisions must be given with a landscape"),
         ({"world": [1.0, 2.0]}, "world must be a Landscape, a schedule"),
         ({"world": {}}, "world must hold an attribute or more"),
-        ({"world": pn.landscape_a(), "n_decisions": 0}, "n_decisions must be"),
-        ({"world": pn.landscape_a(), "n_decisions": 5, "n_blocks": 0}, "n_blocks must be"),
+        ({"world": pn.paper.landscape_a(), "n_decisions": 0}, "n_decisions must be"),
+        ({"world": pn.paper.landscape_a(), "n_decisions": 5, "n_blocks": 0}, "n_blocks must be"),
     ],
 )
 def test_wrong_tasks_are_refused(arguments, words):
@@ -338,7 +344,9 @@ def test_wrong_tasks_are_refused(arguments, words):
 
 def test_a_task_of_other_options_is_refused():
     with pytest.raises(pn.DataError, match="task must have the 3 options of the model; got 2"):
-        TASK.play(pn.RandomChoice(3), {"bias_0": 0, "bias_1": 0}, rng=np.random.default_rng(0))
+        TASK.play(
+            pn.models.RandomChoice(3), {"bias_0": 0, "bias_1": 0}, rng=np.random.default_rng(0)
+        )
 
 
 def test_an_unknown_parameter_is_refused():
@@ -351,7 +359,7 @@ def test_an_agent_that_remembers_takes_shares_as_parameters():
     class Stayer:
         weights = ("stay",)
         shape = ()
-        natural = (pn.Natural("lapse", "share", 0, scale=0.8),)
+        natural = (pn.models.Natural("lapse", "share", 0, scale=0.8),)
 
         def explanatory(self, episode):
             x = np.zeros((episode.n_events, 2, 1))

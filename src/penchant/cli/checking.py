@@ -32,7 +32,7 @@ from penchant.models.catalogue import entry_of
 from penchant.models.model import model_words
 from penchant.models.task_values import doubts_of, for_task
 from penchant.output.notes import counted
-from penchant.study.data import data_notes
+from penchant.studies.data import data_notes
 from penchant.tables.columns import is_play
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.offer_columns import is_offers

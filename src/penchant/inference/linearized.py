@@ -89,7 +89,7 @@ def fit_linearized(
     >>> import penchant as pn
     >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=0.01, length_scale=1.0)
     >>> truth = {"decision_noise": 4.0, "prior_mean": 200.0, "prior_variance": 1.0}
-    >>> place = pn.landscape_a(noise=pn.GaussianNoise(0.01))
+    >>> place = pn.paper.landscape_a(noise=pn.GaussianNoise(0.01))
     >>> rng = np.random.default_rng(3)
     >>> episode = pn.simulate(place, model, truth, n_decisions=100, rng=rng)
     >>> found = pn.fit_linearized(episode, model, nominal=pn.RewardPrior(mean=150, variance=2))

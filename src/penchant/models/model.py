@@ -5,7 +5,7 @@ variables of every decision for a given psi. That is all a user writes to add on
 
     class Learner:
         weights = ("inverse_temperature",)
-        shape = (pn.Shape("learning_rate", 0.0, 1.0),)
+        shape = (pn.models.Shape("learning_rate", 0.0, 1.0),)
 
         def explanatory(self, episode, learning_rate):
             values, x = np.zeros(4), np.empty((episode.n_events, 4, 1))

@@ -169,7 +169,7 @@ def simulate(
     >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
     >>> prior = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 100.0}
     >>> rng = np.random.default_rng(1)
-    >>> pn.simulate(pn.landscape_a(), model, prior, n_decisions=90, rng=rng)
+    >>> pn.simulate(pn.paper.landscape_a(), model, prior, n_decisions=90, rng=rng)
     Episode: 90 decisions scored of 90 events
     """
     (episode,) = simulate_many(

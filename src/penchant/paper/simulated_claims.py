@@ -49,9 +49,9 @@ from penchant.paper.published import (
 )
 from penchant.population.comparison import Difference, GroupComparison
 from penchant.population.growth import growth_orders
-from penchant.study.comparisons import LinearizedGroup
-from penchant.study.study import Study
-from penchant.study.subject_fit import Fitted
+from penchant.studies.comparisons import LinearizedGroup
+from penchant.studies.findings import Findings
+from penchant.studies.subject_fit import Fitted
 
 SIGNIFICANT = 0.05
 
@@ -304,7 +304,7 @@ Truth = Mapping[str, Mapping[str, float]]
 
 
 def claims_of_study(
-    study: Study,
+    study: Findings,
     drawn: Mapping[str, str],
     truth: Truth,
     scales: Mapping[str, LengthScales],
@@ -319,7 +319,7 @@ def claims_of_study(
     )
 
 
-def _categories(study: Study, drawn: Mapping[str, str]) -> Claim:
+def _categories(study: Findings, drawn: Mapping[str, str]) -> Claim:
     found = {s: study.growth.of(s).category for s in study.subjects}
     right = {
         who: share_of([found[s] == who for s in study.subjects if drawn[s] == who])
@@ -352,7 +352,7 @@ def _categories(study: Study, drawn: Mapping[str, str]) -> Claim:
     )
 
 
-def _table_2(study: Study, truth: Truth) -> Claim:
+def _table_2(study: Findings, truth: Truth) -> Claim:
     parts: dict[str, Part] = {}
     words = []
     values: dict[str, list[float]] = {}
@@ -408,7 +408,7 @@ def prior_variances(fits: Sequence[Fitted | None]) -> Vector:
     )
 
 
-def _exact_variances(study: Study) -> dict[str, float]:
+def _exact_variances(study: Findings) -> dict[str, float]:
     found = {}
     for group in study.groups:
         values = prior_variances([study.fits[subject].exact for subject in group.subjects])
@@ -417,7 +417,7 @@ def _exact_variances(study: Study) -> dict[str, float]:
     return found
 
 
-def _matched(study: Study, studies: Alike) -> Claim:
+def _matched(study: Findings, studies: Alike) -> Claim:
     exact = _between_landscapes(study.exact_tests)
     rejected = ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in studies.rejected)
     return Claim(

@@ -21,7 +21,7 @@ from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
 WEAK = ScaledPrior()
 
 
-def compare(
+def compare_models(
     models: Mapping[str, Model],
     episodes: Episode | Sequence[Episode],
     *,
@@ -71,8 +71,8 @@ def compare(
     >>> plays = []
     >>> for subject in range(8):
     ...     plays += pn.Task(turning).play(learner, rule, rng=rng, subject=subject)
-    >>> found = pn.compare(
-    ...     {"learner": learner, "habit": pn.RandomChoice(2)}, plays, folds=4
+    >>> found = pn.compare_models(
+    ...     {"learner": learner, "habit": pn.models.RandomChoice(2)}, plays, folds=4
     ... )
     >>> found.best, found.n_best.tolist()
     ('learner', [8, 0])

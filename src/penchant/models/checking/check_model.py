@@ -53,7 +53,7 @@ def check_model(
     >>> import penchant as pn
     >>> class Greedy:
     ...     weights = ("inverse_temperature",)
-    ...     shape = (pn.Shape("learning_rate", 0.01, 1.0),)
+    ...     shape = (pn.models.Shape("learning_rate", 0.01, 1.0),)
     ...
     ...     def explanatory(self, episode, learning_rate):
     ...         values, x = np.zeros(3), np.empty((episode.n_events, 3, 1))
@@ -63,7 +63,7 @@ def check_model(
     ...         return x
     >>> rng = np.random.default_rng(0)
     >>> episode = pn.Episode(rng.integers(0, 3, 40), rng.normal(size=40))
-    >>> found = pn.check_model(Greedy(), episode, rng=rng)
+    >>> found = pn.models.check_model(Greedy(), episode, rng=rng)
     >>> found
     <ModelCheck of Greedy: future>
     >>> print(found.problems[0].message)  # doctest: +ELLIPSIS

@@ -70,7 +70,7 @@ class RandomChoice(CompiledModel):
 
     >>> import penchant as pn
     >>> episode = pn.Episode([0, 2, 1, 0, 0, 2, 0], [1, 0, 0, 1, 1, 0, None])
-    >>> pn.fit(episode, pn.RandomChoice(3))  # log(4/2) and log(1/2)
+    >>> pn.fit(episode, pn.models.RandomChoice(3))  # log(4/2) and log(1/2)
     <ModelEstimate converged: bias_0=0.69315, bias_1=-0.69315>
     """
 
@@ -141,7 +141,7 @@ class WinStayLoseShift(CompiledModel):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> model = pn.WinStayLoseShift(2, win_above=0.5, equal=True)
+    >>> model = pn.models.WinStayLoseShift(2, win_above=0.5, equal=True)
     >>> task = pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.1))
     >>> rng = np.random.default_rng(1)
     >>> episode = pn.simulate(task, model, {"epsilon": 0.2}, n_decisions=400, rng=rng)

@@ -81,7 +81,7 @@ class GershmanHybrid(CompiledModel):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> model = pn.GershmanHybrid()
+    >>> model = pn.models.GershmanHybrid()
     >>> model.weights
     ('value', 'relative_uncertainty', 'value/total_uncertainty')
     >>> truth = {"value": 0.2, "relative_uncertainty": 0.4, "value/total_uncertainty": 1.0}

@@ -46,7 +46,7 @@ class KnownValues(CompiledModel):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> model = pn.KnownValues([0.0, 1.0, 2.0], cooling="logarithmic")
+    >>> model = pn.models.KnownValues([0.0, 1.0, 2.0], cooling="logarithmic")
     >>> task = pn.Landscape([0.0, 1.0, 2.0], pn.GaussianNoise(0.1))
     >>> rng = np.random.default_rng(1)
     >>> episode = pn.simulate(task, model, {"decision_noise": 4.0}, n_decisions=300, rng=rng)

@@ -69,7 +69,7 @@ class UCB1(CompiledModel):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> model = pn.UCB1(3)
+    >>> model = pn.models.UCB1(3)
     >>> task = pn.Landscape([0.2, 0.5, 0.8], pn.GaussianNoise(0.2))
     >>> truth = {"temperature": 0.2, "exploration": 0.5}
     >>> rng = np.random.default_rng(2)

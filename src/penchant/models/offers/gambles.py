@@ -73,7 +73,7 @@ class ExpectedUtility(StaticModel):
     --------
     >>> import penchant as pn
     >>> trials = pn.Trials([0], {"outcome": [[9.0, 25.0]], "probability": [[1.0, 0.5]]})
-    >>> pn.ExpectedUtility().explanatory(trials, 0.5)[0, :, 0].round(9).tolist()
+    >>> pn.models.ExpectedUtility().explanatory(trials, 0.5)[0, :, 0].round(9).tolist()
     [3.0, 2.5]
     """
 
@@ -122,7 +122,7 @@ class ProspectValue(StaticModel):
     --------
     >>> import penchant as pn
     >>> fair = pn.Trials([0], {"outcome": [[[16, -9], [0, 0]]], "probability": [[[0.5, 0.5]] * 2]})
-    >>> pn.ProspectValue().explanatory(fair, 0.5)[0].round(9).tolist()
+    >>> pn.models.ProspectValue().explanatory(fair, 0.5)[0].round(9).tolist()
     [[2.0, -1.5], [0.0, 0.0]]
     """
 
@@ -206,7 +206,7 @@ class MeanVariance(StaticModel):
     --------
     >>> import penchant as pn
     >>> trials = pn.Trials([0], {"outcome": [[9.0, 25.0]], "probability": [[1.0, 0.5]]})
-    >>> pn.MeanVariance().explanatory(trials)[0].tolist()
+    >>> pn.models.MeanVariance().explanatory(trials)[0].tolist()
     [[9.0, 0.0], [12.5, 156.25]]
     """
 

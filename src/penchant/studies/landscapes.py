@@ -13,7 +13,7 @@ from penchant.bandit.landscape import Landscape
 from penchant.bandit.locations import distances
 from penchant.errors import DataError, listing
 from penchant.output.notes import counted
-from penchant.study.data import StudyData
+from penchant.studies.data import StudyData
 from penchant.tables.labels import in_natural_order
 
 SEEN_OFTEN = 5  # rewards that make the mean of an option fit to be called the best

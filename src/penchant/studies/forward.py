@@ -10,10 +10,10 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.models.simulate import Agents, agents_of
-from penchant.study.data import StudyData
-from penchant.study.landscapes import Landscapes
-from penchant.study.measures import Measurer, Measures, averaged
-from penchant.study.payoffs import Draw
+from penchant.studies.data import StudyData
+from penchant.studies.landscapes import Landscapes
+from penchant.studies.measures import Measurer, Measures, averaged
+from penchant.studies.payoffs import Draw
 from penchant.tables.events import NOTHING
 from penchant.workflow.draws import log_choice_probabilities
 from penchant.workflow.task import miss, show

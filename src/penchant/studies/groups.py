@@ -19,9 +19,9 @@ from penchant.models.model import Model, natural_parameters
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.subjects import SubjectEstimates
 from penchant.softmax.transformations import Parameter
-from penchant.study.data import ALL, StudyData
-from penchant.study.plan import CATEGORIES, Category
-from penchant.study.subject_fit import Fitted, SubjectFit
+from penchant.studies.data import ALL, StudyData
+from penchant.studies.plan import CATEGORIES, Category
+from penchant.studies.subject_fit import Fitted, SubjectFit
 
 LOG = "log "
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.bandit.episode import Episode
-from penchant.study.data import StudyData
-from penchant.study.landscapes import Landscapes
-from penchant.study.plan import Plan
+from penchant.studies.data import StudyData
+from penchant.studies.landscapes import Landscapes
+from penchant.studies.plan import Plan
 
 
 def fingerprint(data: StudyData, landscapes: Landscapes, plan: Plan) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from penchant._typing import Matrix
 from penchant.models.model import Model, Natural, natural_parameters
 from penchant.population.subjects import SubjectEstimates
 from penchant.softmax.transformations import Parameter
-from penchant.study.data import StudyData
-from penchant.study.groups import exact_on_working_scale, positive
-from penchant.study.subject_fit import SubjectFit
+from penchant.studies.data import StudyData
+from penchant.studies.groups import exact_on_working_scale, positive
+from penchant.studies.subject_fit import SubjectFit
 from penchant.tables.labels import in_natural_order
 
 
@@ -59,7 +59,7 @@ def factors_of(data: StudyData) -> tuple[Factor, ...]:
     >>> import pyarrow as pa
     >>> table = pa.table({"subject": [3, 2, 1], "choice": [0, 1, 0], "reward": [1.0, 0.0, 1.0],
     ...                   "dose": ["10 mg", "2 mg", "10 mg"]})
-    >>> factors_of(pn.study_data(table, conditions=["dose"]))[0].groups
+    >>> factors_of(pn.read_study(table, conditions=["dose"]))[0].groups
     {'2 mg': (2,), '10 mg': (1, 3)}
     """
     varying = {column for column in data.conditions if _varies(data, column)}
