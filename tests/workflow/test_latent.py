@@ -132,8 +132,8 @@ def test_the_hybrid_offers_both_of_its_filters():
 
 def test_discounted_values_are_those_of_the_formula():
     offers = {"amount": [[20.0, 50.0], [30.0, 35.0]], "delay": [[0.0, 30.0], [0.0, 90.0]]}
-    trials = pn.Trials([1, None], offers)
-    found = pn.latent(_at(pn.HyperbolicDiscounting(), trials, [0.5], [0.02]))
+    decisions = pn.Offers([1, None], offers)
+    found = pn.latent(_at(pn.HyperbolicDiscounting(), decisions, [0.5], [0.02]))
     np.testing.assert_allclose(found.options["value"][0], [20.0, 50.0 / 1.6])
     assert np.isnan(found["prediction_error"]).all()
 

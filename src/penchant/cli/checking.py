@@ -275,7 +275,7 @@ def run_check(
     file: str | None, data: Data, terms: Terms, json: bool, agent: Agent, history: History
 ) -> int:
     """Validate, diagnose, print; the exit code."""
-    if agent.model is not None and entry_of(agent.model).data == "trials":
+    if agent.model is not None and entry_of(agent.model).data == "offers":
         return run_check_offers(file, data, agent, history, json)
     if is_history(file, data, terms, agent, history):
         return run_check_play(file, data, agent, history, json)

@@ -247,7 +247,7 @@ def play_result(
     refuse(model, "with --model", names=OF_CHOICES)
     options = fit_options(model)
     assert agent.model is not None
-    if entry_of(agent.model).data == "trials":
+    if entry_of(agent.model).data == "offers":
         return _offers_result(file, data, options, show, agent, history)
     prior = _nominal(agent, history)
     if prior is not None:

@@ -107,7 +107,7 @@ def _loaded(
 ) -> tuple[Any, Sequence[Any], Play | Offered]:
     """The model, the episodes or trials, and the table that they come from."""
     assert agent.model is not None
-    if entry_of(agent.model).data == "trials":
+    if entry_of(agent.model).data == "offers":
         refuse(prediction, f"with --model {agent.model}", names={"clock"})
         model = model_named(agent, 0)
         offered = load_offered(file, data, history, agent.model)

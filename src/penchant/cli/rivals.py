@@ -52,7 +52,7 @@ def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -
             "--model must be all of play, or all of offers; got both. Compare those of one kind: "
             "penchant models lists them."
         )
-    if kinds == {"trials"}:
+    if kinds == {"offers"}:
         models = {name: model_named(agent, 0) for name, agent in agents.items()}
         trials = load_trials(file, data, history, next(iter(agents)))
         say_trials(trials)
@@ -129,7 +129,7 @@ def rival_agents(rivals: Rivals, of_the_task: Collection[str] = ()) -> dict[str,
 def _rival(words: str) -> str:
     """A model to compare this one with: one that learns nothing, or another of its kind."""
     name = words.partition(":")[0]
-    if entry_of(name).data == "trials":
+    if entry_of(name).data == "offers":
         kin = ("hyperbolic", "exponential")
         kin = kin if name in (*kin, "quasi-hyperbolic", "constant-sensitivity") else GAMBLES
         return f"Add another, such as --model {next(other for other in kin if other != name)}"

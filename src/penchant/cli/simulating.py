@@ -24,7 +24,7 @@ from penchant.errors import DataError, nearest
 from penchant.files.output import TABLES, write_table
 from penchant.models.catalogue import entry_of
 from penchant.models.model import natural_parameters
-from penchant.models.offers.offers import Trials
+from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate_many
 from penchant.output.notes import counted
 from penchant.workflow.task import Task
@@ -212,18 +212,18 @@ def _write(table: pa.Table, world: World) -> None:
 PEOPLE, DECISIONS = 100, 100  # simulated where nobody says how many
 OF_OFFERS = {"offers_from", "example", "offers"}
 
-SimulatedWorld = Landscape | list[Trials]
+SimulatedWorld = Landscape | list[Offers]
 
 
 def world_for(agent: Agent, simulated: Simulated) -> SimulatedWorld:
     """What the options pay, or what is offered."""
-    if agent.model is not None and entry_of(agent.model).data == "trials":
+    if agent.model is not None and entry_of(agent.model).data == "offers":
         return _offers_for(agent, simulated)
     refuse(simulated, "with models of play", "They learn from rewards", names=OF_OFFERS)
     return landscape_of(agent, PlayedWorld(landscape=simulated.landscape, means=simulated.means))
 
 
-def _offers_for(agent: Agent, simulated: Simulated) -> list[Trials]:
+def _offers_for(agent: Agent, simulated: Simulated) -> list[Offers]:
     named = f"with --model {agent.model}"
     refuse(simulated, named, "It is about offers, not rewards", names={"landscape", "means"})
     refuse(agent, named, names={"grid", "locations", "noise_variance"})
@@ -241,7 +241,7 @@ def model_in(world: SimulatedWorld, agent: Agent) -> Any:
     if isinstance(world, Landscape):
         return model_of(agent, world)
     assert agent.model is not None
-    if entry_of(agent.model).data != "trials":
+    if entry_of(agent.model).data != "offers":
         raise DataError(
             f"--model must be one of offers, as the first one is; got {agent.model}, which is for "
             "histories of play. penchant models lists both."

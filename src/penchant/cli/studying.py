@@ -48,7 +48,7 @@ from penchant.study.run import carry_out
 from penchant.study.study import Study
 from penchant.tables.frames import Table, column_floats, column_labels, open_frame
 from penchant.tables.labels import in_natural_order
-from penchant.tables.offer_columns import trial_columns
+from penchant.tables.offer_columns import offer_columns
 
 OPTION = ("option", "arm", "chosen", "choice", "option_index")
 MEAN = ("mean_reward", "mean", "expected", "expected_reward", "reward")
@@ -208,7 +208,7 @@ def read_offers_study(file: str, table: Played, compared: Compared, model: str) 
     )
     parts = {part: getattr(table, part) for part in ("subject", "block", "chosen", "scored")}
     with in_lines(origin, data):
-        say(f"Columns: {trial_columns(list(rows.column_names), parts, offers).words()}")
+        say(f"Columns: {offer_columns(list(rows.column_names), parts, offers).words()}")
         found = study_trials(
             rows,
             columns=parts,
@@ -249,7 +249,7 @@ def run_study_command(
     check_base(table.base)
     agent = _with_model(agent)
     history = table.history(analysis.clock)
-    of_offers = entry_of(str(agent.model)).data == "trials"
+    of_offers = entry_of(str(agent.model)).data == "offers"
     if of_offers:
         _refuse_play(agent, compared, analysis)
         ready = model_named(agent, 0)

@@ -103,7 +103,7 @@ def fit_each(
     Parameters
     ----------
     data
-        `Choices` with a subject, or a list of `Episode` or of `Trials`, of many subjects.
+        `Choices` with a subject, or a list of `Episode` or of `Offers`, of many subjects.
     model, parameter_prior, method, constraints, covariance, max_steps
         As in `fit`.
     threads
@@ -116,7 +116,7 @@ def fit_each(
     Examples
     --------
     >>> import penchant as pn
-    >>> people = pn.trials_from_frame(pn.datasets.load("delays"))
+    >>> people = pn.offers_from_frame(pn.datasets.load("delays"))
     >>> pn.fit_each(people, pn.HyperbolicDiscounting())
     <ModelEstimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
     """

@@ -60,8 +60,8 @@ class Live:
     def __init__(self, model: Model, parameter_prior: Prior | None = None) -> None:
         if isinstance(model, StaticModel):
             raise DataError(
-                f"model must learn from rewards; got {type(model).__name__}, a model of Trials. "
-                "Collect Trials and use fit."
+                f"model must learn from rewards; got {type(model).__name__}, a model of Offers. "
+                "Collect Offers and use fit."
             )
         self.model = model
         self.parameter_prior = parameter_prior

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from penchant.models.offers.gambles import ExpectedUtility as ExpectedUtility
     from penchant.models.offers.gambles import MeanVariance as MeanVariance
     from penchant.models.offers.gambles import ProspectValue as ProspectValue
-    from penchant.models.offers.offers import Trials as Trials
-    from penchant.models.offers.table import trials_from_frame as trials_from_frame
+    from penchant.models.offers.offers import Offers as Offers
+    from penchant.models.offers.table import offers_from_frame as offers_from_frame
     from penchant.models.simulate import simulate as simulate
     from penchant.models.simulate import simulate_many as simulate_many
     from penchant.models.simulate import simulate_trials as simulate_trials
@@ -60,8 +60,8 @@ __getattr__, __dir__, __all__ = lazily(
             "QuasiHyperbolicDiscounting",
         ),
         "penchant.models.offers.gambles": ("ExpectedUtility", "MeanVariance", "ProspectValue"),
-        "penchant.models.offers.offers": ("Trials",),
-        "penchant.models.offers.table": ("trials_from_frame",),
+        "penchant.models.offers.offers": ("Offers",),
+        "penchant.models.offers.table": ("offers_from_frame",),
         "penchant.models.simulate": ("simulate", "simulate_many", "simulate_trials"),
         "penchant.models.spatial.gp_ucb": ("GPUCB",),
         "penchant.models.spatial.locality": ("Locality",),

@@ -13,7 +13,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, nearest
 from penchant.models.model import Model, natural_parameters
-from penchant.models.offers.offers import Trials, decision_places, read_offers
+from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.spatial.ucl import UCL, UCLAgents
 from penchant.models.task_values import for_agents
 
@@ -28,13 +28,13 @@ def simulate_trials(
     rng: np.random.Generator,
     subject: Any = None,
     block: Any = None,
-) -> Trials:
+) -> Offers:
     """One person's choices among offers.
 
     Parameters
     ----------
     offers
-        Numbers that describe the options, by attribute, as `Trials` takes them.
+        Numbers that describe the options, by attribute, as `Offers` takes them.
     model
         How the person decides, such as `HyperbolicDiscounting`.
     parameters
@@ -66,7 +66,7 @@ def simulate_trials(
     p = _probabilities(model, described, dict(parameters))
     drawn = (p.cumsum(axis=1) < rng.random((len(p), 1)) * p.sum(axis=1)[:, None]).sum(axis=1)
     chosen = np.minimum(drawn, p.shape[1] - 1)
-    return Trials(chosen, described, subject=subject, block=block)
+    return Offers(chosen, described, subject=subject, block=block)
 
 
 def checked_parameters(model: Model, parameters: Mapping[str, float]) -> None:
@@ -116,7 +116,7 @@ def _probabilities(model: Any, offers: dict[str, Matrix], parameters: dict[str, 
     if hasattr(model, "values") and TEMPERATURE in parameters:
         value, temperature = model.values(offers, parameters), parameters[TEMPERATURE]
     else:
-        nobody = Trials(np.zeros(len(next(iter(offers.values())))), offers)
+        nobody = Offers(np.zeros(len(next(iter(offers.values())))), offers)
         theta, psi = weights_and_shape(model, parameters)
         value, temperature = np.asarray(model.explanatory(nobody, *psi)) @ theta, 1.0
     lead = value - value.max(axis=1, keepdims=True)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penchant.errors import DataError, named
-from penchant.models.offers.table import trials_from_frame
+from penchant.models.offers.table import offers_from_frame
 from penchant.study.data import StudyData, full_labels, units_of
 from penchant.tables.frames import check_columns, column_labels, open_frame
-from penchant.tables.offer_columns import trial_columns
+from penchant.tables.offer_columns import offer_columns
 
 
 def study_trials(
@@ -30,7 +30,7 @@ def study_trials(
     columns
         {part: column} for those that have no usual name: subject, block, chosen, scored.
     offers, options, base
-        As for `trials_from_frame`.
+        As for `offers_from_frame`.
     conditions
         Columns of what subjects were assigned to. Where a subject was in several, each is fitted by
         itself, and conditions are compared within subjects.
@@ -44,7 +44,7 @@ def study_trials(
     """
     table = open_frame(frame)
     given = dict(columns or {})
-    found = trial_columns(list(table.columns), given, offers)
+    found = offer_columns(list(table.columns), given, offers)
     if found.subject is None:
         raise DataError(
             "`subject` must be given, as no column is called subject or participant; got columns "
@@ -52,7 +52,7 @@ def study_trials(
         )
     check_columns(table, {"condition": conditions})
     units = units_of(table, found.subject, conditions)
-    trials = trials_from_frame(
+    decisions = offers_from_frame(
         units.table.to_native(),
         **(given | {"subject": units.subject}),
         offers=offers,
@@ -63,7 +63,7 @@ def study_trials(
     first = {who.at(row): row for row in reversed(range(len(table)))}
     assigned = {name: full_labels(units.table, name, "condition") for name in conditions}
     return StudyData(
-        tuple(trials),
+        tuple(decisions),
         {name: {s: coded.at(row) for s, row in first.items()} for name, coded in assigned.items()},
         columns=found,
         options=None if options is None else tuple(options),

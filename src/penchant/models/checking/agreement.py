@@ -20,7 +20,7 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.models.checking.findings import Exam, Finding, centred, place
 from penchant.models.model import natural_parameters
-from penchant.models.offers.offers import Trials
+from penchant.models.offers.offers import Offers
 from penchant.models.record import Record
 
 Objective = Callable[[Any, Vector, Vector], Any]
@@ -192,7 +192,7 @@ def _natural_values(exam: Exam) -> dict[str, float]:
 
 def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) -> Matrix | None:
     """Probabilities before each event; None where the model cannot say."""
-    if isinstance(one, Trials):
+    if isinstance(one, Offers):
         if not hasattr(model, "values") or "temperature" not in parameters:
             return None
         value = np.asarray(model.values(one.offers, parameters))

@@ -40,7 +40,7 @@ def check_model(
     model
         Any object with weights, shape and explanatory.
     data
-        `Episode` or `Trials`, or some of them: real ones, or simulated.
+        `Episode` or `Offers`, or some of them: real ones, or simulated.
     rng
         Source of randomness: of the places psi and the events that are tried.
     objective
@@ -114,8 +114,8 @@ def _several(data: Any) -> Sequence[Any]:
     if not several or not all(hasattr(one, name) for one in several for name in needed):
         got = type(several[0]).__name__ if several else "none"
         raise DataError(
-            f"data must be Episode or Trials, or some of them; got {got}. "
-            "Make them with Episode(chosen, rewards) or Trials(chosen, offers)."
+            f"data must be Episode or Offers, or some of them; got {got}. "
+            "Make them with Episode(chosen, rewards) or Offers(chosen, offers)."
         )
     if not any(one.n_decisions for one in several):
         raise DataError(

@@ -20,7 +20,7 @@ from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
 from penchant.models.checking.findings import Exam, Finding, place
 from penchant.models.model import Natural, Shape, natural_parameters
-from penchant.models.offers.offers import Trials
+from penchant.models.offers.offers import Offers
 
 
 def declarations(model: Any) -> list[Finding]:
@@ -354,7 +354,7 @@ def _other_choice(one: Any, t: int, n_options: int) -> Any:
     chosen[t] = (chosen[t] + 1) % n_options
     if isinstance(one, Episode):
         return _episode(one, chosen, one.rewards)
-    return Trials(chosen, one.offers, scored=one.scored, subject=one.subject, block=one.block)
+    return Offers(chosen, one.offers, scored=one.scored, subject=one.subject, block=one.block)
 
 
 def _ended(one: Any, t: int, n_options: int) -> Any:
@@ -363,7 +363,7 @@ def _ended(one: Any, t: int, n_options: int) -> Any:
         return None
     if isinstance(one, Episode):
         return _episode(one, one.chosen, one.rewards, t + 1)
-    return Trials(
+    return Offers(
         one.chosen[: t + 1],
         {name: array[: t + 1] for name, array in one.offers.items()},
         scored=one.scored[: t + 1],
