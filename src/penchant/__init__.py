@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from penchant.study.run import run_study as run_study
     from penchant.study.study import Study as Study
     from penchant.workflow.beliefs import Latent as Latent
-    from penchant.workflow.beliefs import latent as latent
+    from penchant.workflow.beliefs import beliefs as beliefs
     from penchant.workflow.compare import compare as compare
     from penchant.workflow.comparison import ModelComparison as ModelComparison
     from penchant.workflow.design import Design as Design
@@ -200,7 +200,7 @@ __getattr__, __dir__, __all__ = lazily(
         "penchant.study.offers": ("study_trials",),
         "penchant.study.run": ("run_study",),
         "penchant.study.study": ("Study",),
-        "penchant.workflow.beliefs": ("Latent", "latent"),
+        "penchant.workflow.beliefs": ("Latent", "beliefs"),
         "penchant.workflow.compare": ("compare",),
         "penchant.workflow.comparison": ("ModelComparison",),
         "penchant.workflow.design": ("Design", "decisions_needed", "subjects_needed"),

@@ -20,7 +20,7 @@ HYPERBOLIC = pn.HyperbolicDiscounting()
 
 def consistent(rate, model=HYPERBOLIC, subject=None):
     """A person who always takes what is worth more."""
-    values = model.values(OFFERS, {"discount_rate": rate})
+    values = model.option_values(OFFERS, {"discount_rate": rate})
     return pn.Offers(values.argmax(axis=1), OFFERS, subject=subject)
 
 

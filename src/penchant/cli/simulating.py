@@ -23,7 +23,7 @@ from penchant.cli.workflow_options import Simulated
 from penchant.errors import DataError, nearest
 from penchant.files.output import TABLES, write_table
 from penchant.models.catalogue import entry_of
-from penchant.models.model import natural_parameters
+from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate_many
 from penchant.output.notes import counted
@@ -40,7 +40,7 @@ def run_simulate(agent: Agent, world: World) -> int:
         model = model_of(agent, landscape)
         parameters = _parameters(world.parameters, model)
         say(f"Model: {model}.")
-        if hasattr(model, "locations"):
+        if Declared(model).locations is not None:
             say(map_words(agent, model.locations))
         episodes = simulate_many(
             landscape,
@@ -110,7 +110,7 @@ def model_of(agent: Agent, landscape: Landscape) -> Any:
     model = ucl(agent) if agent.model == "ucl" else _other_model(agent, landscape.n_options)
     if model.n_options != landscape.n_options:
         said = f"--model {agent.model}"
-        if hasattr(model, "locations"):
+        if Declared(model).locations is not None:
             said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         raise DataError(
             f"--means must hold one number per option; got {landscape.n_options}, but {said} has "
@@ -185,7 +185,7 @@ def _table(episodes: Sequence[Episode], model: Any) -> pa.Table:
         "chosen": chosen,
         "reward": np.concatenate([episode.rewards for episode in episodes]),
     }
-    if hasattr(model, "locations"):
+    if Declared(model).locations is not None:
         places = _whole(model.locations)[chosen]
         names = COORDINATES[: places.shape[1]]
         columns |= {name: places[:, a] for a, name in enumerate(names)}

@@ -36,6 +36,7 @@ from penchant.files.output import json_text, write_json
 from penchant.files.source import source
 from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
+from penchant.models.model import Declared
 from penchant.output.document import plain
 from penchant.output.notes import counted
 from penchant.report.study_files import StudyFolder, write_study
@@ -159,7 +160,7 @@ def read_study(
     rows = read_table(
         origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
     )
-    places = getattr(ready, "locations", None)
+    places = Declared(ready).locations
     if compared.landscape is not None and compared.expected is not None:
         raise DataError(
             "--expected must be left out with --landscape; got both. Either tells the mean rewards."

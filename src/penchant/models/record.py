@@ -170,6 +170,16 @@ def in_units_of_temperature(weights: tuple[str, ...]) -> list[Natural]:
     return found
 
 
+def with_starts(weights: tuple[str, ...], x: Matrix, theta: Vector, *starts: str) -> Matrix:
+    """The first variable, with what each start that is estimated adds, in units of rewards."""
+    value = x[:, :, 0].copy()
+    for name in starts:
+        if f"{name}/temperature" in weights:
+            column = weights.index(f"{name}/temperature")
+            value += theta[column] / theta[0] * x[:, :, column]
+    return np.asarray(value)
+
+
 def known_number(value: object, name: str, advice: str) -> None:
     """Refuse what is no finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):

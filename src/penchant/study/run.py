@@ -11,8 +11,7 @@ import numpy as np
 
 from penchant.errors import DataError, listing
 from penchant.inference.linearized_estimate import Nominal
-from penchant.models.model import Model
-from penchant.models.spatial.ucl import UCL
+from penchant.models.model import Declared, Model
 from penchant.models.task_values import for_task
 from penchant.output.document import numbers, plain
 from penchant.population.estimate import PopulationEstimate
@@ -133,7 +132,8 @@ def run_study(
 
 def _nominals(given: Any, model: Model, performance: bool | None) -> Mapping[Category, Nominal]:
     if given == PAPER:
-        return dict(PAPER_NOMINALS) if isinstance(model, UCL) and performance is not False else {}
+        is_linear = Declared(model).nominal_point is not None and performance is not False
+        return dict(PAPER_NOMINALS) if is_linear else {}
     return dict(given or {})
 
 
@@ -161,9 +161,9 @@ def carry_out(
     _check_threads(threads)
     timings: Timings = {}
     clock = _Clock(timings)
-    locations = getattr(plan.model, "locations", None)
+    locations = Declared(plan.model).locations
     plan = replace(plan, model=for_task(plan.model, data.episodes))
-    n_options = int(getattr(plan.model, "n_options", None) or data.n_options)
+    n_options = int(Declared(plan.model).n_options or data.n_options)
     landscapes = Landscapes.none()
     if data.is_play:
         data = _with_payoffs(data, n_options)

@@ -14,16 +14,14 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.models.agents import softmax
-from penchant.models.model import Model
+from penchant.models.model import Agents, Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.simulate import (
-    Agents,
     agents_of,
     checked_parameters,
     simulate_trials,
     weights_and_shape,
 )
-from penchant.models.spatial.ucl import UCL
 from penchant.tables.events import NOTHING, Events
 
 
@@ -34,7 +32,7 @@ def one_agent(model: Model, parameters: Mapping[str, float]) -> Agents:
     fit. Any other is asked for its variables after every event, which takes time that grows with
     the square of the number of decisions.
     """
-    if isinstance(model, UCL) or hasattr(model, "agents"):
+    if Declared(model).agents is not None:
         return agents_of(model, dict(parameters), 1)
     checked_parameters(model, parameters)
     theta, psi = weights_and_shape(model, parameters)
@@ -78,7 +76,7 @@ def show(agents: Any, option: int, reward: float, n: int, model: Any) -> None:
         agents.remember(option, reward, is_choice=False)
         return
     agents.observe(np.full(n, option), np.full(n, reward))
-    if getattr(model, "clock", "events") == "choices":
+    if Declared(model).clock == "choices":
         _turn_clock(agents, -1)
 
 

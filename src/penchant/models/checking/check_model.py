@@ -18,6 +18,7 @@ from penchant.models.checking.agreement import (
 )
 from penchant.models.checking.checks import declarations, future, variables
 from penchant.models.checking.findings import Exam, Finding, ModelCheck
+from penchant.models.model import Declared
 
 
 def check_model(
@@ -92,17 +93,17 @@ def _checks(
     exam: Exam, given: Objective | None
 ) -> list[tuple[str, Callable[[Exam], list[Finding]]]]:
     """What is looked at once the variables are numbers, in words, with how."""
-    model = exam.model
+    model, told = exam.model, Declared(exam.model)
     offered = [
         (True, "no look at the future", future),
-        (hasattr(model, "explanatory_and_slopes") and model.shape, "slopes", slopes_agree),
-        (hasattr(model, "explanatory_many"), "many episodes at once", many_agree),
+        (told.explanatory_and_slopes and model.shape, "slopes", slopes_agree),
+        (told.explanatory_many, "many episodes at once", many_agree),
         (
-            given is not None or hasattr(model, "objective"),
+            given or told.objective,
             "the objective, linear in the weights",
             lambda exam: objective_agrees(exam, given),
         ),
-        (hasattr(model, "agents") or hasattr(model, "values"), "agents", agents_agree),
+        (told.agents or told.option_values, "agents", agents_agree),
         (True, "parameters told apart", told_apart),
     ]
     return [(what, check) for applies, what, check in offered if applies]

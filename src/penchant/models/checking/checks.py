@@ -19,7 +19,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
 from penchant.models.checking.findings import Exam, Finding, place
-from penchant.models.model import Natural, Shape, natural_parameters
+from penchant.models.model import Declared, Natural, Shape, natural_parameters
 from penchant.models.offers.offers import Offers
 
 
@@ -32,7 +32,7 @@ def declarations(model: Any) -> list[Finding]:
 
 
 def _weights(model: Any) -> Iterator[str]:
-    weights = getattr(model, "weights", None)
+    weights: Any = Declared(model).weights
     if isinstance(weights, str):
         yield f"weights must be a tuple of names; got the text {weights!r}. Write ({weights!r},)."
     elif not isinstance(weights, tuple) or not weights:
@@ -44,20 +44,20 @@ def _weights(model: Any) -> Iterator[str]:
 
 
 def _shape_declared(model: Any) -> Iterator[str]:
-    shape = getattr(model, "shape", None)
+    shape: Any = Declared(model).shape
     if isinstance(shape, Shape):
         yield f"shape must be a tuple; got the Shape {shape.name} itself. Write (Shape(...),)."
     elif not isinstance(shape, tuple) or not all(isinstance(s, Shape) for s in shape):
         yield f"shape must be a tuple of Shape; got {shape!r}. Write () if there is none."
     else:
-        names = [*getattr(model, "weights", ()), *(s.name for s in shape)]
+        names = [*(Declared(model).weights or ()), *(s.name for s in shape)]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             yield f"shape must have names of its own; got {twice[0]!r} twice. Rename one."
 
 
 def _signature(model: Any) -> Iterator[str]:
-    explanatory = getattr(model, "explanatory", None)
+    explanatory = Declared(model).explanatory
     if not callable(explanatory):
         yield "explanatory must be a method; got none. Define explanatory(self, episode, ...)."
         return
@@ -74,7 +74,7 @@ def _signature(model: Any) -> Iterator[str]:
 
 
 def _positive(model: Any) -> Iterator[str]:
-    positive = getattr(model, "positive", ())
+    positive = Declared(model).positive
     for name in (positive,) if isinstance(positive, str) else positive:
         if name not in model.weights:
             hint = nearest(str(name), model.weights) or " Name weights only."

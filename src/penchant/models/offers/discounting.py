@@ -20,10 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.models.model import Natural, Shape
+from penchant.models.model import Described, Natural, Shape
 from penchant.models.offers import _kernels
 from penchant.models.offers.variables import (
-    Described,
     Pairs,
     Prepared,
     StaticModel,
@@ -159,7 +158,7 @@ class HyperbolicDiscounting(_OneRate):
         amount, delay = prepared
         _kernels.hyperbolic(amount, delay, *pairs, x, slopes)
 
-    def values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A / (1 + k D)."""
         k = parameters["discount_rate"]
         return np.asarray(offers["amount"] / (1 + k * offers["delay"]))
@@ -193,7 +192,7 @@ class ExponentialDiscounting(_OneRate):
         amount, delay = prepared
         _kernels.exponential(amount, delay, *pairs, x, slopes)
 
-    def values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A delta^D with the discount factor delta = exp(-k)."""
         factor = np.exp(-parameters["discount_rate"])
         return np.asarray(offers["amount"] * factor ** offers["delay"])
@@ -238,7 +237,7 @@ class QuasiHyperbolicDiscounting(StaticModel):
         amount, delay = prepared
         _kernels.exponential(amount, delay, *pairs, x, slopes)
 
-    def values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A now, b A delta^D later."""
         factor = np.exp(-parameters["discount_rate"]) ** offers["delay"]
         bias = np.where(offers["delay"] > 0, parameters["present_bias"], 1.0)
@@ -284,7 +283,7 @@ class ConstantSensitivityDiscounting(StaticModel):
         amount, delay = prepared
         _kernels.constant_sensitivity(amount, delay, *pairs, x, slopes)
 
-    def values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A exp(-(a D)^s)."""
         power = (parameters["discount_rate"] * offers["delay"]) ** parameters["time_sensitivity"]
         return np.asarray(offers["amount"] * np.exp(-power))

@@ -22,9 +22,9 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.errors import DataError
-from penchant.models.model import Natural, Shape
+from penchant.models.model import Described, Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.variables import Described, Pairs, Prepared, StaticModel
+from penchant.models.offers.variables import Pairs, Prepared, StaticModel
 
 
 def prelec(p: Matrix, gamma: float) -> Matrix:
@@ -91,7 +91,7 @@ class ExpectedUtility(StaticModel):
         """Sum of p u(x), and of its derivative p u(x) log |x|."""
         _kernels.gambles(prepared, *pairs, 0, x, slopes)
 
-    def values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of p u(x)."""
         outcome, rho = offers["outcome"], parameters["curvature"]
         gain = np.maximum(outcome, 0.0) ** rho
@@ -181,7 +181,7 @@ class ProspectValue(StaticModel):
         number = ("none", *WEIGHTINGS).index(self.weighting)
         _kernels.gambles(prepared, *pairs, number, x, slopes)
 
-    def values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of w(p) u(x), with u(x) = x^rho or -lambda |x|^rho."""
         outcome, p, rho = offers["outcome"], offers["probability"], parameters["curvature"]
         if self.weighting != "none":
@@ -230,7 +230,7 @@ class MeanVariance(StaticModel):
         rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
         x[:] = prepared[0][rows]
 
-    def values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Mean plus phi times (mean of squares less squared mean)."""
         outcome, p = offers["outcome"], offers["probability"]
         mean = _total(p * outcome)

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, nearest
+from penchant.models.model import Described, natural_parameters
 from penchant.models.record import CompiledModel, Record
 
-Described = Mapping[str, Matrix]
 Prepared = tuple[Matrix, ...]  # what does not depend on psi
 Pairs = tuple[IntVector, IntVector, Matrix]  # where each person starts, which person, at which psi
 
 
 class StaticModel(CompiledModel):
-    """Base of models of `Offers`: they define `fill` and `values`.
+    """Base of models of `Offers`: they define `fill` and `option_values`.
 
     Attributes
     ----------
@@ -47,9 +47,14 @@ class StaticModel(CompiledModel):
         """
         raise NotImplementedError
 
-    def values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Value of every option in natural parameters; a simulation divides it by temperature."""
         raise NotImplementedError
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """What every option is worth to the person."""
+        parameters = {n.name: n.value(theta, psi) for n in natural_parameters(self)}
+        return {"value": self.option_values(episode.offers, parameters)}
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
