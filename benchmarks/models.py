@@ -130,9 +130,9 @@ def lists(case: Case, episode: Any) -> dict[str, Any]:
     return by_hand.episode_data(episode) | {"n": case.model.n_options}
 
 
-def offered(case: Case, trials: Any) -> dict[str, Any]:
+def offered(case: Case, decisions: Any) -> dict[str, Any]:
     """Attributes of the option chosen and of the other."""
-    return by_hand.trials_data(trials)
+    return by_hand.offers_data(decisions)
 
 
 def relative(case: Case, episode: Any) -> dict[str, Any]:

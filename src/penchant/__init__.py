@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from penchant.models.learning.q_learning import QLearning as QLearning
     from penchant.models.natural_prior import NaturalPrior as NaturalPrior
     from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
-    from penchant.models.offers.offers import Trials as Trials
-    from penchant.models.offers.table import trials_from_frame as trials_from_frame
+    from penchant.models.offers.offers import Offers as Offers
+    from penchant.models.offers.table import offers_from_frame as offers_from_frame
     from penchant.models.simulate import simulate as simulate
     from penchant.models.simulate import simulate_many as simulate_many
     from penchant.models.simulate import simulate_trials as simulate_trials
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
     from penchant.softmax.probabilities import simulate_choices as simulate_choices
     from penchant.studies.read import read_study as read_study
-    from penchant.workflow.beliefs import latent as latent
+    from penchant.workflow.beliefs import beliefs as beliefs
     from penchant.workflow.compare import compare_models as compare_models
     from penchant.workflow.design import Differ as Differ
     from penchant.workflow.design import Narrow as Narrow

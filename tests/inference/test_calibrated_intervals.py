@@ -65,8 +65,8 @@ def all_rates():
 
 @pytest.mark.parametrize("seed", [2, 5])
 def test_ends_are_where_simulated_likelihood_ratios_say(seed):
-    trials = person(seed)
-    estimate = pn.fit(trials, MODEL)
+    decisions = person(seed)
+    estimate = pn.fit(decisions, MODEL)
     assert estimate.converged
     ends = estimate.interval(kind="calibrated", rng=seeded())
     rates, weights = all_rates(), np.append(0.0, np.geomspace(0.01, 100.0, 90))
@@ -76,14 +76,14 @@ def test_ends_are_where_simulated_likelihood_ratios_say(seed):
         for temperature in (end / outwards, end * outwards):
             grid = np.sort(np.append(weights, 1 / temperature))
             at = np.searchsorted(grid, 1 / temperature)
-            p.append(p_value(trials.chosen, rates, grid, 1, at, np.random.default_rng(3)))
+            p.append(p_value(decisions.chosen, rates, grid, 1, at, np.random.default_rng(3)))
         assert p[0] > 0.03 and p[1] < 0.07 and p[1] < p[0]  # errors of 0.01 each, of two kinds
     for end, outwards in zip(ends[1], (0.8, 1.25), strict=True):
         p = []
         for rate in (end / outwards, end * outwards):
             grid = np.sort(np.append(rates, rate))
             at = np.searchsorted(grid, rate)
-            p.append(p_value(trials.chosen, grid, weights, 0, at, np.random.default_rng(3)))
+            p.append(p_value(decisions.chosen, grid, weights, 0, at, np.random.default_rng(3)))
         assert p[0] > 0.03 and p[1] < 0.07 and p[1] < p[0]
 
 
@@ -108,18 +108,18 @@ def test_a_seed_gives_the_same_interval_in_any_company():
 
 
 def test_who_never_contradicts_themselves_has_one_sided_intervals():
-    trials = next(t for t in map(person, range(50)) if MODEL.consistent_rates(t) is not None)
-    estimate = pn.fit(trials, MODEL)
+    decisions = next(t for t in map(person, range(50)) if MODEL.consistent_rates(t) is not None)
+    estimate = pn.fit(decisions, MODEL)
     assert estimate.status == "separated"
     temperature, rate = estimate.interval(kind="calibrated", rng=seeded())
     assert temperature[0] == 0 and 0 < temperature[1] < np.inf
-    low, high = MODEL.consistent_rates(trials)
+    low, high = MODEL.consistent_rates(decisions)
     assert rate[0] < low < high < rate[1]
 
 
 def test_who_nearly_never_contradicts_themselves_has_an_estimate_and_intervals():
     later = [1, 2, 3, 4, 6, 7, 9, 10, 13, 14, 15, 17, 18, 20, 21, 22, 24, 25, 26]
-    estimate = pn.fit(pn.Trials(np.isin(np.arange(27), later).astype(int), OFFERS), MODEL)
+    estimate = pn.fit(pn.Offers(np.isin(np.arange(27), later).astype(int), OFFERS), MODEL)
     assert estimate.status == "weakly identified"
     assert "but for differences below a thousandth" in estimate.message
     _, (low, high) = estimate.interval(kind="calibrated", rng=seeded())

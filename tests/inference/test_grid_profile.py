@@ -37,7 +37,7 @@ def offers_profiles(model, n_subjects=4, seed=2):
         amount = np.column_stack([rng.uniform(1, 9, 60), np.full(60, 10.0)])
         delay = np.column_stack([rng.choice([0.0, 7.0], 60), rng.choice([30.0, 90.0, 365.0], 60)])
         chosen = rng.integers(0, 2, 60)
-        groups.append((pn.Trials(chosen, {"amount": amount, "delay": delay}),))
+        groups.append((pn.Offers(chosen, {"amount": amount, "delay": delay}),))
     return Profiles(model, tuple(groups))
 
 

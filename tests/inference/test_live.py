@@ -189,6 +189,6 @@ def test_no_choice_has_no_reward_however_that_is_written():
     assert live.n_decisions == 1
 
 
-def test_models_of_trials_are_refused_before_the_play():
+def test_models_of_offers_are_refused_before_the_play():
     with pytest.raises(pn.DataError, match="model must learn from rewards; got Hyperbolic"):
         pn.live(pn.HyperbolicDiscounting())

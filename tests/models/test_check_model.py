@@ -38,8 +38,8 @@ def only(found, code, *words):
 def test_nothing_is_wrong_with_static_models(name):
     model, truth = offered.STATIC[name]
     rng = np.random.default_rng(1)
-    trials = pn.simulate_trials(offered.offers_of(name), model, truth, rng=rng)
-    found = check(model, trials)
+    decisions = pn.simulate_trials(offered.offers_of(name), model, truth, rng=rng)
+    found = check(model, decisions)
     assert found.ok, found.summary()
     assert "agents" in found.passed
     assert "many episodes at once" in found.passed
@@ -148,18 +148,18 @@ def test_a_reward_standardised_over_the_episode_is_found():
 def test_the_choice_among_offers_is_not_used_to_predict_itself():
     model, truth = offered.STATIC["hyperbolic"]
     rng = np.random.default_rng(1)
-    trials = pn.simulate_trials(offered.delayed(), model, truth, rng=rng)
+    decisions = pn.simulate_trials(offered.delayed(), model, truth, rng=rng)
 
     class Wrong:
         weights = ("value", "taken")
         shape = model.shape
 
-        def explanatory(self, trials, rate):
-            taken = trials.chosen[:, None] == np.arange(2)
-            value = trials.offers["amount"] / (1 + rate * trials.offers["delay"])
+        def explanatory(self, decisions, rate):
+            taken = decisions.chosen[:, None] == np.arange(2)
+            value = decisions.offers["amount"] / (1 + rate * decisions.offers["delay"])
             return np.stack([value, taken.astype(float)], axis=-1)
 
-    only(check(Wrong(), trials), "future", "looks at the choice it predicts")
+    only(check(Wrong(), decisions), "future", "looks at the choice it predicts")
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -547,7 +547,7 @@ def test_the_same_seed_says_the_same():
 
 @pytest.mark.parametrize("data", [[], 3, "episode", [1, 2]])
 def test_other_data_are_refused(data):
-    with pytest.raises(pn.DataError, match="data must be Episode or Trials"):
+    with pytest.raises(pn.DataError, match="data must be Episode or Offers"):
         check(Learner(), data)
 
 

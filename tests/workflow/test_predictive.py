@@ -205,15 +205,15 @@ def test_choices_among_offers_are_checked():
         "delay": np.column_stack([np.zeros(60), rng.uniform(5, 200, 60)]),
     }
     rule = {"temperature": 4.0, "discount_rate": 0.02}
-    trials = pn.simulate_trials(offers, pn.HyperbolicDiscounting(), rule, rng=rng)
-    estimate = pn.fit(trials, pn.HyperbolicDiscounting(), parameter_prior=WEAK)
+    decisions = pn.simulate_trials(offers, pn.HyperbolicDiscounting(), rule, rng=rng)
+    estimate = pn.fit(decisions, pn.HyperbolicDiscounting(), parameter_prior=WEAK)
     found = pn.predictive_check(estimate, n_draws=50, rng=rng)
     assert found.p_values[0] > 0.01
     assert found.names == ("share of option 0", "share of option 1", "switches")
     assert "best option" not in found.summary()
     known = pn.predictive_check(estimate, best=[1], n_draws=5, rng=rng)
     assert known.observed[3] == pytest.approx(known.observed[1])
-    with pytest.raises(pn.DataError, match="world must be left out for Trials"):
+    with pytest.raises(pn.DataError, match="world must be left out for Offers"):
         pn.predictive_check(estimate, world=offers, n_draws=5, rng=rng)
 
 

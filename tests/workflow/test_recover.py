@@ -239,12 +239,12 @@ class Learner:
 def test_people_have_the_offers_of_one_who_is_drawn():
     model, rule = pn.HyperbolicDiscounting(), {"temperature": 1.0, "discount_rate": 0.1}
 
-    def trials(amount, n, **labels):
+    def decisions(amount, n, **labels):
         offers = {"amount": [[1, amount]] * n, "delay": [[0, 7]] * n}
-        return pn.Trials([0] * n, offers, **labels)
+        return pn.Offers([0] * n, offers, **labels)
 
-    blocks = [trials(2, 3, subject="ann", block=1), trials(3, 2, subject="ann", block=2)]
-    task = pn.Task([*blocks, trials(4, 6, subject="bob")])
+    blocks = [decisions(2, 3, subject="ann", block=1), decisions(3, 2, subject="ann", block=2)]
+    task = pn.Task([*blocks, decisions(4, 6, subject="bob")])
     lengths = {5: [2, 2, 2, 3, 3], 6: [4] * 6}
     drawn = set()
     for seed in range(20):

@@ -36,6 +36,7 @@ from penchant.files.output import json_text, write_json
 from penchant.files.source import source
 from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
+from penchant.models.model import Declared
 from penchant.output.document import plain
 from penchant.output.notes import counted
 from penchant.report.study import PAPER, Study, study
@@ -47,7 +48,7 @@ from penchant.studies.plan import PAPER_NOMINALS
 from penchant.studies.read import read_study
 from penchant.tables.frames import Table, column_floats, column_labels, open_frame
 from penchant.tables.labels import in_natural_order
-from penchant.tables.offer_columns import trial_columns
+from penchant.tables.offer_columns import offer_columns
 
 OPTION = ("option", "arm", "chosen", "choice", "option_index")
 MEAN = ("mean_reward", "mean", "expected", "expected_reward", "reward")
@@ -158,7 +159,7 @@ def read_play(
     rows = read_table(
         origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
     )
-    places = getattr(ready, "locations", None)
+    places = Declared(ready).locations
     if compared.landscape is not None and compared.expected is not None:
         raise DataError(
             "--expected must be left out with --landscape; got both. Either tells the mean rewards."
@@ -208,7 +209,7 @@ def read_offers_study(file: str, table: Played, compared: Compared, model: str) 
     )
     parts = {part: getattr(table, part) for part in ("subject", "block", "chosen", "scored")}
     with in_lines(origin, data):
-        say(f"Columns: {trial_columns(list(rows.column_names), parts, offers).words()}")
+        say(f"Columns: {offer_columns(list(rows.column_names), parts, offers).words()}")
         found = read_study(
             rows,
             kind="offers",
@@ -250,7 +251,7 @@ def run_study_command(
     check_base(table.base)
     agent = _with_model(agent)
     history = table.history(analysis.clock)
-    of_offers = entry_of(str(agent.model)).data == "trials"
+    of_offers = entry_of(str(agent.model)).data == "offers"
     if of_offers:
         _refuse_play(agent, compared, analysis)
         ready = model_named(agent, 0)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, nearest
-from penchant.models.model import Model, natural_parameters
-from penchant.models.offers.offers import Trials, decision_places, read_offers
-from penchant.models.spatial.ucl import UCL, UCLAgents
+from penchant.models.model import Agents, Declared, Model, natural_parameters
+from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.task_values import for_agents
 
 TEMPERATURE = "temperature"
@@ -28,13 +27,13 @@ def simulate_trials(
     rng: np.random.Generator,
     subject: Any = None,
     block: Any = None,
-) -> Trials:
+) -> Offers:
     """One person's choices among offers.
 
     Parameters
     ----------
     offers
-        Numbers that describe the options, by attribute, as `Trials` takes them.
+        Numbers that describe the options, by attribute, as `Offers` takes them.
     model
         How the person decides, such as `HyperbolicDiscounting`.
     parameters
@@ -66,7 +65,7 @@ def simulate_trials(
     p = _probabilities(model, described, dict(parameters))
     drawn = (p.cumsum(axis=1) < rng.random((len(p), 1)) * p.sum(axis=1)[:, None]).sum(axis=1)
     chosen = np.minimum(drawn, p.shape[1] - 1)
-    return Trials(chosen, described, subject=subject, block=block)
+    return Offers(chosen, described, subject=subject, block=block)
 
 
 def checked_parameters(model: Model, parameters: Mapping[str, float]) -> None:
@@ -113,26 +112,17 @@ def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Ve
 
 def _probabilities(model: Any, offers: dict[str, Matrix], parameters: dict[str, float]) -> Matrix:
     """Choice probabilities of every decision."""
-    if hasattr(model, "values") and TEMPERATURE in parameters:
-        value, temperature = model.values(offers, parameters), parameters[TEMPERATURE]
+    values = Declared(model).option_values
+    if values is not None and TEMPERATURE in parameters:
+        value, temperature = values(offers, parameters), parameters[TEMPERATURE]
     else:
-        nobody = Trials(np.zeros(len(next(iter(offers.values())))), offers)
+        nobody = Offers(np.zeros(len(next(iter(offers.values())))), offers)
         theta, psi = weights_and_shape(model, parameters)
         value, temperature = np.asarray(model.explanatory(nobody, *psi)) @ theta, 1.0
     lead = value - value.max(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         e = np.exp(lead / temperature) if temperature > 0 else (lead == 0).astype(np.float64)
     return np.asarray(e / e.sum(axis=1, keepdims=True))
-
-
-class Agents(Protocol):
-    """Agents in play."""
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities (n_agents, n_options)."""
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn from what each agent chose and received."""
 
 
 def simulate(
@@ -230,27 +220,24 @@ def simulate_many(
 def agents_of(model: Any, parameters: dict[str, float], n_agents: int) -> Agents:
     """Agents of a model, before play."""
     model = for_agents(model, parameters)
-    wanted = [n.name for n in getattr(model, "natural", ())]
-    missing = [name for name in wanted if name not in parameters and name != "implied_noise_sd"]
+    told = Declared(model)
+    wanted = [n.name for n in told.natural or ()]
+    missing = [name for name in wanted if name not in {**told.usual_parameters, **parameters}]
     if missing:
         raise DataError(
             f"parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. "
             "Give all natural parameters of the model."
         )
-    known = list(getattr(model, "parameter_names", wanted))
+    known = list(told.parameter_names or wanted)
     unknown = [name for name in parameters if known and name not in known]
     if unknown:
         raise DataError(
             f"parameters must be among {', '.join(known)}; got {unknown[0]!r}."
             f"{nearest(unknown[0], known) or ' Correct it.'}"
         )
-    if isinstance(model, UCL):
-        return UCLAgents.of(model, parameters, n_agents)
-    make = getattr(model, "agents", None)
-    if make is None:
+    if told.agents is None:
         raise DataError(
             "model must have a method agents(parameters, n_agents); got "
             f"{type(model).__name__}. Add one to simulate it."
         )
-    made: Agents = make(parameters, n_agents)
-    return made
+    return told.agents(parameters, n_agents)

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from penchant.errors import DataError
 from penchant.inference.linearized_estimate import Nominal
-from penchant.models.model import Model
-from penchant.models.spatial.ucl import UCL
+from penchant.models.model import Declared, Model
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.data import StudyData
@@ -177,5 +176,6 @@ def study(
 
 def _nominals(given: Any, model: Model, performance: bool | None) -> Mapping[Category, Nominal]:
     if given == PAPER:
-        return dict(PAPER_NOMINALS) if isinstance(model, UCL) and performance is not False else {}
+        is_linear = Declared(model).nominal_point is not None and performance is not False
+        return dict(PAPER_NOMINALS) if is_linear else {}
     return dict(given or {})

@@ -19,6 +19,7 @@ from penchant.figures import (
     population,
     regret_growth,
 )
+from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
 from penchant.report.study_words import not_simulated, simulation_words
@@ -105,7 +106,7 @@ def _typical(study: Findings, group: Group) -> Any:
 
 
 def _maps(study: Findings) -> Iterator[Drawn]:
-    places = getattr(study.plan.model, "locations", None)
+    places = Declared(study.plan.model).locations
     if places is None or np.shape(places)[1] != 2 or len(study.groups) > MOST_MAPS:
         return
 
@@ -246,7 +247,7 @@ def _pooled(study: Findings, group: Group) -> str:
 def _forward(study: Findings) -> Iterator[Drawn]:
     if not any(study.fits[s].simulated is not None for s in study.subjects):
         return
-    places = getattr(study.plan.model, "locations", None)
+    places = Declared(study.plan.model).locations
     step, switches = "distance from the last choice", "How often another option is chosen than last"
     how_far = (step, f"The {step}") if places is not None else (SWITCH_RATE, switches)
     kind = "reward received" if study.landscapes.source == "estimated" else "mean reward"

@@ -7,6 +7,7 @@ from typing import Any
 
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import listing
+from penchant.models.model import Declared
 from penchant.output.table import p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.study_words import not_simulated, shown, simulation_words
@@ -322,7 +323,7 @@ def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block
             cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]
             rows.append([shown(cell) for cell in cells])
     who = "expected" if ahead else "agents"
-    step = "switch rate" if getattr(study.plan.model, "locations", None) is None else "mean step"
+    step = "switch rate" if Declared(study.plan.model).locations is None else "mean step"
     header = ("group", "subjects", f"{shown_as}: people", who, f"{step}: people", who)
     caption = "People, and what is expected one step ahead" if ahead else "People and agents"
     note = f"Beside the people: {simulation_words(study)}.{not_simulated(study)}"

@@ -338,8 +338,7 @@ def _regret(study: Findings) -> str:
 def _noise(study: Findings) -> str:
     if study.landscapes.binary:
         return "0 or 1 with the option's mean as probability"
-    variance = getattr(study.plan.model, "noise_variance", study.landscapes.noise_variance)
-    return f"normal, with variance {number(float(variance), 4)}"
+    return f"normal, with variance {number(study.landscapes.noise_for(study.plan.model), 4)}"
 
 
 def _bootstrap(n: int) -> str:

@@ -29,7 +29,7 @@ from penchant.tables.frames import (
 )
 from penchant.tables.ids import joint_codes
 from penchant.tables.labels import Coded, in_natural_order
-from penchant.tables.offer_columns import TrialColumns
+from penchant.tables.offer_columns import OfferColumns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
 
 UNIT = "subject in condition"
@@ -147,11 +147,11 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
     return (*notes, *_silent(episodes))
 
 
-def trial_notes(trials: Sequence[Any]) -> tuple[str, ...]:
+def offer_notes(decisions: Sequence[Any]) -> tuple[str, ...]:
     """Timeouts, and subjects without a decision, of choices among offers."""
-    missed = sum(int((one.chosen == NOTHING).sum()) for one in trials)
+    missed = sum(int((one.chosen == NOTHING).sum()) for one in decisions)
     notes = [f"{counted(missed, 'decision')} without a choice: not scored."] if missed else []
-    return (*notes, *_silent(trials))
+    return (*notes, *_silent(decisions))
 
 
 def _silent(episodes: Sequence[Any]) -> list[str]:
@@ -177,7 +177,7 @@ class StudyData:
     Attributes
     ----------
     episodes
-        Sorted by subject and block; `Trials` where choices are among offers.
+        Sorted by subject and block; `Offers` where choices are among offers.
     conditions
         {column: {subject: label}}, as every subject is in one condition.
     landscape_columns, landscapes
@@ -205,7 +205,7 @@ class StudyData:
     landscape_columns: tuple[str, ...] = ()
     landscapes: tuple[tuple[Any, ...], ...] = ()
     expected: tuple[Vector, ...] | None = None
-    columns: PlayColumns | TrialColumns | None = None
+    columns: PlayColumns | OfferColumns | None = None
     options: tuple[Any, ...] | None = None
     people: Mapping[Any, Any] | None = None
     payoffs: Payoffs | None = None
@@ -279,7 +279,7 @@ class StudyData:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know of the data."""
-        notes = data_notes(self.episodes) if self.is_play else trial_notes(self.episodes)
+        notes = data_notes(self.episodes) if self.is_play else offer_notes(self.episodes)
         notes = (*notes, *(self.payoffs.notes if self.payoffs else ()), *self.remarks)
         if self.people is None:
             return notes

@@ -9,7 +9,8 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
-from penchant.models.simulate import Agents, agents_of
+from penchant.models.model import Agents
+from penchant.models.simulate import agents_of
 from penchant.studies.data import StudyData
 from penchant.studies.landscapes import Landscapes
 from penchant.studies.measures import Measurer, Measures, averaged
@@ -119,7 +120,7 @@ def _draws(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator)
     means = landscapes.means[landscapes.of_episode[i]]
     if landscapes.binary:
         return lambda _, options: (rng.random(len(options)) < means[options]).astype(float)
-    variance = getattr(model, "noise_variance", landscapes.noise_variance)
+    variance = landscapes.noise_for(model)
     sd = np.sqrt(variance) if np.isfinite(variance) else 0.0
     return lambda _, options: means[options] + sd * rng.standard_normal(len(options))
 

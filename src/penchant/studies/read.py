@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from penchant.errors import DataError, named
 from penchant.files.table import read_table
-from penchant.models.offers.table import trials_from_frame
+from penchant.models.offers.table import offers_from_frame
 from penchant.studies.data import StudyData, full_labels, play_data, units_of
 from penchant.tables.frames import check_columns, column_labels, open_frame
-from penchant.tables.offer_columns import is_offers, trial_columns
+from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import Gaps, MissingReward
 
 Kind = Literal["play", "offers"]
@@ -50,9 +50,9 @@ def read_study(
         Columns of what subjects were assigned to. Where a subject was in several, each is fitted by
         itself, and conditions are compared within subjects.
     base, options
-        As for `episodes_from_frame` and `trials_from_frame`.
+        As for `episodes_from_frame` and `offers_from_frame`.
     offers
-        Columns of what was offered, as for `trials_from_frame`.
+        Columns of what was offered, as for `offers_from_frame`.
     locations, gaps, shown, missing_reward
         Of play, as for `episodes_from_frame`.
     landscape_by
@@ -135,7 +135,7 @@ def offers_data(
     """The data of a study of choices among offers, one row per decision; see `read_study`."""
     table = open_frame(frame)
     given = dict(columns or {})
-    found = trial_columns(list(table.columns), given, offers)
+    found = offer_columns(list(table.columns), given, offers)
     if found.subject is None:
         raise DataError(
             "`subject` must be given, as no column is called subject or participant; got columns "
@@ -143,7 +143,7 @@ def offers_data(
         )
     check_columns(table, {"condition": conditions})
     units = units_of(table, found.subject, conditions)
-    trials = trials_from_frame(
+    trials = offers_from_frame(
         units.table.to_native(),
         **(given | {"subject": units.subject}),
         offers=offers,

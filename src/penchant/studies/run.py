@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant.errors import DataError, listing
+from penchant.models.model import Declared
 from penchant.models.task_values import for_task
 from penchant.output.document import numbers, plain
 from penchant.population.estimate import PopulationEstimate
@@ -60,9 +61,9 @@ def carry_out(
     _check_threads(threads)
     timings: Timings = {}
     clock = _Clock(timings)
-    locations = getattr(plan.model, "locations", None)
+    locations = Declared(plan.model).locations
     plan = replace(plan, model=for_task(plan.model, data.episodes))
-    n_options = int(getattr(plan.model, "n_options", None) or data.n_options)
+    n_options = int(Declared(plan.model).n_options or data.n_options)
     landscapes = Landscapes.none()
     if data.is_play:
         data = _with_payoffs(data, n_options)

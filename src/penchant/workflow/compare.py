@@ -39,7 +39,7 @@ def compare_models(
     models
         By name.
     episodes
-        Of all subjects: `Episode`s, or `Trials`.
+        Of all subjects: `Episode`s, or `Offers`.
     folds
         Cross-validation: "block" leaves out one block after another; a number k every k-th
         decision, in k ways; or labels, an array for each episode with a label for each event. A

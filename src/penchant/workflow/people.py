@@ -11,7 +11,7 @@ from penchant._progress import progress
 from penchant._typing import Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError, nearest
-from penchant.models.model import Model, Natural, natural_parameters
+from penchant.models.model import Declared, Model, Natural, natural_parameters
 from penchant.workflow.task import Task
 
 People = dict[str, Vector]
@@ -38,14 +38,14 @@ def drawn_people(
     """
     whole_number(n, "n_subjects", 1)
     known = {natural.name: natural for natural in natural_parameters(model)}
-    optional = {"implied_noise_sd"}
-    missing = [name for name in known if name not in parameters and name not in optional]
+    told = Declared(model)
+    missing = [name for name in known if name not in {**told.usual_parameters, **parameters}]
     if missing:
         raise DataError(
             f"parameters must hold {', '.join(known)}; got none for {', '.join(missing)}. "
             "Give a number, or a range (low, high), for all natural parameters of the model."
         )
-    allowed = (*known, *getattr(model, "parameter_names", ()))
+    allowed = (*known, *told.parameter_names)
     for name in parameters:
         if name not in allowed:
             raise DataError(

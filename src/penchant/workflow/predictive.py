@@ -15,6 +15,7 @@ from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit_each import ModelEstimates
+from penchant.models.model import Declared
 from penchant.output.table import Table, number
 from penchant.workflow.draws import natural_draws, parameter_draws
 from penchant.workflow.replays import (
@@ -289,7 +290,7 @@ def _is_playable(estimate: ModelEstimate, draws: Matrix) -> bool:
 
 
 def _n_options(estimate: ModelEstimate, episode: Any) -> int:
-    known = getattr(estimate.model, "n_options", None)
+    known = Declared(estimate.model).n_options
     if known is not None:
         return int(known)
     return int(np.asarray(estimate.model.explanatory(episode, *estimate.working_psi)).shape[1])

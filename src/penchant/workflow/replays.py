@@ -131,7 +131,7 @@ def world_of(world: Any, episode: Any) -> Any:
     """What options pay in an episode."""
     if hasattr(episode, "offers"):
         raise DataError(
-            "world must be left out for Trials, whose offers are the world; got one. Leave it out."
+            "world must be left out for Offers, whose offers are the world; got one. Leave it out."
         )
     if not isinstance(world, Mapping):
         return world

@@ -14,16 +14,14 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.models.agents import softmax
-from penchant.models.model import Model
-from penchant.models.offers.offers import Trials
+from penchant.models.model import Agents, Declared, Model
+from penchant.models.offers.offers import Offers
 from penchant.models.simulate import (
-    Agents,
     agents_of,
     checked_parameters,
     simulate_trials,
     weights_and_shape,
 )
-from penchant.models.spatial.ucl import UCL
 from penchant.tables.events import NOTHING, Events
 
 
@@ -34,7 +32,7 @@ def one_agent(model: Model, parameters: Mapping[str, float]) -> Agents:
     fit. Any other is asked for its variables after every event, which takes time that grows with
     the square of the number of decisions.
     """
-    if isinstance(model, UCL) or hasattr(model, "agents"):
+    if Declared(model).agents is not None:
         return agents_of(model, dict(parameters), 1)
     checked_parameters(model, parameters)
     theta, psi = weights_and_shape(model, parameters)
@@ -78,7 +76,7 @@ def show(agents: Any, option: int, reward: float, n: int, model: Any) -> None:
         agents.remember(option, reward, is_choice=False)
         return
     agents.observe(np.full(n, option), np.full(n, reward))
-    if getattr(model, "clock", "events") == "choices":
+    if Declared(model).clock == "choices":
         _turn_clock(agents, -1)
 
 
@@ -118,25 +116,25 @@ class DrawnOffers:
         return int(np.median([len(next(iter(offers.values()))) for offers in self.people]))
 
 
-def offers_of(trials: Sequence[Trials]) -> DrawnOffers:
+def offers_of(decisions: Sequence[Offers]) -> DrawnOffers:
     """The offers of every subject, those of all blocks together.
 
     Examples
     --------
-    >>> from penchant import Trials
-    >>> ann = [Trials([0], {"amount": [[2, a]]}, subject="ann", block=a) for a in (3, 5)]
+    >>> from penchant import Offers
+    >>> ann = [Offers([0], {"amount": [[2, a]]}, subject="ann", block=a) for a in (3, 5)]
     >>> offers_of(ann)(np.random.default_rng(0))["amount"].tolist()
     [[2.0, 3.0], [2.0, 5.0]]
     """
-    by_subject: dict[Any, list[Trials]] = {}
-    for one in trials:
+    by_subject: dict[Any, list[Offers]] = {}
+    for one in decisions:
         by_subject.setdefault(one.subject, []).append(one)
     return DrawnOffers(tuple(_together(own) for own in by_subject.values()))
 
 
-def _together(trials: Sequence[Trials]) -> dict[str, Matrix]:
-    names = trials[0].offers
-    return {name: np.concatenate([one.offers[name] for one in trials]) for name in names}
+def _together(decisions: Sequence[Offers]) -> dict[str, Matrix]:
+    names = decisions[0].offers
+    return {name: np.concatenate([one.offers[name] for one in decisions]) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +145,7 @@ class Task:
     ----------
     world
         What can be had: a `Landscape`; or a schedule (n_decisions, n_options) of what every option
-        pays at every decision; or offers by attribute, as `Trials` takes them; or the `Trials` of
+        pays at every decision; or offers by attribute, as `Offers` takes them; or the `Offers` of
         people, from whom one is drawn whose offers are made. Or a function of `rng` that draws one
         of these, anew for every person and block.
     n_decisions
@@ -200,7 +198,7 @@ class Task:
         rng: np.random.Generator,
         subject: Any = None,
     ) -> tuple[Any, ...]:
-        """What a person of this model does: an `Episode`, or `Trials`, for every block."""
+        """What a person of this model does: an `Episode`, or `Offers`, for every block."""
         return tuple(
             self._block(model, parameters, rng, subject, None if self.n_blocks == 1 else b)
             for b in range(self.n_blocks)
@@ -315,8 +313,8 @@ def _checked(world: Any) -> Any:
         if not world:
             raise DataError("world must hold an attribute or more; got none. Give e.g. amounts.")
         return dict(world)
-    people = [world] if isinstance(world, Trials) else world
-    if isinstance(people, (list, tuple)) and people and isinstance(people[0], Trials):
+    people = [world] if isinstance(world, Offers) else world
+    if isinstance(people, (list, tuple)) and people and isinstance(people[0], Offers):
         return offers_of(people)
     try:
         schedule = np.array(world, dtype=np.float64)
@@ -325,7 +323,7 @@ def _checked(world: Any) -> Any:
     if schedule.ndim != 2 or not schedule.size or not np.isfinite(schedule).all():
         raise DataError(
             "world must be a Landscape, a schedule (n_decisions, n_options) of finite rewards, "
-            "offers by attribute, Trials, or a function of rng; "
+            "offers by attribute, Offers, or a function of rng; "
             f"got {type(world).__name__}. Pass one."
         )
     schedule.flags.writeable = False

@@ -24,7 +24,7 @@ Linear in the biases b, without shape parameters. What any model of learning has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -48,6 +48,7 @@ from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
+    doubts_of_threshold,
     expected_before_play,
     is_open,
     said_with,
@@ -208,6 +209,10 @@ class WinStayLoseShift(CompiledModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> WinStayAgents:
         """Agents who play so."""
         return WinStayAgents.of(self.n_options, n_agents, parameters, self._threshold)
+
+    def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
+        """Whether the threshold makes every reward a win, or a loss."""
+        return tuple(doubts_of_threshold(self.win_above, episodes))
 
     def __str__(self) -> str:
         weights = ", equal weights" if self.equal else ""

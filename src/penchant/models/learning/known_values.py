@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -119,6 +119,10 @@ class KnownValues(CompiledModel):
         if self.cooling == "constant":
             return np.ones_like(log_t)
         return log_t if self.cooling == "logarithmic" else np.exp(log_t * psi[:, 0])
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """The values, which stay."""
+        return {"value": np.tile(np.asarray(self.values), (episode.n_events, 1))}
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> KnownValuesAgents:
         """Agents who play so."""
