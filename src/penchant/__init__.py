@@ -66,11 +66,10 @@ if TYPE_CHECKING:
     from penchant.models.offers.offers import Offers as Offers
     from penchant.models.offers.table import offers_from_frame as offers_from_frame
     from penchant.models.simulate import simulate as simulate
-    from penchant.models.simulate import simulate_many as simulate_many
-    from penchant.models.simulate import simulate_trials as simulate_trials
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.locality import Locality as Locality
     from penchant.models.spatial.ucl import UCL as UCL
+    from penchant.models.task import Task as Task
     from penchant.paper.examples import cooling_choices as cooling_choices
     from penchant.paper.examples import q_learning_choices as q_learning_choices
     from penchant.paper.examples import temperature_choices as temperature_choices
@@ -93,7 +92,6 @@ if TYPE_CHECKING:
     from penchant.softmax.fit_each import Estimates as Estimates
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
-    from penchant.softmax.probabilities import simulate_choices as simulate_choices
     from penchant.study.data import StudyData as StudyData
     from penchant.study.data import study_data as study_data
     from penchant.study.offers import study_trials as study_trials
@@ -116,7 +114,6 @@ if TYPE_CHECKING:
     from penchant.workflow.recover_models import model_recovery as model_recovery
     from penchant.workflow.selection import ModelSelection as ModelSelection
     from penchant.workflow.selection import select_models as select_models
-    from penchant.workflow.task import Task as Task
 
 __getattr__, __dir__, __all__ = lazily(
     __name__,
@@ -174,10 +171,11 @@ __getattr__, __dir__, __all__ = lazily(
         "penchant.models.offers.gambles": ("ExpectedUtility", "MeanVariance", "ProspectValue"),
         "penchant.models.offers.offers": ("Offers",),
         "penchant.models.offers.table": ("offers_from_frame",),
-        "penchant.models.simulate": ("simulate", "simulate_many", "simulate_trials"),
+        "penchant.models.simulate": ("simulate",),
         "penchant.models.spatial.gp_ucb": ("GPUCB",),
         "penchant.models.spatial.locality": ("Locality",),
         "penchant.models.spatial.ucl": ("UCL",),
+        "penchant.models.task": ("Task",),
         "penchant.paper.examples": ("cooling_choices", "q_learning_choices", "temperature_choices"),
         "penchant.population.compare": ("compare_groups",),
         "penchant.population.comparison": ("GroupComparison", "adjusted_p_values"),
@@ -195,7 +193,6 @@ __getattr__, __dir__, __all__ = lazily(
         "penchant.softmax.estimate": ("Estimate",),
         "penchant.softmax.fit_each": ("Estimates",),
         "penchant.softmax.prior": ("GaussianPrior", "ScaledPrior"),
-        "penchant.softmax.probabilities": ("simulate_choices",),
         "penchant.study.data": ("StudyData", "study_data"),
         "penchant.study.offers": ("study_trials",),
         "penchant.study.run": ("run_study",),
@@ -209,6 +206,5 @@ __getattr__, __dir__, __all__ = lazily(
         "penchant.workflow.recover": ("Recovery", "recover"),
         "penchant.workflow.recover_models": ("ModelRecovery", "model_recovery"),
         "penchant.workflow.selection": ("ModelSelection", "select_models"),
-        "penchant.workflow.task": ("Task",),
     },
 )

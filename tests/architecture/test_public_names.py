@@ -19,7 +19,7 @@ SOFTMAX = {
     "SeparationError",
     "fit",
     "fit_each",
-    "simulate_choices",
+    "simulate",
 }
 OF_AN_ESTIMATE = [
     "status",

@@ -25,9 +25,9 @@ from penchant.cli.workflow_options import Goal, People, Regained, Simulated, Wri
 from penchant.errors import DataError
 from penchant.figures.recovery import data_needed
 from penchant.figures.style import figure
+from penchant.models.task import Task
 from penchant.output.document import plain
 from penchant.workflow.design import Design, decisions_needed, subjects_needed
-from penchant.workflow.task import Task
 
 DONE, NONE_FOUND = 0, 1
 POOL = 500  # people of each group, from whom experiments are drawn

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from penchant.models.offers.offers import Offers as Offers
     from penchant.models.offers.table import offers_from_frame as offers_from_frame
     from penchant.models.simulate import simulate as simulate
-    from penchant.models.simulate import simulate_many as simulate_many
-    from penchant.models.simulate import simulate_trials as simulate_trials
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.locality import Locality as Locality
     from penchant.models.spatial.ucl import UCL as UCL
@@ -62,7 +60,7 @@ __getattr__, __dir__, __all__ = lazily(
         "penchant.models.offers.gambles": ("ExpectedUtility", "MeanVariance", "ProspectValue"),
         "penchant.models.offers.offers": ("Offers",),
         "penchant.models.offers.table": ("offers_from_frame",),
-        "penchant.models.simulate": ("simulate", "simulate_many", "simulate_trials"),
+        "penchant.models.simulate": ("simulate",),
         "penchant.models.spatial.gp_ucb": ("GPUCB",),
         "penchant.models.spatial.locality": ("Locality",),
         "penchant.models.spatial.ucl": ("UCL",),

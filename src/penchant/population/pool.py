@@ -63,7 +63,7 @@ def pool_jointly(
     >>> sets = pn.Choices.from_arrays(
     ...     rng.normal(size=(600, 4, 1)), None, names=["gain"], subject=["ann", "bob"] * 300
     ... )
-    >>> pn.pool_jointly(pn.simulate_choices(sets, [1.0], rng=rng))
+    >>> pn.pool_jointly(pn.simulate(sets, [1.0], rng=rng))
     <PopulationEstimate joint of 2 subjects: gain=0.93583>
     """
     found = fit(data) if isinstance(data, Choices) else fit(data, model)
