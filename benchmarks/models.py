@@ -71,8 +71,8 @@ class Case:
             n = len(range(group, n_subjects, GROUPS))
             truth, task = self.draw(rng), self.task(rng)
             if isinstance(task, pn.Landscape):
-                plays = pn.simulate_many(
-                    task, self.model, truth, n_decisions=n_decisions, n_agents=max(n, 1), rng=rng
+                plays = pn.simulate(
+                    task, self.model, truth, n_decisions=n_decisions, n_subjects=max(n, 1), rng=rng
                 )[:n]
                 people += [
                     pn.Episode(e.chosen, e.rewards, subject=f"{group}.{e.subject}") for e in plays
@@ -81,7 +81,7 @@ class Case:
             for k in range(n):
                 offers = {name: offered[:n_decisions] for name, offered in task.items()}
                 people.append(
-                    pn.simulate_trials(offers, self.model, truth, rng=rng, subject=f"{group}.{k}")
+                    pn.simulate(offers, self.model, truth, rng=rng, subject=f"{group}.{k}")
                 )
         order = rng.permutation(len(people))
         return [people[i] for i in order]

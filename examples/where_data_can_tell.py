@@ -20,12 +20,12 @@ TRUTHS = list(product((2.0, 8.0), (30.0, 100.0), (1.0, 30.0, 1000.0)))
 def row(truth: tuple[float, ...], n_agents: int, seed: int) -> str:
     """Simulate agents of one kind, fit them, and count."""
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
-    played = pn.simulate_many(
+    played = pn.simulate(
         pn.paper.landscape_a(),
         model,
         dict(zip(NAMES, truth, strict=True)),
         n_decisions=90,
-        n_agents=n_agents,
+        n_subjects=n_agents,
         rng=np.random.default_rng(seed),
     )
     people = [pn.Episode(e.chosen, e.rewards, subject=s) for s, e in enumerate(played)]

@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from penchant.models.offers.offers import Offers as Offers
     from penchant.models.offers.table import offers_from_frame as offers_from_frame
     from penchant.models.simulate import simulate as simulate
-    from penchant.models.simulate import simulate_many as simulate_many
-    from penchant.models.simulate import simulate_trials as simulate_trials
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.ucl import UCL as UCL
+    from penchant.models.task import Task as Task
     from penchant.population.compare import compare_groups as compare_groups
     from penchant.population.growth import growth_orders as growth_orders
     from penchant.population.pool import pool as pool
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from penchant.softmax.estimate import Estimate as Estimate
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
-    from penchant.softmax.probabilities import simulate_choices as simulate_choices
     from penchant.studies.read import read_study as read_study
     from penchant.workflow.beliefs import beliefs as beliefs
     from penchant.workflow.compare import compare_models as compare_models
@@ -61,7 +59,6 @@ if TYPE_CHECKING:
     from penchant.workflow.predictive import predictive_check as predictive_check
     from penchant.workflow.recover import recover as recover
     from penchant.workflow.recover_models import recover_models as recover_models
-    from penchant.workflow.task import Task as Task
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -11,7 +11,7 @@ from penchant.inference.fit import fit
 from penchant.models.offers.discounting import HyperbolicDiscounting
 from penchant.models.offers.gambles import ProspectValue
 from penchant.models.offers.table import offers_from_frame
-from penchant.models.simulate import simulate_trials
+from penchant.models.simulate import simulate
 
 HEADER = ("subjID", "amount_sooner", "delay_sooner", "amount_later", "delay_later", "choice")
 PATIENCE = {"ann": 0.01, "bob": 0.03}
@@ -20,7 +20,7 @@ PATIENCE = {"ann": 0.01, "bob": 0.03}
 def people():
     rule = {"temperature": 4.0}
     return {
-        name: simulate_trials(
+        name: simulate(
             offered.delayed(n=40, seed=seed),
             HyperbolicDiscounting(),
             rule | {"discount_rate": rate},
@@ -105,7 +105,7 @@ def test_gambles_against_a_sure_amount(penchant, folder):
     p = np.broadcast_to([[1.0, 0.0], [0.5, 0.5]], (60, 2, 2))
     truth = {"temperature": 0.9, "loss_aversion": 1.6, "curvature": 0.8}
     played = {"outcome": outcome, "probability": p}
-    decisions = simulate_trials(played, ProspectValue(), truth, rng=rng)
+    decisions = simulate(played, ProspectValue(), truth, rng=rng)
     table = np.column_stack([gain, loss, sure, decisions.chosen]).tolist()
     (folder / "g.csv").write_text(csv(table, ("gain", "loss", "cert", "gamble")))
     found = printed(penchant("fit", "g.csv", "--model", "prospect", "--json"))

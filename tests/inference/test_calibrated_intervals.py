@@ -25,7 +25,7 @@ MODEL = pn.HyperbolicDiscounting()
 def person(seed, rate=0.02, temperature=5.0):
     rule = {"temperature": temperature, "discount_rate": rate}
     rng = np.random.default_rng(seed)
-    return pn.simulate_trials(OFFERS, MODEL, rule, rng=rng, subject=f"p{seed}")
+    return pn.simulate(OFFERS, MODEL, rule, rng=rng, subject=f"p{seed}")
 
 
 def seeded(seed=1):
@@ -146,7 +146,7 @@ def test_summaries_and_documents_say_which_interval_they_hold(kind):
 def test_play_is_redrawn_decision_by_decision_with_its_history():
     task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=40)
     model = pn.QLearning(2)
-    (episode,) = task.play(model, {"temperature": 0.2, "learning_rate": 0.4}, rng=seeded(7))
+    episode = pn.simulate(task, model, {"temperature": 0.2, "learning_rate": 0.4}, rng=seeded(7))
     estimate = pn.fit(episode, model)
     assert not estimate.peak.at_bound.any()
     profile = estimate.interval(kind="profile")
@@ -160,7 +160,7 @@ def test_slopes_of_nearly_certain_choices_do_not_overflow_on_the_way_to_an_end()
     task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=40)
     model = pn.QLearning(2, initial_value=None)
     truth = {"temperature": 0.2, "initial_value": 0.0, "learning_rate": 0.4}
-    (episode,) = task.play(model, truth, rng=seeded(6))
+    episode = pn.simulate(task, model, truth, rng=seeded(6))
     wide = pn.fit(episode, model).interval(0.9944, kind="profile")
     assert wide[2].round(6).tolist() == [0, 1]
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_calibrated_is_refused():
 def test_wald_intervals_of_a_bounded_parameter_are_those_of_its_log_odds():
     task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=90)
     model = pn.QLearning(2)
-    (episode,) = task.play(model, {"temperature": 0.2, "learning_rate": 0.7}, rng=seeded(3))
+    episode = pn.simulate(task, model, {"temperature": 0.2, "learning_rate": 0.7}, rng=seeded(3))
     rate = pn.fit(episode, model).parameters[1]
     low, high = model.shape[0].low, model.shape[0].high
     share = (rate.estimate - low) / (high - low)
@@ -205,7 +205,7 @@ def test_wald_intervals_of_a_bounded_parameter_are_those_of_its_log_odds():
 def test_calibrated_intervals_of_27_answers_hold_the_truth_as_often_as_they_say(rate):
     n, rng = 200, np.random.default_rng(17)
     truth = {"temperature": 5.0, "discount_rate": rate}
-    people = [pn.simulate_trials(OFFERS, MODEL, truth, rng=rng, subject=i) for i in range(n)]
+    people = [pn.simulate(OFFERS, MODEL, truth, rng=rng, subject=i) for i in range(n)]
     found = pn.fit_each(people, MODEL).parameters_at(0.95, "calibrated", seeded())
     for j, value in enumerate(truth.values()):
         held = sum(mine[j].low <= value <= mine[j].high for mine in found)

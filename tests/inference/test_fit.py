@@ -578,12 +578,12 @@ def test_the_truth_is_inside_95_percent_intervals_as_often_as_it_should():
     """100 agents of the paper's task, where the choices tell: Wald and profile intervals."""
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
     truth = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 1000.0}
-    played_by = pn.simulate_many(
+    played_by = pn.simulate(
         pn.paper.landscape_a(),
         model,
         truth,
         n_decisions=90,
-        n_agents=100,
+        n_subjects=100,
         rng=np.random.default_rng(7),
     )
     people = [pn.Episode(e.chosen, e.rewards, subject=s) for s, e in enumerate(played_by)]

@@ -85,7 +85,7 @@ def test_no_output_has_a_number_without_an_estimate():
 def test_a_column_of_estimates_holds_those_of_people_who_have_one():
     rng = np.random.default_rng(2)
     noisy = [
-        pn.simulate_trials(OFFERS, HYPERBOLIC, {"temperature": 6.0, "discount_rate": 0.02}, rng=rng)
+        pn.simulate(OFFERS, HYPERBOLIC, {"temperature": 6.0, "discount_rate": 0.02}, rng=rng)
         for _ in range(4)
     ]
     people = [dataclasses.replace(one, subject=f"n{i}") for i, one in enumerate(noisy)]

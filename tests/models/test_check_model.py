@@ -38,7 +38,7 @@ def only(found, code, *words):
 def test_nothing_is_wrong_with_static_models(name):
     model, truth = offered.STATIC[name]
     rng = np.random.default_rng(1)
-    decisions = pn.simulate_trials(offered.offers_of(name), model, truth, rng=rng)
+    decisions = pn.simulate(offered.offers_of(name), model, truth, rng=rng)
     found = check(model, decisions)
     assert found.ok, found.summary()
     assert "agents" in found.passed
@@ -148,7 +148,7 @@ def test_a_reward_standardised_over_the_episode_is_found():
 def test_the_choice_among_offers_is_not_used_to_predict_itself():
     model, truth = offered.STATIC["hyperbolic"]
     rng = np.random.default_rng(1)
-    decisions = pn.simulate_trials(offered.delayed(), model, truth, rng=rng)
+    decisions = pn.simulate(offered.delayed(), model, truth, rng=rng)
 
     class Wrong:
         weights = ("value", "taken")

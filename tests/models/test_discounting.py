@@ -17,7 +17,7 @@ RULE = {"temperature": 0.0, "discount_rate": 0.02}
 def consistent(model, seed=0, n=40, rate=0.02, n_options=2):
     offers = offered.delayed(n=n, seed=seed, n_options=n_options)
     rule = {"temperature": 0.0, "discount_rate": rate}
-    return pn.simulate_trials(offers, model, rule, rng=np.random.default_rng(seed))
+    return pn.simulate(offers, model, rule, rng=np.random.default_rng(seed))
 
 
 def explains_all(model, decisions, rate):

@@ -253,12 +253,12 @@ TRUTH = {
 
 def play(model, truth, n_agents, n_decisions, seed):
     names = {n.name for n in model.natural}
-    return pn.simulate_many(
+    return pn.simulate(
         played.landscape(),
         model,
         {name: value for name, value in truth.items() if name in names},
         n_decisions=n_decisions,
-        n_agents=n_agents,
+        n_subjects=n_agents,
         rng=np.random.default_rng(seed),
     )
 

@@ -111,12 +111,12 @@ def test_variances_that_vanish_leave_slopes_finite():
 
 
 def test_the_unit_of_rewards_does_not_matter():
-    plays = pn.simulate_many(
+    plays = pn.simulate(
         pn.Landscape([0.25, 0.6, 0.45], pn.GaussianNoise(0.3)),
         pn.KalmanFilter(3, noise_variance=0.3, initial_mean=0.4),
         {"temperature": 0.2, "uncertainty_bonus": 1.0, "prior_variance": 0.5},
         n_decisions=25,
-        n_agents=30,
+        n_subjects=30,
         rng=np.random.default_rng(4),
     )
     one = pn.fit(

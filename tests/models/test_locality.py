@@ -122,8 +122,8 @@ def wander(n_agents, n_decisions, seed, truth=TRUTH):
     model = pn.models.Locality(pn.grid(4, 3), tuple(truth))
     place = pn.Landscape(np.linspace(1.0, 2.0, 12), pn.GaussianNoise(0.1))
     rng = np.random.default_rng(seed)
-    return model, pn.simulate_many(
-        place, model, truth, n_decisions=n_decisions, n_agents=n_agents, rng=rng
+    return model, pn.simulate(
+        place, model, truth, n_decisions=n_decisions, n_subjects=n_agents, rng=rng
     )
 
 

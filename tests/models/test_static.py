@@ -115,7 +115,7 @@ def test_the_simulator_draws_from_the_likelihood(name):
     model, truth = offered.STATIC[name]
     offers = offered.offers_of(name, n=6, seed=5, n_options=3)
     many = {attribute: np.repeat(array, 4000, axis=0) for attribute, array in offers.items()}
-    decisions = pn.simulate_trials(many, model, truth, rng=np.random.default_rng(8))
+    decisions = pn.simulate(many, model, truth, rng=np.random.default_rng(8))
     counts = np.array(
         [np.bincount(chosen, minlength=3) for chosen in decisions.chosen.reshape(6, 4000)]
     )
@@ -136,7 +136,7 @@ def test_a_temperature_of_zero_takes_the_best_and_ties_by_chance():
     offers = {"amount": np.tile([10.0, 20.0, 20.0], (3000, 1)), "delay": np.zeros((3000, 3))}
     rule = {"temperature": 0.0, "discount_rate": 0.1}
     model, rng = pn.HyperbolicDiscounting(), np.random.default_rng(1)
-    counts = np.bincount(pn.simulate_trials(offers, model, rule, rng=rng).chosen, minlength=3)
+    counts = np.bincount(pn.simulate(offers, model, rule, rng=rng).chosen, minlength=3)
     assert counts[0] == 0
     assert abs(counts[1] - 1500) < 5 * np.sqrt(750)
 
@@ -152,7 +152,7 @@ def test_a_model_of_ones_own_is_simulated_from_its_variables():
 
     offers = {"price": np.tile([3.0, 5.0], (5000, 1)), "quality": np.tile([1.0, 2.5], (5000, 1))}
     truth = {"price": -0.4, "quality": 0.3, "bend": 1.0}
-    decisions = pn.simulate_trials(offers, Cheapest(), truth, rng=np.random.default_rng(0))
+    decisions = pn.simulate(offers, Cheapest(), truth, rng=np.random.default_rng(0))
     expected = 1 / (1 + np.exp(-0.4 * 2 + 0.3 * 1.5))  # of the first: cheaper by 2, worse by 1.5
     assert abs((decisions.chosen == 0).mean() - expected) < 4 * np.sqrt(0.25 / 5000)
 
@@ -169,9 +169,7 @@ def test_a_model_of_ones_own_is_simulated_from_its_variables():
 def test_parameters_that_are_wrong_are_refused(parameters, message):
     offers = offered.delayed(n=5)
     with pytest.raises(pn.DataError, match=message):
-        pn.simulate_trials(
-            offers, pn.HyperbolicDiscounting(), parameters, rng=np.random.default_rng(0)
-        )
+        pn.simulate(offers, pn.HyperbolicDiscounting(), parameters, rng=np.random.default_rng(0))
 
 
 def test_offers_without_an_attribute_are_refused():

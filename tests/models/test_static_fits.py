@@ -30,13 +30,13 @@ def simulated(name, n=500, seed=3, **changed):
     model, truth = offered.STATIC[name]
     rng = np.random.default_rng(seed)
     offers = offered.offers_of(name, n=n, seed=seed)
-    return pn.simulate_trials(offers, model, truth | changed, rng=rng)
+    return pn.simulate(offers, model, truth | changed, rng=rng)
 
 
 def answers(rate, seed=0, temperature=0.0, offers=QUESTIONNAIRE, subject=None):
     rule = {"temperature": temperature, "discount_rate": rate}
     rng = np.random.default_rng(seed)
-    return pn.simulate_trials(offers, HYPERBOLIC, rule, rng=rng, subject=subject)
+    return pn.simulate(offers, HYPERBOLIC, rule, rng=rng, subject=subject)
 
 
 @pytest.mark.parametrize("name", list(offered.STATIC))
@@ -150,7 +150,7 @@ def test_amounts_that_delays_make_worth_nothing_do_no_harm(seed):
         "time_sensitivity": np.exp(rng.uniform(-1.6, 1.4)),
     }
     offers = offered.delayed(n=40, seed=seed)
-    decisions = pn.simulate_trials(offers, model, truth, rng=rng)
+    decisions = pn.simulate(offers, model, truth, rng=rng)
     estimate = pn.fit(decisions, model)
     assert np.isfinite(estimate.log_likelihood)
     weak = pn.fit(decisions, model, parameter_prior=pn.ScaledPrior())
@@ -171,8 +171,6 @@ def test_no_losses_leave_loss_aversion_unknown_and_the_status_says_so():
     outcome = np.abs(offered.risky(n=80)["outcome"])
     offers = {"outcome": outcome, "probability": offered.risky(n=80)["probability"]}
     truth = {"temperature": 0.8, "loss_aversion": 1.9, "curvature": 0.75}
-    decisions = pn.simulate_trials(
-        offers, pn.models.ProspectValue(), truth, rng=np.random.default_rng(0)
-    )
+    decisions = pn.simulate(offers, pn.models.ProspectValue(), truth, rng=np.random.default_rng(0))
     assert pn.fit(decisions, pn.models.ProspectValue()).status == "not identified"
     assert pn.fit(decisions, pn.models.ProspectValue(losses=False)).status == "converged"

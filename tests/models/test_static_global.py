@@ -27,7 +27,7 @@ def decisions_of(name, kind, seed):
         offers = {key: np.asarray(value)[which] for key, value in offers.items()}
     shrink = {"consistent": 0.0, "nearly consistent": 0.01}.get(kind, 1.0)
     rule = truth | {"temperature": shrink * truth["temperature"]}
-    chosen = np.array(pn.simulate_trials(offers, model, rule, rng=rng).chosen)
+    chosen = np.array(pn.simulate(offers, model, rule, rng=rng).chosen)
     if kind == "nearly consistent":
         chosen[rng.integers(n)] ^= 1
     if kind == "senseless":
@@ -98,7 +98,7 @@ def test_choices_separated_in_part_are_told_at_the_best_rate(seed):
     model = pn.models.QuasiHyperbolicDiscounting()
     offers = offered.delayed(n=12, seed=seed)
     rule = {"temperature": 3.1, "present_bias": 0.72, "discount_rate": 0.004}
-    decisions = pn.simulate_trials(offers, model, rule, rng=np.random.default_rng(seed))
+    decisions = pn.simulate(offers, model, rule, rng=np.random.default_rng(seed))
     estimate = pn.fit(decisions, model)
     assert estimate.status == "separated"
     assert estimate.log_likelihood < -0.1
@@ -110,7 +110,7 @@ def test_discounting_linearised_is_a_fit_of_the_variables_and_their_slopes(name)
     """theta = (1/tau, (psi - nominal)/tau) of V and dV/dpsi, by an optimiser of its own."""
     model, truth = offered.STATIC[name]
     offers = offered.offers_of(name, n=150, seed=5)
-    decisions = pn.simulate_trials(offers, model, truth, rng=np.random.default_rng(5))
+    decisions = pn.simulate(offers, model, truth, rng=np.random.default_rng(5))
     nominal = {s.name: 1.1 * truth[s.name] for s in model.shape}
     point = np.array(list(nominal.values()))
     found = pn.fit_linearized(decisions, model, nominal=nominal)

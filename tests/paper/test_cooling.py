@@ -26,7 +26,7 @@ def test_the_first_decision_tells_nothing():
 def test_the_decision_noise_is_recovered_within_its_interval():
     rng = np.random.default_rng(4)
     sets = pn.paper.cooling_choices(rng.normal(size=(500, 4)), None)
-    (noise,) = pn.fit(pn.simulate_choices(sets, [1 / 3.0], rng=rng)).parameters
+    (noise,) = pn.fit(pn.simulate(sets, [1 / 3.0], rng=rng)).parameters
     assert noise.name == "decision_noise"
     assert noise.low < 3.0 < noise.high
 

@@ -22,7 +22,7 @@ def test_the_temperature_lies_in_its_interval_as_often_as_it_should():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         sets = pn.paper.temperature_choices(values(100 + seed), None)
-        (temperature,) = pn.fit(pn.simulate_choices(sets, [1 / 0.7], rng=rng)).parameters
+        (temperature,) = pn.fit(pn.simulate(sets, [1 / 0.7], rng=rng)).parameters
         assert temperature.name == "temperature"
         covered += temperature.low < 0.7 < temperature.high
     assert covered >= 51  # of 60 at 95 %: fewer has probability 0.001
@@ -30,7 +30,7 @@ def test_the_temperature_lies_in_its_interval_as_often_as_it_should():
 
 def test_the_standard_error_of_the_temperature_is_that_of_the_delta_method():
     rng = np.random.default_rng(4)
-    choices = pn.simulate_choices(pn.paper.temperature_choices(values(5), None), [1.9], rng=rng)
+    choices = pn.simulate(pn.paper.temperature_choices(values(5), None), [1.9], rng=rng)
     estimate = pn.fit(choices)
     (temperature,) = estimate.parameters
     (numerical,) = estimate.transform(lambda theta: 1 / theta)

@@ -84,7 +84,7 @@ def test_estimates_of_choices_are_pooled_and_jointly_fitted():
     sets = pn.Choices.from_arrays(
         rng.normal(size=(len(who), 4, 2)), None, subject=who, names=["gain", "risk"]
     )
-    choices = pn.simulate_choices(sets, [1.2, -0.6], rng=rng)
+    choices = pn.simulate(sets, [1.2, -0.6], rng=rng)
     found = pn.fit_each(choices)
     pooled = pn.pool(found, rule="fixed-effect")
     assert pooled.names == ("gain", "risk")

@@ -276,7 +276,7 @@ def test_wrong_requests_are_refused():
 def _estimate(n=400, prior=None):
     task = pn.Task(np.repeat([[0.2, 0.8], [0.8, 0.2]], n // 2, axis=0))
     rule = {"temperature": 0.3, "learning_rate": 0.4}
-    (episode,) = task.play(pn.QLearning(2), rule, rng=np.random.default_rng(3))
+    episode = pn.simulate(task, pn.QLearning(2), rule, rng=np.random.default_rng(3))
     return pn.fit(episode, pn.QLearning(2), parameter_prior=prior)
 
 
@@ -294,8 +294,8 @@ def test_shape_parameters_on_a_logarithm_are_drawn_on_it():
     model = pn.KalmanFilter(4, noise_variance=16.0, initial_mean=50.0)
     task = pn.Landscape([40, 50, 60, 45], pn.GaussianNoise(16.0))
     truth = {"temperature": 4.0, "uncertainty_bonus": 1.5, "prior_variance": 100.0}
-    plays = pn.simulate_many(
-        task, model, truth, n_decisions=40, n_agents=20, rng=np.random.default_rng(1)
+    plays = pn.simulate(
+        task, model, truth, n_decisions=40, n_subjects=20, rng=np.random.default_rng(1)
     )
     estimate = pn.fit(plays, model)
     draws = pn.parameter_draws(estimate, 8000, rng=np.random.default_rng(0))
@@ -317,7 +317,7 @@ def test_a_parameter_at_a_bound_stays_there():
     for seed in range(30):
         task = pn.Task(pn.Landscape([0.3, 0.5], pn.GaussianNoise(0.3)), 40)
         rule = {"temperature": 0.6, "learning_rate": 0.95}
-        (episode,) = task.play(pn.QLearning(2), rule, rng=np.random.default_rng(seed))
+        episode = pn.simulate(task, pn.QLearning(2), rule, rng=np.random.default_rng(seed))
         estimate = pn.fit(episode, pn.QLearning(2))
         if estimate.status == "at a bound" and np.isfinite(estimate.covariance[0, 0]):
             break

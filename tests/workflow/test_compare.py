@@ -16,6 +16,11 @@ MODELS = {
 }
 
 
+def _blocks(task, *who, rng):
+    done = pn.simulate(task, *who, rng=rng)
+    return done if isinstance(done, list) else [done]
+
+
 def _plays(n_subjects=3, n_blocks=2, n=26, seed=4, rate=0.4):
     """Two blocks each, with timeouts and decisions that are not scored."""
     rng = np.random.default_rng(seed)
@@ -23,7 +28,7 @@ def _plays(n_subjects=3, n_blocks=2, n=26, seed=4, rate=0.4):
     found = []
     for i in range(n_subjects):
         rule = {"temperature": 0.3, "learning_rate": rate}
-        for k, e in enumerate(task.play(pn.QLearning(3), rule, rng=rng, subject=f"s{i}")):
+        for k, e in enumerate(_blocks(task, pn.QLearning(3), rule, rng=rng)):
             chosen, rewards = e.chosen.copy(), e.rewards.copy()
             chosen[5 + i], rewards[5 + i] = -1, np.nan
             scored = np.arange(n) != 9 + k
@@ -181,9 +186,8 @@ def test_p_values_are_uniform_where_the_smaller_model_is_true():
     task = pn.Task(pn.Landscape([0.3, 0.6], pn.GaussianNoise(0.1)), 150)
     rng = np.random.default_rng(8)
     plays = [
-        e
+        pn.simulate(task, pn.models.RandomChoice(2), {"bias_0": 0.2}, rng=rng, subject=i)
         for i in range(120)
-        for e in task.play(pn.models.RandomChoice(2), {"bias_0": 0.2}, rng=rng, subject=i)
     ]
 
     found = pn.compare_models(
@@ -217,9 +221,8 @@ def test_without_a_prior_separated_folds_make_the_loss_infinite_and_it_says_so()
     sure = pn.Task(pn.Landscape([0.1, 0.9], pn.GaussianNoise(0.01)), 24)
     rule = {"temperature": 0.02, "learning_rate": 0.5}
     plays = [
-        e
+        pn.simulate(sure, pn.QLearning(2), rule, rng=np.random.default_rng(i), subject=i)
         for i in range(4)
-        for e in sure.play(pn.QLearning(2), rule, rng=np.random.default_rng(i), subject=i)
     ]
     models = {"learner": pn.QLearning(2)}
     weak, plain = (
@@ -238,7 +241,7 @@ def test_people_who_follow_different_models_are_told_apart():
     task, rng = pn.Task(turning), np.random.default_rng(5)
     rules = [(pn.QLearning(2), {"temperature": 0.15, "learning_rate": 0.4})] * 6
     rules += [(pn.models.RandomChoice(2), {"bias_0": 0.9})] * 3
-    plays = [e for i, (m, rule) in enumerate(rules) for e in task.play(m, rule, rng=rng, subject=i)]
+    plays = [pn.simulate(task, m, rule, rng=rng, subject=i) for i, (m, rule) in enumerate(rules)]
     found = pn.compare_models(
         {"learner": pn.QLearning(2), "habit": pn.models.RandomChoice(2)}, plays
     )
@@ -288,8 +291,7 @@ def test_static_choices_are_compared_too():
     }
     rule = {"temperature": 4.0, "discount_rate": 0.02}
     plays = [
-        pn.simulate_trials(offers, pn.HyperbolicDiscounting(), rule, rng=rng, subject=i)
-        for i in range(4)
+        pn.simulate(offers, pn.HyperbolicDiscounting(), rule, rng=rng, subject=i) for i in range(4)
     ]
     models = {
         "hyperbolic": pn.HyperbolicDiscounting(),

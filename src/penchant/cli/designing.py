@@ -25,9 +25,9 @@ from penchant.cli.workflow_options import Goal, People, Regained, Simulated, Wri
 from penchant.errors import DataError
 from penchant.figures.recovery import data_needed
 from penchant.figures.style import figure
+from penchant.models.task import Task
 from penchant.output.document import plain
 from penchant.workflow.design import Design, Differ, Narrow, design
-from penchant.workflow.task import Task
 
 DONE, NONE_FOUND = 0, 1
 OF_WIDTH, OF_AGAINST = {"relative", "share"}, {"tested", "power", "alpha"}

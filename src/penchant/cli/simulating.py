@@ -25,9 +25,9 @@ from penchant.files.output import TABLES, write_table
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
-from penchant.models.simulate import simulate_many
+from penchant.models.simulate import simulate
+from penchant.models.task import Task
 from penchant.output.notes import counted
-from penchant.workflow.task import Task
 
 LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 
@@ -42,12 +42,12 @@ def run_simulate(agent: Agent, world: World) -> int:
         say(f"Model: {model}.")
         if Declared(model).locations is not None:
             say(map_words(agent, model.locations))
-        episodes = simulate_many(
+        episodes = simulate(
             landscape,
             model,
             parameters,
             n_decisions=world.decisions,
-            n_agents=world.agents,
+            n_subjects=world.agents,
             rng=np.random.default_rng(world.seed),
         )
         made = f"{counted(world.agents, 'agent')}, {counted(world.decisions, 'decision')} each"
@@ -131,7 +131,7 @@ def _check_play(name: str) -> None:
     if entry_of(name).data != "play":
         raise DataError(
             f"--model must be one of a history of play; got {name}, which is for offers. "
-            "Use simulate_trials in Python."
+            "Use simulate in Python."
         )
 
 

@@ -133,8 +133,8 @@ def fit_linearized_each(
     >>> import penchant as pn
     >>> task = pn.Landscape([0.2, 0.5, 0.9], pn.GaussianNoise(0.1))
     >>> rule = {"temperature": 0.3, "learning_rate": 0.4}
-    >>> plays = pn.simulate_many(
-    ...     task, pn.QLearning(3), rule, n_decisions=200, n_agents=3, rng=np.random.default_rng(1)
+    >>> plays = pn.simulate(
+    ...     task, pn.QLearning(3), rule, n_decisions=200, n_subjects=3, rng=np.random.default_rng(1)
     ... )
     >>> people = [pn.Episode(e.chosen, e.rewards, subject=s) for e, s in zip(plays, "abc")]
     >>> pn.fit_linearized_each(people, pn.QLearning(3), nominal={"learning_rate": 0.5})

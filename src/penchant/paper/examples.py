@@ -80,7 +80,7 @@ def temperature_choices(
     >>> import penchant as pn
     >>> rng = np.random.default_rng(1)
     >>> sets = pn.paper.temperature_choices(rng.normal(size=(400, 5)), None)
-    >>> estimate = pn.fit(pn.simulate_choices(sets, [1 / 0.5], rng=rng))
+    >>> estimate = pn.fit(pn.simulate(sets, [1 / 0.5], rng=rng))
     >>> [(p.name, round(p.estimate, 2)) for p in estimate.parameters]
     [('temperature', 0.5)]
     """
@@ -123,7 +123,7 @@ def cooling_choices(
     >>> import penchant as pn
     >>> rng = np.random.default_rng(0)
     >>> sets = pn.paper.cooling_choices(rng.normal(size=(400, 5)), None)
-    >>> estimate = pn.fit(pn.simulate_choices(sets, [1 / 4.0], rng=rng))
+    >>> estimate = pn.fit(pn.simulate(sets, [1 / 4.0], rng=rng))
     >>> [(p.name, round(p.estimate, 1)) for p in estimate.parameters]
     [('decision_noise', 4.0)]
     """

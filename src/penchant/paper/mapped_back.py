@@ -19,7 +19,7 @@ from penchant.bandit.landscape import GaussianNoise, landscape_a
 from penchant.bandit.locations import grid
 from penchant.errors import PenchantWarning
 from penchant.inference.linearized import fit_linearized
-from penchant.models.simulate import simulate, simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.published import (
     EXPERIMENT_DECISIONS,
@@ -108,7 +108,7 @@ def artefact(*, rng: np.random.Generator, n_replicates: int) -> Artefact:
     with progress("Tables", variances.size) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", PenchantWarning)
         for i, variance in enumerate(TRUE_VARIANCES):
-            episodes = simulate_many(
+            episodes = simulate(
                 place,
                 model,
                 {
@@ -117,7 +117,7 @@ def artefact(*, rng: np.random.Generator, n_replicates: int) -> Artefact:
                     "prior_variance": variance,
                 },
                 n_decisions=EXPERIMENT_DECISIONS,
-                n_agents=n_replicates,
+                n_subjects=n_replicates,
                 rng=rng,
             )
             for j, episode in enumerate(episodes):

@@ -22,7 +22,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.linearized_estimate import BackMap, nominal_point
 from penchant.inference.profile.problem import Problem
-from penchant.models.simulate import simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.ensembles import Ensemble, fitted, joined
 from penchant.paper.prefixes import FINITE
@@ -58,12 +58,12 @@ def played(
     -----
     Paper: the landscape of the simulations is not stated. A is assumed, as reconstructed here.
     """
-    return simulate_many(
+    return simulate(
         landscape_a(*GRID, noise=GaussianNoise(SIMULATION_NOISE_VARIANCE)),
         model_of(setting),
         natural_truth(setting),
         n_decisions=n_decisions,
-        n_agents=n_replicates,
+        n_subjects=n_replicates,
         rng=rng,
     )
 

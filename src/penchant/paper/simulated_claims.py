@@ -31,7 +31,7 @@ from penchant.bandit.locations import grid
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.linearized_estimate import BackMap, nominal_point
 from penchant.inference.profile.problem import Problem
-from penchant.models.simulate import simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.claims import Claim, Found, Measured, Part, share_of
 from penchant.paper.ensembles import Ensemble, fitted
@@ -93,12 +93,12 @@ def alike(
         for _ in range(n_studies):
             groups = []
             for name, size in sizes.items():
-                plays = simulate_many(
+                plays = simulate(
                     places[name],
                     model_of_high(),
                     truth,
                     n_decisions=EXPERIMENT_DECISIONS,
-                    n_agents=size,
+                    n_subjects=size,
                     rng=rng,
                 )
                 groups.append(_linearized(plays, threads))
@@ -161,12 +161,12 @@ def regret_growth(
     for name, make in LANDSCAPES.items():
         for scale in REGRET_SCALES:
             place = Landscape(scale * make(*GRID).mean_rewards, noise)
-            plays = simulate_many(
+            plays = simulate(
                 place,
                 model_of(setting),
                 natural_truth(setting),
                 n_decisions=HORIZON,
-                n_agents=n_replicates,
+                n_subjects=n_replicates,
                 rng=rng,
             )
             orders = growth_orders([cumulative_regret(play, place) for play in plays])

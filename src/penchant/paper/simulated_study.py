@@ -17,7 +17,7 @@ import numpy as np
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.bandit.locations import grid
-from penchant.models.simulate import simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.claims import Claim
 from penchant.paper.published import EXPERIMENT_DECISIONS, EXPERIMENT_NOISE_VARIANCE, GRID, TABLES
@@ -163,12 +163,12 @@ def _subjects(
             noise_variance=EXPERIMENT_NOISE_VARIANCE,
             length_scale=truth.pop("length_scale"),
         )
-        plays = simulate_many(
+        plays = simulate(
             places[category.landscape],
             model,
             truth,
             n_decisions=EXPERIMENT_DECISIONS,
-            n_agents=max(4, round(share * category.n_subjects)),
+            n_subjects=max(4, round(share * category.n_subjects)),
             rng=rng,
         )
         for i, play in enumerate(plays):

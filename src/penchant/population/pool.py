@@ -176,7 +176,7 @@ def pool(
     >>> sets = pn.Choices.from_arrays(
     ...     rng.normal(size=(600, 4, 1)), None, names=["gain"], subject=["ann", "bob"] * 300
     ... )
-    >>> pn.pool(pn.simulate_choices(sets, [1.0], rng=rng), rule="joint")
+    >>> pn.pool(pn.simulate(sets, [1.0], rng=rng), rule="joint")
     <PopulationEstimate joint of 2 subjects: gain=0.93583>
     """
     if rule not in (*RULES, "joint"):

@@ -131,7 +131,7 @@ def study(
     >>> place = pn.Landscape(np.array([0.2, 0.8, 0.5]), pn.GaussianNoise(0.04))
     >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
     >>> rng = np.random.default_rng(1)
-    >>> agents = pn.simulate_many(place, learner, rule, n_decisions=99, n_agents=6, rng=rng)
+    >>> agents = pn.simulate(place, learner, rule, n_decisions=99, n_subjects=6, rng=rng)
     >>> rows = [(e.subject, t, c, r) for e in agents
     ...         for t, c, r in zip(e.times, e.chosen, e.rewards)]
     >>> names = ("subject", "trial", "choice", "reward")

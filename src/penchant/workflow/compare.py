@@ -68,9 +68,9 @@ def compare_models(
     >>> turning = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)  # the better option changes
     >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
     >>> learner = pn.QLearning(2, initial_value=0.0)  # as they play; it would be estimated
-    >>> plays = []
-    >>> for subject in range(8):
-    ...     plays += pn.Task(turning).play(learner, rule, rng=rng, subject=subject)
+    >>> plays = [
+    ...     pn.simulate(turning, learner, rule, rng=rng, subject=subject) for subject in range(8)
+    ... ]
     >>> found = pn.compare_models(
     ...     {"learner": learner, "habit": pn.models.RandomChoice(2)}, plays, folds=4
     ... )

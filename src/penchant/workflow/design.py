@@ -14,6 +14,7 @@ from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
+from penchant.models.task import Task
 from penchant.models.task_values import for_agents
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import IntervalKind
@@ -21,7 +22,6 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.tails import normal_point, normal_tail, t_tail
 from penchant.workflow.people import drawn_people, is_positive, played_by
 from penchant.workflow.recover import recovered
-from penchant.workflow.task import Task
 
 FINE = 1.05  # neighbouring numbers differ by no more than this ratio when the search ends
 

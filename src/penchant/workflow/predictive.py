@@ -195,8 +195,8 @@ def predictive_check(
     >>> rng = np.random.default_rng(1)
     >>> task = pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1))
     >>> rule = {"temperature": 0.3, "learning_rate": 0.3}
-    >>> plays = pn.simulate_many(
-    ...     task, pn.QLearning(2), rule, n_decisions=60, n_agents=10, rng=rng
+    >>> plays = pn.simulate(
+    ...     task, pn.QLearning(2), rule, n_decisions=60, n_subjects=10, rng=rng
     ... )
     >>> estimates = pn.fit_each(plays, pn.QLearning(2), parameter_prior=pn.ScaledPrior())
     >>> check = pn.predictive_check(estimates, world=task, n_draws=50, rng=rng)

@@ -16,6 +16,7 @@ from penchant._frames import Backend, frame
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
+from penchant.models.task import Task
 from penchant.models.task_values import for_agents
 from penchant.output.table import WIDEST, Table
 from penchant.softmax.prior import ParameterPrior
@@ -23,7 +24,6 @@ from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion
 from penchant.workflow.folds import Folds
 from penchant.workflow.people import drawn_people, played_by
-from penchant.workflow.task import Task
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -89,7 +89,7 @@ class GershmanHybrid(CompiledModel):
     >>> truth = {"value": 0.2, "relative_uncertainty": 0.4, "value/total_uncertainty": 1.0}
     >>> task = pn.Landscape([-2.0, 3.0], pn.GaussianNoise(10.0))
     >>> rng = np.random.default_rng(1)
-    >>> plays = pn.simulate_many(task, model, truth, n_decisions=10, n_agents=200, rng=rng)
+    >>> plays = pn.simulate(task, model, truth, n_decisions=10, n_subjects=200, rng=rng)
     >>> [round(p.estimate, 1) for p in pn.fit(plays, model).parameters]
     [0.2, 0.4, 0.9]
     """

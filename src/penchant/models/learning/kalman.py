@@ -220,7 +220,7 @@ class KalmanFilter(CompiledModel):
     >>> task = pn.Landscape([40, 50, 60, 45], pn.GaussianNoise(16.0))
     >>> truth = {"temperature": 4.0, "uncertainty_bonus": 1.5, "prior_variance": 100.0}
     >>> rng = np.random.default_rng(1)
-    >>> plays = pn.simulate_many(task, model, truth, n_decisions=40, n_agents=20, rng=rng)
+    >>> plays = pn.simulate(task, model, truth, n_decisions=40, n_subjects=20, rng=rng)
     >>> pn.fit(plays, model)
     <ModelEstimate converged: temperature=4.1228, uncertainty_bonus=1.4502, prior_variance=148.71>
     >>> restless = pn.KalmanFilter(4, decay=None, drift_variance=None)

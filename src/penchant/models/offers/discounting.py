@@ -144,7 +144,7 @@ class HyperbolicDiscounting(_OneRate):
     >>> offers = {"amount": amount, "delay": delay}
     >>> model = pn.HyperbolicDiscounting()
     >>> truth = {"temperature": 4.0, "discount_rate": 0.01}
-    >>> decisions = pn.simulate_trials(offers, model, truth, rng=rng)
+    >>> decisions = pn.simulate(offers, model, truth, rng=rng)
     >>> decisions.offers["amount"][0], decisions.offers["delay"][0]
     (array([50., 60.]), array([  0., 365.]))
     >>> model.explanatory(decisions, 0.01)[0].round(2).tolist()

@@ -140,7 +140,7 @@ class GPUCB(CompiledModel):
     >>> truth = {"temperature": 4.0, "bonus": 0.8, "visited": -1.0, "length_scale": 1.5}
     >>> rng = np.random.default_rng(3)
     >>> place = pn.Landscape(rng.normal(50.0, 20.0, 36), pn.GaussianNoise(1.0))
-    >>> plays = pn.simulate_many(place, model, truth, n_decisions=30, n_agents=8, rng=rng)
+    >>> plays = pn.simulate(place, model, truth, n_decisions=30, n_subjects=8, rng=rng)
     >>> pn.fit(plays, model).interval().round(2)  # temperature, bonus, visited, length scale
     array([[ 3.04,  4.1 ],
            [ 0.62,  1.11],
