@@ -268,10 +268,10 @@ class ModelEstimate:
         It has none where its weight is at infinity, or moves with a shape parameter to a limit. A
         shape parameter at a limit has the limit's value.
         """
-        if natural.kind == "shape":
+        if natural.is_shape:
             with np.errstate(divide="ignore"):
                 return natural.value(self.weights, at_limits(self.model.shape, self.peak, self.psi))
-        used = [natural.index, *([natural.other] if natural.kind == "ratio" else [])]
+        used = list(natural.weights)
         gone = self.weights[natural.index] != 0.0  # a weight of 0 makes up for nothing
         gone &= natural.name in lost_there(self.model.shape, self.peak)
         if gone or not np.isfinite(self.weights[used]).all():
@@ -313,13 +313,12 @@ class ModelEstimate:
     def _wald(self, natural: Natural, level: float) -> tuple[float, float]:
         if natural.name in lost_there(self.model.shape, self.peak):
             return np.nan, np.nan
-        is_shape = natural.kind == "shape"
-        value = natural.value(self.weights, self.psi) if is_shape else self.value_of(natural)
-        if natural.kind == "share":
-            low, high = self._wald(Natural(natural.name, "weight", natural.index), level)
-            return natural.share_of(high), natural.share_of(low)
-        if natural.kind == "ratio":
-            pair = [natural.index, natural.other]
+        if natural.moved is not natural:
+            ends = np.array([self._wald(natural.moved, level)[::-1]])
+            low, high = natural.values_at(ends, self.model.shape)[0]
+            return float(low), float(high)
+        if natural.is_ratio:
+            pair = list(natural.weights)
             found = fieller(
                 self.weights[pair[0]],
                 self.weights[pair[1]],
@@ -329,20 +328,18 @@ class ModelEstimate:
             known = found.kind in ("bounded", "unknown")
             return (found.low, found.high) if known else (-np.inf, np.inf)
         slope = natural.gradient(self.weights, self.psi)
+        value = self.value_of(natural)
+        if natural.is_shape:  # of psi as it is, also where it is at a limit
+            value = natural.value(self.weights, self.psi)
         used = slope != 0
         error = float(np.sqrt(slope[used] @ self.covariance[np.ix_(used, used)] @ slope[used]))
         half = float(normal_point((1 - level) / 2)) * error
-        positive = natural.kind == "reciprocal" or (
-            natural.kind == "shape" and self.model.shape[natural.index].scale == "log"
-        )
-        if positive and value > 0:
+        if natural.is_positive(self.model.shape) and value > 0:
             with np.errstate(over="ignore"):
                 factor = np.exp(half / value)
             return float(value / factor), float(value * factor)
-        if natural.kind == "shape":  # a linear range, such as 0 to 1, is all there is
-            shape = self.model.shape[natural.index]
-            ends = natural.scale * np.array([shape.low, shape.high]) ** natural.power
-            return _within(value, half, float(ends.min()), float(ends.max()))
+        if natural.is_shape:  # a linear range, such as 0 to 1, is all there is
+            return _within(value, half, *natural.ends(self.model.shape))
         return value - half, value + half
 
     @property
@@ -558,8 +555,7 @@ def _wald_intervals(estimates: Sequence[ModelEstimate], level: float) -> Matrix:
     ends = np.array([[e._wald(natural, level) for natural in e.natural] for e in estimates])
     lost = [k for k, e in enumerate(estimates) if e.status == "separated" and e.episodes]
     for a, natural in enumerate(estimates[0].natural if lost else ()):
-        is_shape = natural.kind == "shape"
-        shared = [k for k in lost if is_shape and np.isnan(estimates[k].psi[natural.index])]
+        shared = [k for k in lost if natural.is_shape and np.isnan(estimates[k].psi[natural.index])]
         others = [k for k in lost if k not in shared]
         if shared:
             ends[shared, a] = _consistent([estimates[k] for k in shared], natural)

@@ -227,7 +227,7 @@ class LinearizedEstimate:
         """Natural parameters that rest on a deviation which is not small."""
         if self.valid or not np.isfinite(self.ratio):
             return ()
-        return tuple(n.name for n in natural_parameters(self.model) if n.kind == "shape")
+        return tuple(n.name for n in natural_parameters(self.model) if n.is_shape)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -101,8 +101,8 @@ def _values(
     n_points: int,
 ) -> Vector:
     """Values on both sides of the estimate, in equal ratios for a positive parameter."""
-    shape = estimate.model.shape[natural.index] if natural.kind == "shape" else None
-    positive = natural.kind == "reciprocal" or (shape is not None and shape.scale == "log")
+    shape = estimate.model.shape
+    positive = natural.is_positive(shape)
     low, high = interval
     if positive:
         below = low / centre if low > 0 else 1 / OPEN_RATIO
@@ -113,12 +113,9 @@ def _values(
         usual = max(halves, default=abs(centre) or 1.0)
         first = centre - (1 + BEYOND) * (centre - low if np.isfinite(low) else 2 * usual)
         last = centre + (1 + BEYOND) * (high - centre if np.isfinite(high) else 2 * usual)
-    if shape is not None:
-        ends = natural.scale * np.array([shape.low, shape.high]) ** natural.power
-        first, last = max(first, float(ends.min())), min(last, float(ends.max()))
-    if natural.kind == "share":
-        room = EDGE * min(centre, natural.scale - centre)
-        first, last = max(first, room), min(last, natural.scale - room)
+    start, end = natural.ends(shape)
+    room = EDGE * min(centre - start, end - centre) if natural.is_open else 0.0
+    first, last = max(first, start + room), min(last, end - room)
     space = np.geomspace if positive else np.linspace
     half = n_points // 2
     sides = [space(first, centre, half + 1)[:-1], space(centre, last, n_points - half)]
@@ -129,7 +126,7 @@ def _heights(problem: Problem, natural: Natural, values: Vector, psi: Vector) ->
     """Maximised log-likelihood at values that lead away from the estimate, whose shape is psi."""
     found = []
     free = np.ones(problem.n_shape, dtype=bool)
-    free[natural.index if natural.kind == "shape" else []] = False
+    free[natural.index if natural.is_shape else []] = False
     for value in values:
         psi, height = _highest(problem, natural, float(value), psi, free)
         found.append(height)
@@ -142,8 +139,8 @@ def _highest(
     """Shape and log-likelihood of the best that has this value, looked for from psi."""
     start = psi.copy()
     asked = None
-    if natural.kind == "shape":
-        start[natural.index] = (value / natural.scale) ** (1 / natural.power)
+    if natural.is_shape:
+        natural.put(value, np.empty(0), start)
     else:
         asked = Planes.of(natural, np.array([value]), len(problem.model.weights))
     peak = climb(problem, start, fixed=~free, planes=asked)

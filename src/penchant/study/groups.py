@@ -30,12 +30,7 @@ LOG = "log "
 
 def positive(model: Model) -> BoolVector:
     """Which natural parameters of the model are positive by nature."""
-    return np.array(
-        [
-            n.kind == "reciprocal" or (n.kind == "shape" and model.shape[n.index].scale == "log")
-            for n in natural_parameters(model)
-        ]
-    )
+    return np.array([n.is_positive(model.shape) for n in natural_parameters(model)])
 
 
 def exact_on_working_scale(

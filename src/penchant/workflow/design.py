@@ -19,7 +19,7 @@ from penchant.output.table import Table, number
 from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 from penchant.tails import normal_point, normal_tail, t_tail
-from penchant.workflow.people import drawn_people, is_positive, played_by
+from penchant.workflow.people import drawn_people, played_by
 from penchant.workflow.recover import recovered
 from penchant.workflow.task import Task
 
@@ -357,7 +357,7 @@ def _estimates(
     every = recovered(people, model, fits, 0.95, "wald")
     found = next(p for p in every if p.name == parameter)
     natural = next(n for n in natural_parameters(model) if n.name == parameter)
-    return np.log(found.estimated) if is_positive(model, natural) else found.estimated
+    return np.log(found.estimated) if natural.is_positive(model.shape) else found.estimated
 
 
 def _p_values(a: Vector, b: Vector, n: int, count: int, rng: np.random.Generator) -> Vector:

@@ -19,7 +19,7 @@ from penchant.models.task_values import for_agents
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.prior import ParameterPrior
-from penchant.workflow.people import People, drawn_people, is_positive, played_by
+from penchant.workflow.people import People, drawn_people, played_by
 from penchant.workflow.task import Task
 
 USABLE = ("converged", "weakly identified", "at a bound")
@@ -412,7 +412,7 @@ def recovered(
         if natural.name not in people:
             continue
         values = np.array([person[j].estimate for person in found])
-        positive = is_positive(model, natural)
+        positive = natural.is_positive(model.shape)
         sensible = usable & np.isfinite(values) & ((values > 0) | (not positive))
         parameters.append(
             RecoveredParameter(
