@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import penchant
-from penchant import (datasets, figures)
+from penchant import datasets, figures
 from penchant.cli.main import app
 
 FOLDER = Path(__file__).parent / "reference"
@@ -37,24 +37,34 @@ PAGES = {
 INSIDE = frozenset(
     {
         "agents",
+        "bends",
         "check",
         "check_options",
+        "denominator",
+        "ends",
         "explanatory_many",
         "feasible_point",
         "fill",
+        "from_positions",
         "from_search",
         "gradient",
         "indifferent_at",
+        "is_magnitude",
+        "is_positive",
+        "kept",
+        "meaningful",
         "of_checked",
         "of_events",
+        "of_weights",
         "on",
         "on_shape",
         "on_weights",
-        "parameters_within",
+        "plane",
+        "positions",
+        "put",
         "quadratic",
-        "rising",
+        "refers",
         "satisfied",
-        "share_of",
         "single",
         "stretch",
         "theta_of",
@@ -62,6 +72,8 @@ INSIDE = frozenset(
         "touched",
         "typical_weights",
         "values",
+        "values_at",
+        "weight_at",
         "with_natural",
         "within",
     }
@@ -186,7 +198,7 @@ def _own_and_shared(value: type) -> dict[str, object]:
     """What a class has, with what it inherits from classes of the project."""
     found: dict[str, object] = {}
     for part in reversed(value.__mro__):
-        if part is value or part.__name__ == "BySubject":
+        if part is value:
             found.update(vars(part))
     return found
 

@@ -26,16 +26,12 @@ if TYPE_CHECKING:
     from penchant.errors import NotIdentifiedError as NotIdentifiedError
     from penchant.errors import PenchantWarning as PenchantWarning
     from penchant.errors import SeparationError as SeparationError
-    from penchant.inference.estimate import ModelEstimate as ModelEstimate
     from penchant.inference.fit import fit as fit
-    from penchant.inference.fit_each import ModelEstimates as ModelEstimates
     from penchant.inference.fit_each import fit_each as fit_each
     from penchant.inference.linearized import compare_nominals as compare_nominals
     from penchant.inference.linearized import fit_linearized as fit_linearized
     from penchant.inference.linearized import fit_linearized_each as fit_linearized_each
     from penchant.inference.linearized import relinearize as relinearize
-    from penchant.inference.linearized_estimate import LinearizedEstimate as LinearizedEstimate
-    from penchant.inference.linearized_estimate import LinearizedEstimates as LinearizedEstimates
     from penchant.inference.live import Live as Live
     from penchant.inference.live import live as live
     from penchant.inference.profile_curve import profile_curve as profile_curve
@@ -90,7 +86,7 @@ if TYPE_CHECKING:
     from penchant.report.study_files import write_study as write_study
     from penchant.softmax.constraints import Constraints as Constraints
     from penchant.softmax.estimate import Estimate as Estimate
-    from penchant.softmax.fit_each import Estimates as Estimates
+    from penchant.softmax.estimates import Estimates as Estimates
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
     from penchant.softmax.probabilities import simulate_choices as simulate_choices
@@ -142,16 +138,14 @@ __getattr__, __dir__, __all__ = lazily(
             "PenchantWarning",
             "SeparationError",
         ),
-        "penchant.inference.estimate": ("ModelEstimate",),
         "penchant.inference.fit": ("fit",),
-        "penchant.inference.fit_each": ("ModelEstimates", "fit_each"),
+        "penchant.inference.fit_each": ("fit_each",),
         "penchant.inference.linearized": (
             "compare_nominals",
             "fit_linearized",
             "fit_linearized_each",
             "relinearize",
         ),
-        "penchant.inference.linearized_estimate": ("LinearizedEstimate", "LinearizedEstimates"),
         "penchant.inference.live": ("Live", "live"),
         "penchant.inference.profile_curve": ("profile_curve",),
         "penchant.models.checking.check_model": ("check_model",),
@@ -193,7 +187,7 @@ __getattr__, __dir__, __all__ = lazily(
         "penchant.report.study_files": ("write_study",),
         "penchant.softmax.constraints": ("Constraints",),
         "penchant.softmax.estimate": ("Estimate",),
-        "penchant.softmax.fit_each": ("Estimates",),
+        "penchant.softmax.estimates": ("Estimates",),
         "penchant.softmax.prior": ("GaussianPrior", "ScaledPrior"),
         "penchant.softmax.probabilities": ("simulate_choices",),
         "penchant.study.data": ("StudyData", "study_data"),

@@ -22,10 +22,10 @@ from penchant.figures import (
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
 from penchant.report.study_words import not_simulated, simulation_words
+from penchant.softmax.estimate import Estimate
 from penchant.study.forward_table import both, stacked
 from penchant.study.groups import Group, natural_again, positive
 from penchant.study.study import Study
-from penchant.study.subject_fit import Fitted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,7 +148,7 @@ def _forests(study: Study) -> Iterator[Drawn]:
     )
 
 
-def _without(study: Study, fits: Sequence[Fitted]) -> str:
+def _without(study: Study, fits: Sequence[Estimate]) -> str:
     """Who has no estimate of some parameter, and how that is drawn."""
     lost = [
         str(subject)

@@ -20,10 +20,11 @@ from penchant._typing import BoolVector
 from penchant.models.model import Model, natural_parameters
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.subjects import SubjectEstimates
+from penchant.softmax.estimate import Estimate
 from penchant.softmax.transformations import Parameter
 from penchant.study.data import ALL, StudyData
 from penchant.study.plan import CATEGORIES, Category
-from penchant.study.subject_fit import Fitted, SubjectFit
+from penchant.study.subject_fit import SubjectFit
 
 LOG = "log "
 
@@ -51,7 +52,7 @@ def exact_on_working_scale(
     )
 
 
-def _logged(fit: Fitted, logs: BoolVector) -> tuple[Any, Any]:
+def _logged(fit: Estimate, logs: BoolVector) -> tuple[Any, Any]:
     """d log x = dx / x, so that covariances are divided by the values."""
     values = fit.natural
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant.errors import DataError, listing
-from penchant.inference.linearized_estimate import Nominal
+from penchant.inference.nominal import Nominal
 from penchant.models.model import Model
 from penchant.models.spatial.ucl import UCL
 from penchant.models.task_values import for_task

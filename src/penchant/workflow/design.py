@@ -16,8 +16,8 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task_values import for_agents
 from penchant.output.table import Table, number
-from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.source import IntervalKind
 from penchant.tails import normal_point, normal_tail, t_tail
 from penchant.workflow.people import drawn_people, played_by
 from penchant.workflow.recover import recovered

@@ -13,12 +13,13 @@ from penchant._frames import Backend, frame
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
-from penchant.inference.fit_each import ModelEstimates, fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task_values import for_agents
 from penchant.output.table import Table, number
-from penchant.softmax.estimate import IntervalKind
+from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.source import IntervalKind
 from penchant.workflow.people import People, drawn_people, played_by
 from penchant.workflow.task import Task
 
@@ -397,7 +398,7 @@ def recover(
 def recovered(
     people: People,
     model: Model,
-    estimates: ModelEstimates,
+    estimates: Estimates,
     level: float,
     intervals: IntervalKind,
     rng: np.random.Generator | None = None,

@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
-from penchant.inference.estimate import ModelEstimate
+from penchant.softmax.estimate import Estimate
 from penchant.tables.events import NOTHING
 from penchant.workflow.draws import log_choice_probabilities, natural_draws
 from penchant.workflow.task import Task
@@ -106,7 +106,7 @@ def _share(which: BoolVector) -> float:
 
 
 def after_history(
-    estimate: ModelEstimate, episode: Any, draws: Matrix, rng: np.random.Generator
+    estimate: Estimate, episode: Any, draws: Matrix, rng: np.random.Generator
 ) -> list[IntVector]:
     """Choices drawn after the true history of every decision scored, one set for each draw."""
     d, found = estimate.n_weights, []
@@ -117,7 +117,7 @@ def after_history(
 
 
 def anew(
-    estimate: ModelEstimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
+    estimate: Estimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
 ) -> list[Any]:
     """Play of agents in the same world, one for each draw, in the place of the person."""
     task = Task(world_of(world, episode), n_decisions=int(episode.is_choice.sum()))
