@@ -199,6 +199,7 @@ def _begins(builder, table, places, first):
     ]
 
 
+WRITTEN_OUT = 12  # variables, beyond which writing out all pairs of tiles takes long to compile
 FEW = 5  # variables, for which sets of two options have code of their own
 AHEAD = 16  # rows, at least, between what is computed and what is fetched
 
@@ -258,9 +259,11 @@ class _Block:
         self.stride = (d + has_offset) * LANES
         self.has_offset = has_offset
 
-    def variable(self, row, a):
+    def variable(self, row, first, a):
+        """The a-th variable from the first on."""
         base = self.builder.mul(row, at(self.stride))
-        return self.emit.load(self.rows, self.builder.add(base, at(a * LANES)))
+        place = self.builder.add(base, self.builder.mul(first, at(LANES)))
+        return self.emit.load(self.rows, self.builder.add(place, at(a * LANES)))
 
     def fetch_next(self, row):
         """Ask for a row of the block that follows while this one keeps the processor busy."""
@@ -283,9 +286,9 @@ class _Block:
 
         def body(row, carried):
             (top,) = carried
-            q = self.emit.mul(weights[0], self.variable(row, 0))
+            q = self.emit.mul(weights[0], self.variable(row, at(0), 0))
             for a in range(1, self.d + self.has_offset):
-                q = self.emit.fma(weights[a], self.variable(row, a), q)
+                q = self.emit.fma(weights[a], self.variable(row, at(0), a), q)
             self.emit.store(q, self.scratch, self.scratch_index(row))
             return [self.emit.max(q, top)]
 
@@ -352,9 +355,9 @@ class _Block:
     def two_shares(self):
         """The same where sets have two options: of the two exponentials, the larger is 1."""
         emit = self.emit
-        q = emit.mul(emit.spread(self.weight(0)), self.variable(at(0), 0))
+        q = emit.mul(emit.spread(self.weight(0)), self.variable(at(0), at(0), 0))
         for a in range(1, self.d + self.has_offset):
-            q = emit.fma(emit.spread(self.weight(a)), self.variable(at(0), a), q)
+            q = emit.fma(emit.spread(self.weight(a)), self.variable(at(0), at(0), a), q)
         top = emit.max(q, emit.all(0.0))
         small = emit.exp(emit.sub(emit.sub(q, top), top))
         other_wins = self.builder.fcmp_ordered(">", q, emit.all(0.0))
@@ -364,34 +367,30 @@ class _Block:
         start = emit.mul(chosen, emit.sub(emit.all(1.0), self.filling()))
         return top, emit.add(start, e)
 
-    def tile(self, left, right):
-        """Sums over rows of e x_a (a in left, where right == left) and of e x_a x_c, c <= a."""
-        pairs = [(a, c) for a in left for c in right if c <= a]
-        diagonal = left == right
+    def tile(self, left, right, diagonal):
+        """Sums over rows of e x_a x_c, c <= a, and where left is right of e x_a.
+
+        left, right : first variable, and how many; sums are named by counts from the first.
+        """
+        pairs = [(k, o) for k in range(left[1]) for o in range(right[1]) if not diagonal or o <= k]
 
         def body(row, carried):
             e = self.emit.load(self.scratch, self.scratch_index(row))
-            x = {a: self.variable(row, a) for a in sorted({*left, *right})}
-            weighted = {a: self.emit.mul(e, x[a]) for a in left}
-            second = [
-                self.emit.add(self.emit.mul(weighted[a], x[c]), carried[j])
-                for j, (a, c) in enumerate(pairs)
-            ]
-            first = [
-                self.emit.add(weighted[a], carried[len(pairs) + j])
-                for j, a in enumerate(left)
-                if diagonal
-            ]
-            return second + first
+            of_left = [self.variable(row, left[0], k) for k in range(left[1])]
+            weighted = [self.emit.mul(e, x) for x in of_left]
+            of_right = of_left
+            if not diagonal:
+                of_right = [self.variable(row, right[0], o) for o in range(right[1])]
+            products = [self.emit.mul(weighted[k], of_right[o]) for k, o in pairs]
+            added = products + weighted if diagonal else products
+            return [self.emit.add(a, c) for a, c in zip(added, carried, strict=True)]
 
-        n = len(pairs) + (len(left) if diagonal else 0)
+        n = len(pairs) + left[1] * diagonal
         sums = self.emit.over_rows(self.n_rows, body, [self.emit.all(0.0)] * n)
-        return dict(zip(pairs, sums, strict=False)), dict(
-            zip(left, sums[len(pairs) :], strict=False)
-        )
+        return dict(zip(pairs, sums, strict=False)), sums[len(pairs) :]
 
     def add_to_total(self, slot, value):
-        index = at(slot * LANES)
+        index = self.builder.mul(slot, at(LANES))
         self.emit.store(self.emit.add(self.emit.load(self.total, index), value), self.total, index)
 
     def moments(self):
@@ -413,20 +412,52 @@ class _Block:
         weight = self.emit.load(self.side, at(0))
         share = self.builder.fdiv(self.emit.all(1.0), mass)
         loss = self.emit.add(self.emit.log(mass), top)
-        self.add_to_total(0, self.emit.sub(self.emit.all(0.0), self.emit.mul(weight, loss)))
-        tiles = [list(range(s, min(s + TILE, self.d))) for s in range(0, self.d, TILE)]
-        mean = {}
-        for i, left in enumerate(tiles):
-            second, first = self.tile(left, left)
-            for a in left:
-                mean[a] = self.emit.mul(first[a], share)
-                self.add_to_total(1 + a, self.emit.mul(weight, mean[a]))
-            self.add_information(second, mean, share, weight)
-            for right in tiles[:i]:
-                self.add_information(self.tile(left, right)[0], mean, share, weight)
+        self.add_to_total(at(0), self.emit.sub(self.emit.all(0.0), self.emit.mul(weight, loss)))
+        with self.builder.goto_entry_block():
+            means = self.builder.alloca(DOUBLE, self.d * LANES)
+        n_whole, rest = divmod(self.d, TILE)
 
-    def add_information(self, second, mean, share, weight):
-        for (a, c), value in second.items():
-            covariance = self.emit.sub(self.emit.mul(value, share), self.emit.mul(mean[a], mean[c]))
-            slot = 1 + self.d + a * (a + 1) // 2 + c
+        def row_of_tiles(i, size):
+            left = self.builder.mul(i, at(TILE)), size
+            second, first = self.tile(left, left, diagonal=True)
+            for k in range(size):
+                a = self.builder.add(left[0], at(k))
+                mean = self.emit.mul(first[k], share)
+                self.emit.store(mean, means, self.builder.mul(a, at(LANES)))
+                self.add_to_total(self.builder.add(a, at(1)), self.emit.mul(weight, mean))
+            self.add_information(second, left, left, means, share, weight)
+
+            def off_diagonal(j):
+                right = self.builder.mul(j, at(TILE)), TILE
+                second, _ = self.tile(left, right, diagonal=False)
+                self.add_information(second, left, right, means, share, weight)
+
+            self.over_tiles(i, off_diagonal)
+
+        self.over_tiles(at(n_whole), lambda i: row_of_tiles(i, TILE))
+        if rest:
+            row_of_tiles(at(n_whole), rest)
+
+    def over_tiles(self, n, body):
+        """Tile after tile: written out for a few variables, for more of them in a loop."""
+        if self.d <= WRITTEN_OUT:
+            for i in range(n.constant):
+                body(at(i))
+            return
+
+        def in_loop(i, carried):
+            body(i)
+            return []
+
+        self.emit.over_rows(n, in_loop, [])
+
+    def add_information(self, second, left, right, means, share, weight):
+        """Add the covariances of two tiles, given the sums of e x_a x_c."""
+        builder = self.builder
+        for (k, o), value in second.items():
+            a, c = builder.add(left[0], at(k)), builder.add(right[0], at(o))
+            mean_a, mean_c = (self.emit.load(means, builder.mul(v, at(LANES))) for v in (a, c))
+            covariance = self.emit.sub(self.emit.mul(value, share), self.emit.mul(mean_a, mean_c))
+            before = builder.lshr(builder.mul(a, builder.add(a, at(1))), at(1))
+            slot = builder.add(builder.add(before, c), at(1 + self.d))
             self.add_to_total(slot, self.emit.mul(weight, covariance))
