@@ -66,7 +66,7 @@ def pool_jointly(
     >>> pn.pool_jointly(pn.simulate_choices(sets, [1.0], rng=rng))
     <PopulationEstimate joint of 2 subjects: gain=0.93583>
     """
-    found = fit(data) if isinstance(data, Choices) else fit(data, model)
+    found = fit(data) if isinstance(data, Choices) else fit(data, model)  # type: ignore[arg-type]
     return _population(found, _subjects(data), scale)
 
 
