@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack, overload
 
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -16,15 +16,27 @@ from penchant.inference.search.search import best_peaks, grid_search
 from penchant.inference.status import are_lost, estimates_at
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.offers.offers import Trials
 from penchant.models.task_values import for_task
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.fit import fit as fit_choices
-from penchant.softmax.fit import raise_if_wrong
+from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
+
+History = Episode | Trials
 
 
+@overload
+def fit(data: Choices, model: None = None, **options: Unpack[FitOptions]) -> Estimate: ...
+@overload
 def fit(
-    data: Choices | Episode | Sequence[Episode],
+    data: History | Sequence[History],
+    model: Model,
+    *,
+    parameter_prior: Prior | None = None,
+    strict: bool = False,
+) -> Estimate: ...
+def fit(
+    data: Any,
     model: Model | None = None,
     *,
     parameter_prior: Prior | None = None,
@@ -35,7 +47,7 @@ def fit(
     start: Any = None,
     max_steps: int | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Estimate:
     """Estimate what a decision-maker wants and believes.
 
     Parameters
@@ -68,7 +80,7 @@ def fit(
 
     Returns
     -------
-    `Estimate` for choices, `Estimate` for episodes.
+    An `Estimate`, read by theta for choices and by natural parameters for a model.
 
     Examples
     --------
@@ -89,7 +101,7 @@ def fit(
     <Estimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """
     several = isinstance(data, (list, tuple)) and len(data) > 0
-    if is_history(data) or (several and all(is_history(e) for e in data)):  # type: ignore[union-attr]
+    if is_history(data) or (several and all(is_history(e) for e in data)):
         only = (method, constraints, covariance, start, max_steps)
         if only != ("ml", None, "model", None, None):
             raise DataError(
@@ -107,7 +119,7 @@ def fit(
             "Make them with Episode(chosen, rewards), or leave the model out."
         )
     return fit_choices(
-        data,  # type: ignore[arg-type]  # it says what is wrong with anything else
+        data,  # it says what is wrong with anything else
         parameter_prior=weights_only(parameter_prior),
         method=method,
         constraints=constraints,
