@@ -64,7 +64,6 @@ INSIDE = frozenset(
         "share_of",
         "single",
         "stretch",
-        "theta_of",
         "to_search",
         "touched",
         "typical_weights",

@@ -18,6 +18,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.bandit.episode import Episode
+from penchant.models.agents import softmax
 from penchant.models.checking.findings import Exam, Finding, centred, place
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
@@ -171,7 +172,7 @@ def agents_agree(exam: Exam) -> list[Finding]:
         if theirs is None:
             continue
         theta, psi = drawn_weights(exam), exam.inside[0]
-        expected = _softmax(exam.explanatory(one, psi) @ theta)
+        expected = softmax(exam.explanatory(one, psi) @ theta)
         if theirs.shape != expected.shape or np.abs(theirs - expected).max() > AGREE:
             t = int(np.abs(theirs - expected).max(axis=1).argmax())
             return [
@@ -197,7 +198,7 @@ def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) ->
         if values is None or "temperature" not in parameters:
             return None
         value = np.asarray(values(one.offers, parameters))
-        return _softmax(value / parameters["temperature"])
+        return softmax(value / parameters["temperature"])
     plain = isinstance(one, Episode) and one.is_choice.all() and (one.chosen >= 0).all()
     agents = Declared(model).agents
     if not plain or agents is None or np.isnan(one.rewards).any():
@@ -216,11 +217,6 @@ def drawn_weights(exam: Exam) -> Vector:
     size = np.sqrt((x**2).mean(axis=0))
     order = 1.0 + 0.4 * np.cos(np.arange(len(size)) + 1.0)
     return np.asarray(order / np.where(size > 0, size, 1.0))
-
-
-def _softmax(q: Matrix) -> Matrix:
-    e = np.exp(q - q.max(axis=1, keepdims=True))
-    return np.asarray(e / e.sum(axis=1, keepdims=True))
 
 
 def _same(one: Matrix, other: Matrix, tolerance: float = 1e-9) -> bool:
