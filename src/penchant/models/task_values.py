@@ -112,16 +112,12 @@ def ends_of(rewards: Vector) -> str:
     return f"{rewards.min():g} to {rewards.max():g}"
 
 
-def said_with(words: str, because: str) -> str:
-    """A setting in words, and why it is so."""
-    return f"{words} ({because})" if because else words
-
-
-def start_words(value: Any) -> str:
-    """What is expected before play in words."""
+def start_words(value: Any, because: str) -> str:
+    """What is expected before play in words, and why."""
     if is_open(value):
         return "by the rewards"
-    return "estimated" if value is None else f"{value:g}"
+    words = "estimated" if value is None else f"{value:g}"
+    return f"{words} ({because})" if because else words
 
 
 ENOUGH = 5  # rewards beyond the first of an option that tell whether they vary

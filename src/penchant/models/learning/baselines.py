@@ -49,7 +49,6 @@ from penchant.models.task_values import (
     Task,
     before_rewards,
     doubts_of_threshold,
-    said_with,
     start_words,
     with_agents_start,
     with_start,
@@ -215,7 +214,7 @@ class WinStayLoseShift(CompiledModel):
         weights = ", equal weights" if self.equal else ""
         return (
             f"noisy win-stay-lose-shift, {self.n_options} options, a win is above "
-            f"{said_with(start_words(self.win_above), self.because)}{weights}"
+            f"{start_words(self.win_above, self.because)}{weights}"
         )
 
 

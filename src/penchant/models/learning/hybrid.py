@@ -50,7 +50,6 @@ from penchant.models.task_values import (
     before_rewards,
     doubts_of_noise,
     doubts_of_start,
-    said_with,
     start_words,
     with_agents_start,
     with_start,
@@ -226,7 +225,7 @@ class GershmanHybrid(CompiledModel):
         prior = "estimated" if self.prior_variance is None else f"{self.prior_variance:g}"
         words = [f"Gershman's hybrid, logistic, noise variance {self.noise_words}"]
         words.append(f"prior variance {prior}")
-        words.append(f"initial mean {said_with(start_words(self.initial_mean), self.because)}")
+        words.append(f"initial mean {start_words(self.initial_mean, self.because)}")
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []
         return ", ".join(words)

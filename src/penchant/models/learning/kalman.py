@@ -50,7 +50,6 @@ from penchant.models.task_values import (
     before_rewards,
     doubts_of_noise,
     doubts_of_start,
-    said_with,
     start_words,
     with_agents_start,
     with_start,
@@ -445,7 +444,7 @@ class KalmanFilter(CompiledModel):
         words = [f"Kalman filter, {self.n_options} options"]
         words.append(f"noise variance {self.noise_variance:g}")
         words.append(f"prior variance {_said(self.prior_variance)}")
-        words.append(f"initial mean {said_with(start_words(self.initial_mean), self.because)}")
+        words.append(f"initial mean {start_words(self.initial_mean, self.because)}")
         if self.decay != 1 or self.drift_variance != 0:
             words.append(f"decay {_said(self.decay)}")
             words.append(f"drift variance {_said(self.drift_variance)}")

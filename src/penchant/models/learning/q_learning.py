@@ -52,7 +52,6 @@ from penchant.models.task_values import (
     Task,
     before_rewards,
     doubts_of_start,
-    said_with,
     start_words,
     with_agents_start,
     with_start,
@@ -314,7 +313,7 @@ class QLearning(CompiledModel):
         return tuple(doubts_of_start("initial_value", self.initial_value, episodes))
 
     def __str__(self) -> str:
-        value = said_with(start_words(self.initial_value), self.because)
+        value = start_words(self.initial_value, self.because)
         words = [f"Q-learning, {self.n_options} options, initial value {value}"]
         if self.dual_rates:
             words.append("dual learning rates")

@@ -42,7 +42,6 @@ from penchant.models.task_values import (
     Task,
     before_rewards,
     doubts_of_start,
-    said_with,
     start_words,
     with_agents_start,
     with_start,
@@ -170,7 +169,7 @@ class UCB1(CompiledModel):
         return tuple(doubts_of_start("initial_value", self.initial_value, episodes))
 
     def __str__(self) -> str:
-        value = said_with(start_words(self.initial_value), self.because)
+        value = start_words(self.initial_value, self.because)
         words = [f"UCB1, {self.n_options} options, value of options never observed {value}"]
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []
