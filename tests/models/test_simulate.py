@@ -344,6 +344,12 @@ def test_a_task_that_does_not_say_what_to_do_is_refused(task, given, message):
         pn.simulate(task, Q_MODEL, Q_TRUTH, rng=np.random.default_rng(1), **given)
 
 
+@pytest.mark.parametrize("parameters", [None, 0.3, "temperature", [0.3, 0.4]])
+def test_what_is_no_mapping_of_parameters_is_refused(parameters):
+    with pytest.raises(pn.DataError, match="parameters must map names to numbers, or be a list"):
+        pn.simulate(pn.Task(Q_LANDSCAPE, 5), Q_MODEL, parameters, rng=np.random.default_rng(1))
+
+
 def test_as_many_people_as_parameters_are_simulated():
     task, rules = pn.Task(Q_LANDSCAPE, 5), [Q_TRUTH, Q_TRUTH]
     rng = np.random.default_rng(1)

@@ -153,7 +153,7 @@ def simulate(
         subject = task.subject if subject is None else subject
         block = task.block if block is None else block
     given = _given_task(task, n_decisions)
-    several = None if isinstance(parameters, Mapping) else list(parameters)
+    several = None if isinstance(parameters, Mapping) else _rules(parameters)
     if n_subjects is not None:
         whole_number(n_subjects, "n_subjects", 1)
     if several is None and n_subjects is None:
@@ -175,6 +175,15 @@ def simulate(
         )
     each = zip(range(len(rules)), rules, rng.spawn(len(rules)), strict=True)
     return [one for i, rule, own in each for one in blocks_of(given, model, rule, own, i, block)]
+
+
+def _rules(parameters: Any) -> list[Rule]:
+    if isinstance(parameters, Sequence) and all(isinstance(one, Mapping) for one in parameters):
+        return list(parameters)
+    raise DataError(
+        "parameters must map names to numbers, or be a list of such mappings; got "
+        f"{type(parameters).__name__}. Give the natural parameters of the model."
+    )
 
 
 def _given_task(task: Any, n_decisions: int | None) -> Task:
