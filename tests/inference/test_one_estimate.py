@@ -169,7 +169,7 @@ def test_what_belongs_to_choices_or_to_models_alone_says_so(estimate):
     with pytest.raises(pn.DataError, match=r"score_test\(\) must be of choices"):
         estimate.score_test("learning_rate")
     sets = pn.Choices.from_arrays(np.random.default_rng(0).normal(size=(60, 3, 1)), None)
-    choices = pn.fit(pn.simulate_choices(sets, [0.8], rng=np.random.default_rng(1)))
+    choices = pn.fit(pn.simulate(sets, [0.8], rng=np.random.default_rng(1)))
     with pytest.raises(pn.DataError, match="profile must be of a model; got an estimate"):
         _ = choices.profile
     with pytest.raises(pn.DataError, match="average must be left out for choices"):
@@ -205,7 +205,7 @@ def test_people_of_choices_are_read_in_every_form():
     rng = np.random.default_rng(3)
     subject = np.repeat(["a", "b"], 80)
     sets = pn.Choices.from_arrays(rng.normal(size=(160, 3, 2)), None, subject=subject)
-    found = pn.fit_each(pn.simulate_choices(sets, [0.7, -0.4], rng=rng))
+    found = pn.fit_each(pn.simulate(sets, [0.7, -0.4], rng=rng))
     table = found.to_frame(0.9, "pyarrow", kind="profile").to_pydict()
     ends = [e.interval(0.9, "profile")[1] for e in found]
     np.testing.assert_allclose(np.transpose([table["x2_low"], table["x2_high"]]), ends, rtol=1e-9)

@@ -16,13 +16,13 @@ from penchant.inference.search.search import best_peaks, grid_search
 from penchant.inference.status import are_lost, estimates_at
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural_prior import NaturalPrior, Prior
-from penchant.models.offers.offers import Trials
+from penchant.models.offers.offers import Offers
 from penchant.models.task_values import for_task
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
 
-History = Episode | Trials
+History = Episode | Offers
 
 
 @overload
