@@ -21,7 +21,7 @@ from penchant.cli.places import grid_words, places_in
 from penchant.cli.running import exit_code, say_notes
 from penchant.cli.settings import COORDINATES, PLACES, locations, model_named
 from penchant.cli.showing import VALID, checked_document, checked_words
-from penchant.cli.words import on_command_line, refuse, say, wrapped
+from penchant.cli.words import refuse, say, wrapped
 from penchant.errors import listing
 from penchant.files.output import json_text
 from penchant.files.source import source
@@ -104,7 +104,7 @@ def _offer_words(estimates: ModelEstimates) -> str:
         if status == "converged":
             lines.append(f"converged: {count} of {len(estimates)}.")
         else:
-            message = f"For example {who[0].subject}: {on_command_line(who[0].message)}"
+            message = f"For example {who[0].subject}: {who[0].message}"
             lines.append(f"{status}: {listing(str(one.subject) for one in who)}. {message}")
     return "\n".join(lines)
 

@@ -15,7 +15,7 @@ from penchant.bandit.episode_table import episodes_from_frame
 from penchant.cli.loading import with_lines
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.settings import COORDINATES, map_words, place_words
-from penchant.cli.words import on_command_line, refuse, say
+from penchant.cli.words import refuse, say
 from penchant.errors import SHOWN, DataError, listing
 from penchant.files.source import Source, source
 from penchant.files.table import read_table
@@ -145,7 +145,7 @@ def in_lines(origin: Source, data: Data) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        words = with_lines(on_command_line(str(error)), origin, data)
+        words = with_lines(str(error), origin, data)
         raise DataError(f"{origin.name}: {words}") from None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +29,7 @@ from penchant.cli.showing import (
     subjects_notes,
     which_intervals,
 )
-from penchant.cli.words import on_command_line, refuse, say
+from penchant.cli.words import refuse, say
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit import fit_model
@@ -50,7 +49,7 @@ from penchant.output.table import Table, number
 def model_one(estimate: ModelEstimate, show: Show) -> Result:
     """The result of one exact fit."""
     check_sound(estimate.status, estimate.theta)
-    words = _worded(estimate.table(show.level, show.intervals, randomness(show)))
+    words = estimate.table(show.level, show.intervals, randomness(show))
     doubt = f"{estimate.status}: {estimate.message}"
     return Result(
         statuses=(estimate.status,),
@@ -96,8 +95,8 @@ def model_many(estimates: ModelEstimates, show: Show) -> Result:
 def linearized_one(found: LinearizedEstimate, show: Show) -> Result:
     """The result of one fit of the paper's estimator."""
     check_sound(found.estimate.status, found.estimate.theta)
-    words = _worded(found.table(show.level))
-    doubt = f"{found.status}: {on_command_line(found.message)}"
+    words = found.table(show.level)
+    doubt = f"{found.status}: {found.message}"
     return Result(
         statuses=(found.status,),
         doubts=() if found.converged else (doubt,),
@@ -133,10 +132,6 @@ def linearized_many(found: LinearizedEstimates, show: Show) -> Result:
         document=lambda: [_linearized_document(one, show) for one in found],
         frame=lambda: found.to_frame(show.level, "pyarrow"),
     )
-
-
-def _worded(table: Table) -> Table:
-    return dataclasses.replace(table, notes=tuple(map(on_command_line, table.notes)))
 
 
 def _counted(statuses: Sequence[str]) -> str:
@@ -197,7 +192,7 @@ def _range_words(found: LinearizedEstimates) -> str:
 
 
 def _linearized_document(found: LinearizedEstimate, show: Show) -> dict[str, Any]:
-    return found.to_dict(show.level) | {"message": on_command_line(found.message)}
+    return found.to_dict(show.level)
 
 
 def _linearized_frame(found: LinearizedEstimate, show: Show) -> Any:

@@ -35,8 +35,7 @@ from penchant.softmax.document import diagnostics_dict
 from penchant.softmax.estimate import INTERVAL_WORDS, IntervalKind
 from penchant.softmax.transformations import Parameter, fieller
 from penchant.tails import normal_point
-
-_OF_VARIABLES = re.compile(r"Drop a variable(, interact \S+ with the options)?, give")
+from penchant.wording import either, interval_kind
 
 
 def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
@@ -57,7 +56,11 @@ def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
     known = getattr(model, "unidentified", {})
     alone = [_alone(direction) for direction in diagnostics.null_directions]
     own = "".join(f"{known[name]} " for name in alone if name in known)
-    return _OF_VARIABLES.sub(f"{own}Else use" if own else "Use", message)
+    of_variables = either(
+        r"Drop a variable(, interact \S+ with the options)?, give",
+        r"Drop a variable(, use --interact \S+)?, use",
+    )
+    return re.sub(of_variables, f"{own}Else use" if own else "Use", message)
 
 
 def _alone(direction: Any) -> str | None:
@@ -113,7 +116,9 @@ class BySubject(Sequence[One], Generic[One]):
         return {status: self.status.count(status) for status in sorted(set(self.status))}
 
 
-BETTER = "; those by kind='profile' hold the truth more often where decisions are few"
+def _better() -> str:
+    by = interval_kind("profile")
+    return f"; those by {by} hold the truth more often where decisions are few"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -516,7 +521,7 @@ class ModelEstimate:
 
 
 def _interval_words(kind: IntervalKind) -> str:
-    return f"Intervals: {INTERVAL_WORDS[kind]}{BETTER if kind == 'wald' else ''}."
+    return f"Intervals: {INTERVAL_WORDS[kind]}{_better() if kind == 'wald' else ''}."
 
 
 def _within(value: float, half: float, low: float, high: float) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from penchant.output.document import plain
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.transformations import Parameter
+from penchant.wording import linearise_anew
 
 Coordinate = Literal["delta", "sigma0"]
 Nominal = RewardPrior | Mapping[str, float]
@@ -207,7 +208,7 @@ class LinearizedEstimate:
         return (
             "theta gives parameters that the model cannot have, such as a decision noise or a "
             "prior variance that is not positive, so there are no natural parameters: "
-            "re-linearise or use the exact fit."
+            f"{linearise_anew()}."
         )
 
     @property

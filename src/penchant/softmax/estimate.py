@@ -40,6 +40,7 @@ from penchant.softmax.transformations import (
     transformed,
 )
 from penchant.tails import normal_tail
+from penchant.wording import argument, either, interval_kind, weak_prior
 
 
 def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any) -> Any:
@@ -47,8 +48,8 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
     if not np.isfinite(theta).all():
         missing = [n for n, t in zip(names, theta, strict=True) if not np.isfinite(t)]
         raise DataError(
-            f"predict must have a finite estimate; got none for {', '.join(missing)}. "
-            "Fit with parameter_prior=ScaledPrior() to predict."
+            f"predict must have a finite estimate; got none for {', '.join(missing)}. Fit with "
+            f"{weak_prior()} to predict."
         )
     if not isinstance(choices, Choices):
         choices = Choices.from_arrays(choices, None, available=available, names=list(names))
@@ -100,20 +101,25 @@ def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
     labels = np.asarray(cluster)
     if labels.shape != (n,):
         raise DataError(
-            f"cluster must have one label per decision ({n}); got shape {labels.shape}. "
-            "Give an array of labels, or choices with a subject."
+            f"{either('cluster', '--subject')} must have one label per decision ({n}); got shape "
+            f"{labels.shape}. "
+            + either(
+                "Give an array of labels, or choices with a subject.",
+                "Name its column with --subject.",
+            )
         )
     missing = [label is None or label != label for label in labels.tolist()]
     if any(missing):
         raise DataError(
-            f"cluster must not be missing; got {sum(missing)} missing, first at decision "
-            f"{missing.index(True)}. Fill or drop these decisions."
+            f"{either('cluster', '--subject')} must not be missing; got {sum(missing)} missing, "
+            f"first at decision {missing.index(True)}. Fill or drop these decisions."
         )
     known, codes = np.unique(labels, return_inverse=True)
     if len(known) < 2:
         raise DataError(
-            f"cluster must name at least two clusters; got only {known.tolist()[0]!r}. "
-            "Use robust() where decisions are independent."
+            f"{either('cluster', '--subject')} must name at least two clusters; got only "
+            f"{known.tolist()[0]!r}. Use {either('robust()', '--covariance robust')} where "
+            "decisions are independent."
         )
     return codes.reshape(-1), len(known)
 
@@ -275,7 +281,7 @@ class Estimate:
                 f"kind must be 'wald', 'profile' or 'calibrated'; got {kind!r}. Choose one."
             )
         arguments.check_level(level)
-        choices = self._needed("interval(kind='profile')")
+        choices = self._needed(f"interval({interval_kind('profile')})")
         if self._nearly_dependent():
             return self._whitened_intervals(choices, wanted, level)
         profile = intervals.Profile(
@@ -295,7 +301,7 @@ class Estimate:
         """Intervals from choices drawn anew."""
         plain = self.method == "maximum likelihood" and self.constraints is None
         seed = check_drawing(rng, n_drawn, not plain)
-        choices = self._needed("interval(kind='calibrated')")
+        choices = self._needed(f"interval({interval_kind('calibrated')})")
         case = LinearCase(choices, self.theta, self._unidentified(), self.scale)
         names = [self.names[a] for a in wanted]
         near, far = (self.interval(at, "profile", names) for at in (level, further_level(level)))
@@ -386,8 +392,9 @@ class Estimate:
         labels = choices.subject if cluster is None else cluster
         if labels is None:
             raise DataError(
-                "cluster must be given where the choices have no subject; got None. "
-                "Pass one label per decision."
+                f"{either('cluster', '--subject')} must be given where the choices have no "
+                "subject; got None. "
+                + either("Pass one label per decision.", "Name its column with --subject.")
             )
         theta = self._finite_theta("clustered()")
         covariance = clustered_covariance(theta, self.inverse_information, choices, labels)
@@ -397,8 +404,8 @@ class Estimate:
         if np.isfinite(self.theta).all():
             return self.theta
         raise DataError(
-            f"{what} must have a finite estimate; got status {self.status!r}. "
-            "Use method='firth' or a parameter_prior."
+            f"{what} must have a finite estimate; got status {self.status!r}. Use "
+            f"{argument('method', 'firth')} or {either('a parameter_prior', '--prior weak')}."
         )
 
     # -- tests ------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
 from penchant.softmax.near_separation import differ_hardly, hang_on
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.solution import Solution, check_units, weight_unit
+from penchant.wording import ticked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,7 +145,8 @@ def fit_each(
     """
     if choices.subject is None or choices.subject_labels is None:
         raise DataError(
-            "choices must say whose they are; got none with a subject. Pass `subject`, or use fit."
+            f"choices must say whose they are; got none with a subject. Pass {ticked('subject')}, "
+            "or use fit."
         )
     groups = Grouping.of(choices)
     workers = available_threads() if threads is None else threads

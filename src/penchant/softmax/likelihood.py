@@ -19,6 +19,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._emit import LANES
+from penchant.wording import argument
 
 
 class _FirstCompilation(event.Listener):
@@ -87,7 +88,9 @@ def likelihood_of(choices: Choices, threads: int | None = None) -> Likelihood:
     """Pack the choices for evaluation."""
     workers = available_threads() if threads is None else threads
     if workers < 1:
-        raise DataError(f"threads must be at least 1; got {threads}. Leave it out for all.")
+        raise DataError(
+            f"{argument('threads')} must be at least 1; got {threads}. Leave it out for all."
+        )
     if choices.n_parameters > MANY_VARIABLES:
         return DenseLikelihood(choices)
     return PackedLikelihood.of(choices, workers)

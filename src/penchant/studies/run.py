@@ -34,6 +34,7 @@ from penchant.studies.left_out import left_out_groups
 from penchant.studies.measures import Measurer, Measures
 from penchant.studies.payoffs import check_count
 from penchant.studies.plan import Category, Plan
+from penchant.wording import argument
 
 
 def carry_out(
@@ -142,7 +143,9 @@ def _with_payoffs(data: StudyData, n_options: int) -> StudyData:
 
 def _check_threads(threads: int | None) -> None:
     if threads is not None and threads < 1:
-        raise DataError(f"threads must be at least 1; got {threads}. Leave it out to use all.")
+        raise DataError(
+            f"{argument('threads')} must be at least 1; got {threads}. Leave it out to use all."
+        )
 
 
 class _Clock:
