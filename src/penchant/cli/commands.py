@@ -113,7 +113,7 @@ def design(
     up to --most; 2: wrong usage.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.designing import run_design
+    from penchant.cli.planning import run_design
 
     return run_design(goal, agent, people, simulated, regained, written)
 
@@ -133,7 +133,7 @@ def distinguish(
     Exit code 0: done; 2: wrong usage.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.distinguishing import run_distinguish
+    from penchant.cli.planning import run_distinguish
 
     return run_distinguish(rivals, people, simulated, judged, written)
 
@@ -230,7 +230,7 @@ def recover(
     collected. Exit code 0: done; 2: wrong usage.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.recovering import run_recover
+    from penchant.cli.planning import run_recover
 
     return run_recover(agent, people, simulated, regained, written)
 
