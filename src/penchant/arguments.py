@@ -1,4 +1,4 @@
-"""Checks of arguments that every layer asks for: whole numbers, levels of intervals."""
+"""Checks of arguments that every layer asks for: whole numbers, levels, processors."""
 
 from __future__ import annotations
 
@@ -26,3 +26,11 @@ def check_level(level: float) -> None:
     if isinstance(level, bool) or not 0 < level < 1:
         hint = f" Did you mean {level / 100:g}?" if 1 < level < 100 else " Use 0.95, for example."
         raise DataError(f"{argument('level')} must lie between 0 and 1; got {level}.{hint}")
+
+
+def check_threads(threads: int | None) -> None:
+    """At least one processor works, if it is said how many."""
+    if threads is not None and threads < 1:
+        raise DataError(
+            f"{argument('threads')} must be at least 1; got {threads}. Leave it out to use all."
+        )

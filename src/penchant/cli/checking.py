@@ -12,12 +12,18 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows
-from penchant.cli.episodes import Play, in_lines, load_episodes, say_places
+from penchant.cli.episodes import (
+    Play,
+    grid_words,
+    in_lines,
+    load_episodes,
+    places_in,
+    say_places,
+)
 from penchant.cli.fitting import ready_model
 from penchant.cli.loading import load_choices
 from penchant.cli.offers import load_trials, say_trials
 from penchant.cli.options import Agent, Data, History, Terms
-from penchant.cli.places import grid_words, places_in
 from penchant.cli.running import exit_code, say_notes
 from penchant.cli.settings import COORDINATES, PLACES, locations, model_named
 from penchant.cli.showing import VALID, checked_document, checked_words

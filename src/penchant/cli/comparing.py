@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from penchant.arguments import check_threads
 from penchant.cli.model import prior
 from penchant.cli.rivals import contenders, fold_labels
 from penchant.cli.showing import kept, of_table, reserved, shown
-from penchant.cli.words import check_criterion, check_file, check_threads, say
+from penchant.cli.words import check_criterion, check_file, say
 from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Written
 from penchant.errors import DataError
 from penchant.figures.results import overview

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.arguments import check_level
+from penchant.arguments import check_level, check_threads
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, parts_of
 from penchant.cli.rivals import rival_agents
@@ -24,7 +24,7 @@ from penchant.cli.simulating import (
     task_of,
     world_for,
 )
-from penchant.cli.words import check_criterion, check_threads, refuse, say
+from penchant.cli.words import check_criterion, refuse, say
 from penchant.cli.workflow_options import (
     Goal,
     Judged,

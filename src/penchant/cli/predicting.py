@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector
+from penchant.arguments import check_threads
 from penchant.bandit.episode_table import episode_rows
 from penchant.cli.episodes import Play, load_episodes, say_episodes
 from penchant.cli.fitting import model_for_play, ready_model
@@ -18,7 +19,7 @@ from penchant.cli.offers import Offered, load_offered, say_trials
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept
-from penchant.cli.words import check_file, check_seed, check_threads, refuse, say
+from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, listing
 from penchant.figures.results import overview

@@ -75,12 +75,6 @@ def check_file(file: str | None) -> None:
         raise DataError("FILE must be given; got none. penchant simulate makes one to try.")
 
 
-def check_threads(threads: int | None) -> None:
-    """Refuse no processor at all."""
-    if threads is not None and threads < 1:
-        raise DataError(f"--threads must be at least 1; got {threads}. Leave it out to use all.")
-
-
 def check_criterion(criterion: str | None, folds: str | None) -> None:
     """Refuse to rank by what is held out where nothing is."""
     if criterion == "held-out" and folds is None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from penchant.arguments import check_threads
 from penchant.errors import DataError, nearest
 from penchant.paper.claims import VERDICTS, Claim
 from penchant.paper.conclusion import conclusion
@@ -86,11 +87,7 @@ class Run:
             raise DataError(
                 f"{argument('seed')} must be 0 or more; got {self.seed}. Any such number will do."
             )
-        if self.threads is not None and self.threads < 1:
-            raise DataError(
-                f"{argument('threads')} must be at least 1; got {self.threads}. Leave it out for "
-                "all."
-            )
+        check_threads(self.threads)
 
     @property
     def replicates(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penchant.arguments import check_threads
 from penchant.errors import DataError, listing
 from penchant.models.task_values import for_task
 from penchant.output.document import numbers, plain
@@ -34,7 +35,6 @@ from penchant.studies.left_out import left_out_groups
 from penchant.studies.measures import Measurer, Measures
 from penchant.studies.payoffs import check_count
 from penchant.studies.plan import Category, Plan
-from penchant.wording import argument
 
 
 def carry_out(
@@ -58,7 +58,7 @@ def carry_out(
     begin
         Called with the fingerprint of the study before the work starts; it may refuse.
     """
-    _check_threads(threads)
+    check_threads(threads)
     timings: Timings = {}
     clock = _Clock(timings)
     locations = getattr(plan.model, "locations", None)
@@ -139,13 +139,6 @@ def _with_payoffs(data: StudyData, n_options: int) -> StudyData:
         f"model has {n_options}."
     )
     return replace(data, payoffs=None, remarks=(*data.remarks, remark))
-
-
-def _check_threads(threads: int | None) -> None:
-    if threads is not None and threads < 1:
-        raise DataError(
-            f"{argument('threads')} must be at least 1; got {threads}. Leave it out to use all."
-        )
 
 
 class _Clock:
