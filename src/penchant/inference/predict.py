@@ -17,6 +17,7 @@ from penchant.models.model import Model
 from penchant.models.natural_prior import NaturalPrior, Prior
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
+from penchant.wording import weak_prior
 
 
 def is_history(data: Any) -> bool:
@@ -55,8 +56,8 @@ def _log_probabilities(
 ) -> Matrix:
     if not (np.isfinite(theta).all() and np.isfinite(psi).all()):
         raise DataError(
-            "predict must have a finite estimate; got one that is not. "
-            "Fit with parameter_prior=ScaledPrior() to predict."
+            f"predict must have a finite estimate; got one that is not. Fit with {weak_prior()} to "
+            "predict."
         )
     choices = Problem(model, tuple(episodes)).choices(psi)
     return log_probabilities(theta, choices).reshape(choices.n_decisions, -1)
