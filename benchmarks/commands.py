@@ -165,9 +165,9 @@ Made by `python benchmarks/commands.py --markdown benchmarks/START.md`.
 
 Processor seconds of fresh processes: "first" with nothing compiled yet, "later" with compiled code
 on disk; units are those of `import numba` beside it in the same round, {unit:.2f} s in the median.
-Medians of {rounds} rounds, the range of units in brackets. PLAY is a table of six people and 60
-choices each. The last row is what a new number of weights costs where another number was fitted
-before.
+Medians of {rounds} round{"s" * (rounds > 1)}, the range of units in brackets. PLAY is a table of
+six people and 60 choices each. The last row is what a new number of weights
+costs where another number was fitted before.
 
 {about_it}
 
