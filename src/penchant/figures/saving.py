@@ -108,8 +108,16 @@ def _labels(figure: Figure) -> str:
     return "; ".join(dict.fromkeys(filter(None, found))) or "Figure"
 
 
+def _find_places(figure: Figure) -> None:
+    """Find places for square axes first: what is above and below them depends on their width."""
+    engine = figure.get_layout_engine()
+    if engine is not None and any(axes.get_aspect() != "auto" for axes in figure.axes):
+        engine.execute(figure)
+
+
 def _drawn(figure: Figure, suffix: str) -> bytes:
     buffer = BytesIO()
     with style():
+        _find_places(figure)
         figure.savefig(buffer, format=suffix[1:], metadata=_NAMELESS[suffix])
     return buffer.getvalue()
