@@ -43,7 +43,6 @@ COLUMNS = {
     "log_likelihood": "log-likelihood",
     "exact_log_likelihood": "exact log-likelihood",
     "standard_error": "std. error",
-    "ratio": "Delta / nominal",
 }
 ENDINGS = {"_standard_error": "std. error", "_low": "low", "_high": "high"}
 LOG = "log "

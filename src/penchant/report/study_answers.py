@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penchant.errors import listing
+from penchant.figures.words import in_words
 from penchant.output.table import number, p_value
 from penchant.study.comparisons import PairedDifference
 from penchant.study.group_tests import GroupDifference, OverallTest
@@ -17,17 +18,18 @@ from penchant.study.study import Study
 from penchant.tables.labels import NUMBER
 
 SIGNIFICANT = 0.05
+WEAK = {False: "--prior weak", True: "parameter_prior=penchant.ScaledPrior()"}
 Key = tuple[str, str]
 
 
-def answers(study: Study) -> list[str]:
+def answers(study: Study, *, python: bool = False) -> list[str]:
     """Who is left out, then whether groups differ: one column of conditions after another."""
     said: list[str] = []
     explained = False  # once is enough
     for key in dict.fromkeys((row.column, row.stratum) for row in study.left_out):
         rows = [row for row in study.left_out if (row.column, row.stratum) == key]
         lost = any(row.n_left_out for row in rows)
-        said += [_left_out(study, key, rows, explain=not explained), *_answer(study, key)]
+        said += [_left_out(study, key, rows, not explained, python), *_answer(study, key)]
         explained = explained or lost
     return said
 
@@ -47,7 +49,7 @@ def plain_name(name: str) -> str:
     >>> plain_name("log learning_rate")
     'learning rate'
     """
-    return name.removeprefix(LOG).replace("_", " ")
+    return in_words(name.removeprefix(LOG))
 
 
 def p_words(value: float) -> str:
@@ -63,14 +65,16 @@ def p_words(value: float) -> str:
 # -- who is left out -------------------------------------------------------------------------------
 
 
-def _left_out(study: Study, key: Key, rows: Sequence[LeftOutGroup], explain: bool) -> str:
+def _left_out(
+    study: Study, key: Key, rows: Sequence[LeftOutGroup], explain: bool, python: bool
+) -> str:
     column, lost = key[0], sum(row.n_left_out for row in rows)
     everyone = sum(row.n_subjects for row in rows)
     of = "the tests of means" if column else "all averages"
     what = "subjects" if not _is_within(study, key) else "fits, one of each subject and condition"
     if not lost:
         sizes = ", ".join(f"{group_name(column, r.group)} {r.n_subjects}" for r in rows)
-        return f"Left out{_where(key)}: nobody; {of} have all {everyone} {what} ({sizes})."
+        return f"{of[0].upper()}{of[1:]}{_where(key)} have all {everyone} {what} ({sizes})."
     parts = "; ".join(_left_out_of(row) for row in rows) if column else rows[0].reasons
     why = (
         " They have no finite estimate, and are selected by their answers: the most consistent are "
@@ -79,7 +83,7 @@ def _left_out(study: Study, key: Key, rows: Sequence[LeftOutGroup], explain: boo
     head = f"Left out of {of}{_where(key)}: {lost} of {everyone} {what} ({parts})."
     if not explain:
         return f"{head}{_shares(rows)}"
-    return f"{head}{why}{_shares(rows)} {_kept(study)}".rstrip()
+    return f"{head}{why}{_shares(rows)} {_kept(study, python)}".rstrip()
 
 
 def _left_out_of(row: LeftOutGroup) -> str:
@@ -98,12 +102,12 @@ def _shares(rows: Sequence[LeftOutGroup]) -> str:
     )
 
 
-def _kept(study: Study) -> str:
+def _kept(study: Study, python: bool) -> str:
     tests = study.group_tests.differences or study.paired_tests
     ranks = "The rank tests keep everybody whose choices say where they rank; " if tests else ""
     if study.plan.parameter_prior is not None:
         return f"{ranks[:-2]}." if ranks else ""
-    prior = "--prior weak (in Python parameter_prior=ScaledPrior()) gives everybody an estimate."
+    prior = f"{WEAK[python]} gives everybody an estimate."
     return f"{ranks}{prior}"
 
 

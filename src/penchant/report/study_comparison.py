@@ -11,7 +11,7 @@ from penchant.output.table import p_value
 from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name
 from penchant.report.study_groups import some_columns
-from penchant.report.study_words import shown
+from penchant.report.study_words import TYPED, shown
 from penchant.study.groups import LOG
 from penchant.study.study import Study
 
@@ -191,13 +191,17 @@ def _with_prior(study: Study, command: str) -> list[Block]:
     """The command that gives everybody an estimate, where somebody has none."""
     if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
         return []
+    typed = command.startswith(TYPED)
+    weaker, weak = "ScaledPrior(0.03)", "ScaledPrior()"
+    if typed:
+        weaker, weak = "--prior weak:0.03", "--prior weak"
     said = (
         "A weak prior on the weights gives everybody an estimate, so that nobody is left out. It "
-        "draws the most consistent somewhat towards chance (--prior weak:0.03 less than --prior "
-        "weak): compare both reports."
+        f"draws the most consistent somewhat towards chance ({weaker} less than {weak}): compare "
+        "both reports."
     )
     words = "penchant.run_study(data, model, parameter_prior=penchant.ScaledPrior())"
-    if command.startswith("penchant study "):
+    if typed:
         before, output, after = command.rpartition(" --output ")
         words = f"{before or command} --prior weak{output}{after if before else ''}"
     return [Paragraph(said), Paragraph(words, code=True)]

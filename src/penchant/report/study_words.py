@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import listing
+from penchant.figures.words import PARAMETERS, in_words
 from penchant.output.notes import counted
 from penchant.output.table import number
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
@@ -45,16 +47,40 @@ def _groups_asked(column: str, study: Study) -> str:
     return f"Do {who} (column {column}) differ in their parameters?"
 
 
-def in_short(study: Study) -> list[str]:
-    """The findings, each in one sentence."""
+TYPED = "penchant "  # how a command begins that was typed, not called from Python
+
+
+_A_PRIOR = re.compile(r"\b(?:a )?parameter_prior(=(?:penchant\.|pn\.)?ScaledPrior\(\))?")
+_NAMES = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b(?![=(])")
+
+
+def for_reader(message: str, *, python: bool) -> str:
+    """A message of the library on a page: parameters in words, advice as it can be followed.
+
+    Examples
+    --------
+    >>> for_reader("Of prior_mean = 3: give a parameter_prior.", python=False)
+    'Of prior mean = 3: give --prior weak.'
+    >>> for_reader("Of prior_mean = 3: give a parameter_prior.", python=True)
+    'Of prior mean = 3: give a parameter_prior.'
+    """
+    if not python:
+        message = _A_PRIOR.sub("--prior weak", message)
+    return _NAMES.sub(
+        lambda found: in_words(found[0]) if found[0] in PARAMETERS else found[0], message
+    )
+
+
+def in_short(study: Study, *, python: bool = False) -> list[str]:
+    """The findings, each in one sentence; advice names options, or arguments in Python."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
     played = f"{counted(len(data.episodes), 'episode')}, " if data.is_play else ""
     who, scored = counted(data.n_people, "subject"), counted(decisions, "decision")
     said = [f"Data: {who}, {played}{scored} scored."]
     said += [f"Note: {note}" for note in data.notes if data.people is not None][-1:]
-    said += answers(study)
-    said += [_performance(study)] if study.plan.performance else [no_performance(study)]
+    said += answers(study, python=python)
+    said += [_performance(study)] if study.plan.performance else []
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
     weak = study.counts().get("weakly identified", 0)
     kept = " Weakly identified estimates are kept in means: read their intervals." if weak else ""
@@ -62,20 +88,6 @@ def in_short(study: Study) -> list[str]:
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
     return [*said, *crossed, *_agreement(study)]
-
-
-def no_performance(study: Study) -> str:
-    """Why there is no regret, and no performance."""
-    if not study.data.is_play:
-        return (
-            "Performance and regret: none, as choices among options on offer pay no rewards that "
-            "are learnt from."
-        )
-    return (
-        "Performance and regret: none, as the best option is not known (no mean rewards are given; "
-        "where rewards drift or reverse, no option stays the best). --landscape or --expected "
-        "gives the mean rewards; --performance takes them from the data, if they do not change."
-    )
 
 
 def _performance(study: Study) -> str:
@@ -218,11 +230,11 @@ def not_simulated(study: Study) -> str:
     )
 
 
-def methods(study: Study) -> list[str]:
-    """A methods paragraph for a paper, in its parts."""
+def methods(study: Study, *, python: bool = False) -> list[str]:
+    """A methods paragraph for a paper, in its parts; advice as `in_short` gives it."""
     plan = study.plan
     logs = [
-        _axis(name) for name, log in zip(_names(study), positive(plan.model), strict=True) if log
+        in_words(name) for name, log in zip(_names(study), positive(plan.model), strict=True) if log
     ]
     scale = f" ({' and '.join(logs)} as logarithms)" if logs else ""
     how = (
@@ -245,7 +257,7 @@ def methods(study: Study) -> list[str]:
         f"were estimated by {how} with a search over the shape parameters alone, global and "
         f"without starting values, with {100 * plan.level:g} % {kind} (Penchant {__version__}).",
         *_compared(study, scale),
-        *([_regret(study)] if study.plan.performance else []),
+        *([_regret(study)] if study.plan.performance else _no_regret(study, python)),
         *([_crossed(study)] if study.plan.performance else []),
         f"Exact estimates of groups were pooled{scale} by random effects (REML), and by other "
         "rules beside; subjects without a finite estimate are listed and left out, never averaged.",
@@ -335,6 +347,19 @@ def _regret(study: Study) -> str:
     )
 
 
+def _no_regret(study: Study, python: bool) -> list[str]:
+    """How regret could be measured, where there is play whose best option is not known."""
+    if not study.data.is_play:
+        return []
+    given, taken = "--landscape or --expected", "--performance"
+    if python:
+        given, taken = "run_study's landscape, or study_data's expected,", "performance=True"
+    return [
+        f"Regret was not measured, as mean rewards were not given: {given} gives them; {taken} "
+        "takes them from the data, if they do not change."
+    ]
+
+
 def _noise(study: Study) -> str:
     if study.landscapes.binary:
         return "0 or 1 with the option's mean as probability"
@@ -350,10 +375,6 @@ def _bootstrap(n: int) -> str:
 
 def _names(study: Study) -> tuple[str, ...]:
     return study.fits[study.subjects[0]].exact.natural_names
-
-
-def _axis(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def shown(value: Any, digits: int = 4) -> str:
