@@ -127,7 +127,7 @@ def _ucl(result: UCLFigure) -> Drawn:
         made.legend(
             *panels[0].get_legend_handles_labels(),
             loc="outside lower center",
-            ncols=5,
+            ncols=3,  # a phone shows it as wide as a page
             frameon=False,
             fontsize=FONT_SIZE,
         )
