@@ -52,11 +52,13 @@ def _locator() -> Any:
 
         def tick_values(self, vmin: float, vmax: float) -> Any:
             """Ticks from one end to the other."""
-            for ticks in _candidates(vmin, vmax):
+            few = MaxNLocator(nbins=4).tick_values(vmin, vmax)
+            even = [float(tick) for tick in few if tick > 0 and vmin <= tick <= vmax]
+            sets = _candidates(vmin, vmax)
+            for ticks in (*(one for one in sets if len(one) > 2), even, *sets):
                 if len(ticks) > 1 and _fit(self.axis, ticks):
                     return ticks
-            few = MaxNLocator(nbins=4).tick_values(vmin, vmax)
-            return [tick for tick in few if tick > 0 and vmin <= tick <= vmax]
+            return even
 
     return Plain()
 
