@@ -200,7 +200,8 @@ def with_parameter(made, subject, place, **changes):
     fit = made.fits[subject]
     parameters = list(fit.exact.parameters)
     parameters[place] = replace(parameters[place], **changes)
-    exact = replace(fit.exact, parameters=tuple(parameters))
+    source = replace(fit.exact.source, kept=tuple(parameters))
+    exact = replace(fit.exact, source=source)
     return replace(made, fits={**made.fits, subject: replace(fit, exact=exact)})
 
 

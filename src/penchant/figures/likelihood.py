@@ -10,17 +10,7 @@ import numpy as np
 from penchant.errors import DataError
 from penchant.figures import given
 from penchant.figures.letters import FONT_SIZE
-from penchant.figures.style import (
-    BLUE,
-    GREY,
-    INK,
-    SKY,
-    THIN,
-    dress,
-    empty,
-    remark,
-    style,
-)
+from penchant.figures.style import BLUE, GREY, INK, SKY, THIN, dress, empty, remark, style
 from penchant.figures.ticks import plain_logarithmic
 from penchant.wording import argument
 
