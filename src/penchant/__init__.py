@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from penchant.population.pool import pool as pool
     from penchant.population.pool import pool_each as pool_each
     from penchant.population.pool import pool_jointly as pool_jointly
+    from penchant.reading.read import read as read
     from penchant.report.study_files import write_study as write_study
     from penchant.softmax.constraints import Constraints as Constraints
     from penchant.softmax.estimate import Estimate as Estimate
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from penchant.study.offers import study_trials as study_trials
     from penchant.study.run import run_study as run_study
     from penchant.study.study import Study as Study
+    from penchant.tables.reading import Reading as Reading
     from penchant.workflow.beliefs import Latent as Latent
     from penchant.workflow.beliefs import latent as latent
     from penchant.workflow.compare import compare as compare
@@ -190,6 +192,7 @@ __getattr__, __dir__, __all__ = lazily(
         ),
         "penchant.population.mapping_back": ("back_map",),
         "penchant.population.pool": ("pool", "pool_each", "pool_jointly"),
+        "penchant.reading.read": ("read",),
         "penchant.report.study_files": ("write_study",),
         "penchant.softmax.constraints": ("Constraints",),
         "penchant.softmax.estimate": ("Estimate",),
@@ -200,6 +203,7 @@ __getattr__, __dir__, __all__ = lazily(
         "penchant.study.offers": ("study_trials",),
         "penchant.study.run": ("run_study",),
         "penchant.study.study": ("Study",),
+        "penchant.tables.reading": ("Reading",),
         "penchant.workflow.beliefs": ("Latent", "latent"),
         "penchant.workflow.compare": ("compare",),
         "penchant.workflow.comparison": ("ModelComparison",),

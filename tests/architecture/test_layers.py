@@ -33,6 +33,7 @@ LAYERS = {
     "bandit": 4,
     "models": 5,
     "inference": 6,
+    "reading": 6,
     "population": 7,
     "workflow": 8,
     "study": 9,

@@ -21,10 +21,11 @@ from penchant.models.task_values import for_task
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.fit import fit as fit_choices
 from penchant.softmax.fit import raise_if_wrong
+from penchant.tables.reading import Reading, data_of
 
 
 def fit(
-    data: Choices | Episode | Sequence[Episode],
+    data: Choices | Episode | Sequence[Episode] | Reading,
     model: Model | None = None,
     *,
     parameter_prior: Prior | None = None,
@@ -42,7 +43,7 @@ def fit(
     ----------
     data
         `Choices`: decisions described by explanatory variables. Or an `Episode`, or several that
-        share their parameters: decisions given as a history of play.
+        share their parameters: decisions given as a history of play. Or what `read` returns.
     model
         For episodes: how the history explains the decisions, such as `UCL` or `QLearning`.
     parameter_prior
@@ -88,6 +89,7 @@ def fit(
     >>> pn.fit(episode, model)
     <ModelEstimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """
+    data = data_of(data)
     several = isinstance(data, (list, tuple)) and len(data) > 0
     if is_history(data) or (several and all(is_history(e) for e in data)):  # type: ignore[union-attr]
         only = (method, constraints, covariance, start, max_steps)

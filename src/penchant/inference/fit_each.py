@@ -30,6 +30,7 @@ from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.fit_each import fit_each as fit_each_choices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.transformations import Parameter
+from penchant.tables.reading import Reading, data_of
 
 # Subjects whose profiles are searched together: steps cost little more for many than for one.
 FEWEST, MOST = 64, 512
@@ -84,7 +85,7 @@ class ModelEstimates(BySubject[ModelEstimate]):
 
 
 def fit_each(
-    data: Choices | Sequence[Episode],
+    data: Choices | Sequence[Episode] | Reading,
     model: Model | None = None,
     *,
     parameter_prior: Prior | None = None,
@@ -103,7 +104,8 @@ def fit_each(
     Parameters
     ----------
     data
-        `Choices` with a subject, or a list of `Episode` or of `Trials`, of many subjects.
+        `Choices` with a subject, or a list of `Episode` or of `Trials`, of many subjects; or what
+        `read` returns.
     model, parameter_prior, method, constraints, covariance, max_steps
         As in `fit`.
     threads
@@ -120,6 +122,7 @@ def fit_each(
     >>> pn.fit_each(people, pn.HyperbolicDiscounting())
     <ModelEstimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
     """
+    data = data_of(data)
     if isinstance(data, Choices):
         return fit_each_choices(
             data,
