@@ -13,6 +13,7 @@ from penchant.errors import DataError, named, nearest
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import named_column
 from penchant.tables.laboratory import Cleaned
+from penchant.tables.surveys import DOUBTFUL, plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,10 +102,11 @@ def chosen_column(table: pa.Table, asked: Asked, usual: Sequence[str]) -> str:
     return found
 
 
-def seen_words(table: pa.Table, name: str) -> list[str]:
-    """Every word of a column once, words for nothing aside."""
-    cells = dict.fromkeys(table[name].to_pylist())
-    return [word(cell) for cell in cells if not is_nothing(cell)]
+def seen_words(table: pa.Table, name: str, doubtful: bool = False) -> list[str]:
+    """Every word of a column once, words for nothing aside unless they may be an option."""
+    cells = [cell for cell in dict.fromkeys(table[name].to_pylist()) if cell is not None]
+    kept = DOUBTFUL if doubtful else frozenset()
+    return [word(cell) for cell in cells if not is_nothing(cell) or plain(cell) in kept]
 
 
 def word(cell: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,10 +60,11 @@ def wide_experiment(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | No
     free = [name for name in table.column_names if name not in used | clean.own]
     layout = wide_layout(
         free,
-        seen_words(table, chosen),
+        seen_words(table, chosen, doubtful=True),
         options=asked.options,
         opt_out=asked.opt_out,
         base=asked.base,
+        column=chosen,
     )
     return None if layout is None else (chosen, layout)
 
@@ -99,7 +100,7 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     return Built(
         built.data,
         columns,
-        {key: words[key] for key in words},
+        dict(sorted(words.items(), key=lambda pair: options.index(pair[1]))),
         built.table,
         (*notes, *built.notes),
         {**built.arguments, "chosen": chosen},
@@ -158,11 +159,14 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
         word(cell) if not is_nothing(cell) or cell else None for cell in cells[parts["option"]]
     ]
     free = [name for name in table.column_names if name not in used | clean.own]
-    outside = _outside(option, cells, free, parts["chosen"], asked)
+    free = [name for name in free if not _is_count(name, cells[name])]
+    whose = [*several, *([asked.columns["subject"]] if asked.columns.get("subject") else [])]
+    decisions = list(zip(*(cells[name] for name in whose), strict=True))
+    outside = _outside(option, cells, _varying(free, cells, decisions), parts["chosen"], asked)
     sets = _Sets(
         cells,
         free,
-        list(zip(*(cells[name] for name in several), strict=True)),
+        decisions,
         [str(label) for label in option],
         cells[parts["chosen"]],
         np.arange(len(table)),
@@ -185,16 +189,15 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
 def _outside(
     option: Sequence[Any],
     cells: dict[str, list[Any]],
-    free: Sequence[str],
+    varying: Sequence[str],
     chosen: str,
     asked: Asked,
 ) -> BoolVector:
     """Rows of an option that is none of those shown: by its name, or as nothing is said of it."""
     rows = np.array([plain(label) for label in option], dtype=object)
     found: BoolVector = np.zeros(len(rows), dtype=bool)
-    if not free:
+    if not varying:
         return found
-    varying = [name for name in free if len({*map(str, cells[name])}) > 1]
     empty = np.logical_and.reduce(
         [[is_nothing(cell) for cell in cells[name]] for name in varying] or [found]
     )
@@ -257,13 +260,14 @@ def _flags(taken: Sequence[Any]) -> Any:
 
 def _all_attributes(sets: _Sets, columns: Columns, asked: Asked, notes: list[str]) -> Formula:
     """Every column that tells options apart; says which are left out, and why."""
-    decision = np.unique([str(key) for key in sets.decision], return_inverse=True)[1]
+    inside = ~sets.outside
+    told = {*_varying(sets.attributes, sets.cells, sets.decision, inside)}
     kept, same, many = [], [], []
     for name in sets.attributes:
         cells = sets.cells[name]
-        if all(is_nothing(cell) for cell in cells) or _is_count(name, cells):
+        if all(is_nothing(cell) for cell in cells):
             continue
-        if not _varies(cells, decision, ~sets.outside):
+        if name not in told:
             same.append(name)
         elif columns.numbers(name) is None and len(columns.levels(name)) > MOST_LEVELS:
             many.append(name)
@@ -287,10 +291,18 @@ def _is_count(name: str, cells: Sequence[Any]) -> bool:
     return unnamed and all(isinstance(cell, int) for cell in cells) and len({*cells}) == len(cells)
 
 
-def _varies(cells: Sequence[Any], decision: Any, inside: BoolVector) -> bool:
-    """Whether a column differs between the options of some decision."""
-    first: dict[int, str] = {}
-    for k, cell, own in zip(decision.tolist(), cells, inside.tolist(), strict=True):
-        if own and first.setdefault(k, str(cell)) != str(cell):
-            return True
-    return False
+def _varying(
+    names: Sequence[str],
+    cells: Mapping[str, Sequence[Any]],
+    decision: Sequence[Any],
+    inside: BoolVector | None = None,
+) -> list[str]:
+    """Columns that differ between the options of some decision."""
+    keep = np.ones(len(decision), dtype=bool) if inside is None else inside
+    found = []
+    for name in names:
+        first: dict[Any, str] = {}
+        pairs = zip(decision, cells[name], keep.tolist(), strict=True)
+        if any(own and first.setdefault(k, str(cell)) != str(cell) for k, cell, own in pairs):
+            found.append(name)
+    return found

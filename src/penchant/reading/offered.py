@@ -12,12 +12,13 @@ from penchant.errors import DataError, listing
 from penchant.models.offers.table import trials_from_frame
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
 from penchant.tables.cells import amount, amounts, is_nothing
-from penchant.tables.columns import plain_name
+from penchant.tables.columns import named_column, plain_name
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
     NO_COLUMN,
     SECOND_WORDS,
+    SOONER_DELAY,
     TrialColumns,
     trial_columns,
 )
@@ -150,6 +151,14 @@ class _Taken:
         self.cells = [None if is_nothing(cell) else index.get(word(cell)) for cell in cells]
         self.options = {key: labels[k] for key, k in index.items()}
 
+    @classmethod
+    def by_value(cls, taken: Sequence[Any]) -> _Taken:
+        """What was taken where the column of choices repeats what the option offers."""
+        found = cls([], {}, [])
+        found.cells = list(taken)
+        found.options = {"an amount": "the option that offers it"}
+        return found
+
 
 def _taken(
     table: pa.Table, found: TrialColumns, asked: Asked, words: Mapping[str, str] | None
@@ -172,7 +181,7 @@ def _taken(
         if not index:
             by_value = _by_value(table, found, cells)
             if by_value is not None:
-                return _Taken(by_value, {str(k): k for k in range(len(labels))}, labels)
+                return _Taken.by_value(by_value)
     unknown = [key for key in seen if key not in index and key not in ("-1",)]
     if unknown:
         raise _not_understood(unknown, seen, found, labels)
@@ -181,9 +190,9 @@ def _taken(
 
 def _labels(found: TrialColumns, first: Sequence[Any]) -> list[str]:
     """What the options are called: sooner and later, sure and gamble, or by their columns."""
-    if len(first) == 2 and "delay" in found.offers:
-        if found.offers["delay"][0] == 0.0 or "ss" in str(found.offers["delay"][0]).lower():
-            return ["0 (sooner)", "1 (later)"]
+    wait = found.offers.get("delay", (1.0,))[0]
+    if len(first) == 2 and (wait == 0.0 or named_column(SOONER_DELAY, [str(wait)])):
+        return ["0 (sooner)", "1 (later)"]
     return [f"{k} ({_said(cell)})" for k, cell in enumerate(first)]
 
 

@@ -35,7 +35,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         policies.setdefault("gaps", "order")
     labels, words = _labels(table, found, asked, clean.words)
     base = 0
-    if labels is None and isinstance(found.chosen, str):
+    if labels is None and isinstance(found.chosen, str) and not words:
         base = _base(table, found.chosen, asked.base)
         words = {key: str(int(key) - base) for key in seen_words(table, found.chosen)}
         words = {key: index for key, index in words.items() if int(index) >= 0}

@@ -11,17 +11,30 @@ import numpy as np
 from penchant.errors import DataError, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.source import Source
-from penchant.reading.asked import Asked, Built, Place
+from penchant.reading.asked import Asked, Built, Place, seen_words
 from penchant.reading.experiment import from_long, from_wide, wide_experiment
 from penchant.reading.offered import from_offers, offers_of
 from penchant.reading.played import from_play
-from penchant.tables.columns import is_long, is_play, named_column, refuse_one_row_per_subject
+from penchant.tables.columns import (
+    is_long,
+    is_play,
+    named_column,
+    plain_name,
+    refuse_one_row_per_subject,
+)
 from penchant.tables.laboratory import CHOSEN, Cleaned, check_frame, cleaned
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.reading import TITLES, Reading, ReadingKind
-from penchant.tables.surveys import WideLayout
+from penchant.tables.surveys import WideLayout, refuse_unknown_words
 
-_PAYOFFS = ("reward", "payoff", "outcome", "points", "prob", "p", "probability", "mean", "value")
+# What is told of every option of a game besides: what it paid, when and how it was shown.
+_OF_GAMES = frozenset(
+    (
+        *("reward", "payoff", "outcome", "point", "prob", "p", "probability", "mean", "value"),
+        *("rt", "onset", "x", "y", "pos", "position", "color", "colour", "image", "img", "stim"),
+        *("stimulu", "key", "name", "file", "resp", "response"),
+    )
+)
 
 
 def read(
@@ -191,8 +204,8 @@ def _built(
 ) -> tuple[ReadingKind, Built]:
     names = clean.table.column_names
     long = asked.columns.get("option") is not None or is_long(names)
-    wide = None if long or asked.offers else _wide(clean, asked)
-    found = kind or _kind(names, asked, long, wide)
+    wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
+    found = kind or _kind(clean, asked, long, wide)
     if found == "play":
         return found, from_play(clean, asked, place)
     if found == "offers":
@@ -209,13 +222,21 @@ def _wide(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
     names = clean.table.column_names
     if given is None and named_column(CHOSEN, names) is None:
         return None
-    return wide_experiment(clean, asked) if given is None or isinstance(given, str) else None
+    if given is not None and not isinstance(given, str):
+        return None
+    try:
+        return wide_experiment(clean, asked)
+    except DataError:
+        if is_play(names) and asked.attributes is None:
+            return None  # it can be read so, whatever else its columns may be
+        raise
 
 
 def _kind(
-    names: Sequence[str], asked: Asked, long: bool, wide: tuple[str, WideLayout] | None
+    clean: Cleaned, asked: Asked, long: bool, wide: tuple[str, WideLayout] | None
 ) -> ReadingKind:
     """What the table is; asked where it can be two things."""
+    names = clean.table.column_names
     if asked.columns.get("reward") is not None:
         return "play"
     if asked.offers is not None:
@@ -231,8 +252,8 @@ def _kind(
         other: ReadingKind = "choices" if offers_of(layout) is None else "offers"
         if not played or asked.options is not None:
             return other
-        if all(name.lower().strip("s") in _PAYOFFS for name in layout.attributes):
-            return "play"  # what every option would have paid
+        if all(plain_name(name).rstrip("s") in _OF_GAMES for name in layout.attributes):
+            return "play"
         raise DataError(
             f"kind must be given, as the table can be read in two ways: {TITLES['play']}, by its "
             f"column of rewards; or {TITLES[other]}, {layout.shown()}. Pass kind='play' or "
@@ -240,6 +261,10 @@ def _kind(
         )
     if played:
         return "play"
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    if chosen in names:
+        free = [name for name in names if name not in clean.own and name != chosen]
+        refuse_unknown_words(free, seen_words(clean.table, str(chosen)), str(chosen))
     refuse_one_row_per_subject(names, asked.columns.get("subject"))
     raise DataError(
         "kind must be given, as the columns are not those of options (option, chosen), of play "

@@ -91,7 +91,8 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("person", "player", "worker_id", "prolific_pid", "pid", "sub", "sub_id", "subj_idx"),
         *("subject_number", "subject_num", "subject_nr", "participant_number", "participant_code"),
         *("person_id", "user_id", "player_id", "ppt", "sid", "id"),
-        *("participant_private_id", "response_id", "run_id"),
+        *("respondent", "respondent_id", "resp_id", "participant_private_id", "response_id"),
+        *("run_id",),
     ),
     "block": (
         *("block", "round", "game", "episode", "block_id", "block_number", "block_num"),

@@ -33,11 +33,12 @@ from penchant.tables.programs import (
     program_of,
     psychopy_loops,
 )
-from penchant.tables.unfolding import one_row_per_decision, unfolded
+from penchant.tables.unfolding import one_row_per_decision, unfolded, without_single_lists
 from penchant.tables.where import check_some_left, rows_where, used_columns
 
 _PRACTICE_FLAGS = ("practice", "ispractice", "practicetrial", "practise", "ispracticetrial")
-_SHORT = 30  # characters of a label that says what a row is
+_SHORT = 30  # characters of a word that says what a row is
+_LONG = 60  # characters of several
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 CHOSEN = (*USUAL["chosen"], *OFFERED["chosen"], "chose", "picked", "answer")
 
@@ -93,7 +94,8 @@ def cleaned(
         {part: column} that are known.
     """
     known = {part: name for part, name in (given or {}).items() if isinstance(name, str)}
-    work = _Work(pa.table({str(n): table[n] for n in table.column_names}), known)
+    named = pa.table({str(name): _as_string(table[name]) for name in table.column_names})
+    work = _Work(without_single_lists(named), known)
     work.leave_out(marks(work.table, work.program), "titles and ends")
     if where is not None:
         frame = nw.from_native(work.table, eager_only=True)
@@ -231,6 +233,7 @@ class _Work:
         kinds = [name for name in kinds if name != chosen]
         if kinds:
             columns = [self.cells(name) for name in kinds]
+            columns = [cells for cells in columns if len({*cells}) > 1] or columns[:1]
             keys = list(zip(*columns, strict=True))
             picked = self.filled(chosen)
             active = {key for key, own in zip(keys, picked, strict=True) if own}
@@ -241,15 +244,18 @@ class _Work:
 
     def _named_kinds(self, keys: Sequence[tuple[Any, ...]], idle: BoolVector) -> str:
         count = Counter(
-            " / ".join(str(part) for part in key if part is not None)
+            " / ".join(str(part) for part in key if not is_nothing(part))
             for key, own in zip(keys, idle, strict=True)
             if own
         )
-        said = [f"{str(key)[:_SHORT] or 'unnamed'}" for key, _ in count.most_common(4)]
+        said = [str(key)[:_LONG] or "unnamed" for key, _ in count.most_common(4)]
         return listing(said, len(count))
 
     def _leave_out_empty(self, chosen: str) -> None:
-        """Leave out rows in which nothing of the experimenter's own varies and is filled."""
+        """Leave out choices in rows where nothing of the experimenter's own varies and is filled.
+
+        These are buttons to go on; rows without a choice may be decisions that nobody made in time.
+        """
         skipped = {chosen, self.subject, *self.program.own, *self.program.kinds}
         skipped |= {self.part("decision")}
         contents = [
@@ -261,7 +267,8 @@ class _Work:
             return
         something = np.logical_or.reduce([self.filled(name) for name in contents])
         if something.any():
-            self.leave_out(~something, f"nothing in {listing(contents)}")
+            idle = ~something & self.filled(chosen)
+            self.leave_out(idle, f"answers with nothing in {listing(contents)}")
 
     def _is_of_people(self, name: str) -> bool:
         """Whether a column says the same in all rows of a subject."""
@@ -276,11 +283,13 @@ class _Work:
 
     def unfold(self) -> None:
         """One value in every cell, and one decision in every row."""
-        for step in (unfolded(self.table), one_row_per_decision(self.table, self.subject)):
-            if step.notes:
-                break
+        step = unfolded(self.table)
         self.table, self.rows = step.table, self.rows[step.rows]
         self.notes += step.notes
+        if not step.notes:
+            step = one_row_per_decision(self.table, self.subject)
+            self.table, self.rows = step.table, self.rows[step.rows]
+            self.notes += step.notes
 
     def done(self, loops: Loops) -> Cleaned:
         """The result."""
@@ -336,6 +345,13 @@ def _numbers(cells: Sequence[Any]) -> pa.Array | None:
 def _number(cell: str) -> int | float:
     text = cell.strip()
     return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+
+
+def _as_string(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text of any kind, categories too, as plain text; other columns as they are."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return column.cast(pa.string()) if text or kind != column.type else column
 
 
 def check_frame(frame: Any) -> pa.Table:

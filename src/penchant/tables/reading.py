@@ -71,6 +71,11 @@ class Reading:
         return sum(int(one.n_decisions) for one in self.data)
 
     @property
+    def n_missed(self) -> int:
+        """Number of decisions that nobody made in time."""
+        return 0 if self.kind == "choices" else sum(int((e.chosen < 0).sum()) for e in self.data)
+
+    @property
     def n_options(self) -> int:
         """Number of options: the most that a decision has."""
         if self.kind == "choices":
@@ -127,7 +132,8 @@ class Reading:
             lines.append(f"Options: {words}")
         lines += [f"Note: {note}." for note in self.notes]
         who = f"{counted(len(self.subjects), 'subject')}, " if self.subjects else ""
-        lines.append(f"Data: {who}{counted(self.n_decisions, 'decision')}")
+        missed = f", {self.n_missed:,} more without a choice" if self.n_missed else ""
+        lines.append(f"Data: {who}{counted(self.n_decisions, 'decision')}{missed}")
         return "\n".join([*lines, f"Next: {self.next}"])
 
     def __repr__(self) -> str:

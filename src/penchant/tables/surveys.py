@@ -123,6 +123,7 @@ def wide_layout(
     options: Sequence[Any] | Mapping[Any, Any] | None = None,
     opt_out: str | None = None,
     base: int | None = None,
+    column: str = "chosen",
 ) -> WideLayout | None:
     """The one way in which the columns describe the options that people chose.
 
@@ -138,6 +139,8 @@ def wide_layout(
         Word for the option that is none of those shown.
     base
         Number of the first option, 0 or 1, where the choices are numbers.
+    column
+        The column of choices.
 
     Examples
     --------
@@ -147,6 +150,9 @@ def wide_layout(
     """
     said = [str(word).strip() for word in words]
     said = [word for word in said if word not in NOTHING_WORDS or plain(word) in DOUBTFUL]
+    doubtful = [word for word in dict.fromkeys(said) if plain(word) in DOUBTFUL]
+    doubtful = [word for word in doubtful if opt_out is None or plain(word) != plain(opt_out)]
+    sure = [word for word in said if word not in doubtful]
     fitting = []
     wanted = None if options is None else _wanted(options)
     for tags, attributes in wide_layouts(names):
@@ -157,7 +163,7 @@ def wide_layout(
         if isinstance(options, Mapping):
             matched = _by_mapping(tags, said, options, opt_out)
         else:
-            matched = _matched(tags, said, opt_out, base, usual=wanted is not None)
+            matched = _matched(tags, sure, opt_out, base, usual=wanted is not None)
         if matched is not None:
             own = {a: tuple(cols[t] for t in tags) for a, cols in attributes.items()}
             fitting.append(WideLayout(tags, own, *matched))
@@ -168,6 +174,8 @@ def wide_layout(
             f"options must be given, as the columns can be read in {len(fitting)} ways: {shown}. "
             f"Pass options={list(fitting[0].options)!r}, or options={list(fitting[1].options)!r}."
         )
+    if fitting and doubtful:
+        raise _doubtful(doubtful[0], fitting[0].options, column)
     return _with_partial(fitting[0], names) if fitting else None
 
 
@@ -246,18 +254,17 @@ def _matched(
             left.append(word)
     if not left and found:
         return found, none_of
-    if found and {plain(word) for word in left} <= DOUBTFUL:
-        raise _doubtful(left[0], tags)
     if not usual and not all(_is_usual(t) for t in tags):
         return None
     return _by_number(tags, list(dict.fromkeys(words)), opt_out, base)
 
 
-def _doubtful(word: str, tags: Sequence[str]) -> DataError:
+def _doubtful(word: str, tags: Sequence[str], column: str) -> DataError:
+    name = column if column.isidentifier() else f"`{column}`"
     return DataError(
-        f"opt_out must be given, as {word!r} in the column of choices can be read in two ways: "
-        f"an option of its own beside {', '.join(tags)}, or a decision that nobody made. Pass "
-        f"opt_out={word!r} for the first, or where=\"... != '{word}'\" to leave these rows out."
+        f"opt_out must be given, as {word!r} in {column} can be read in two ways: an option of its "
+        f"own beside {', '.join(tags)}, or a decision that nobody made. Pass opt_out={word!r} for "
+        f"the first, or where=\"{name} != '{word}'\" to leave these rows out."
     )
 
 
@@ -268,7 +275,8 @@ def _by_number(
     none_of = next(
         (w for w in words if plain(w) in OPT_OUTS or (opt_out and plain(w) == plain(opt_out))), None
     )
-    numbers = {w: int(float(w)) for w in words if re.fullmatch(r"\d{1,2}(\.0+)?", w.strip())}
+    shown = [w for w in words if w != none_of and re.fullmatch(r"\d{1,2}(\.0+)?", w.strip())]
+    numbers = {w: int(float(w)) for w in shown}
     if not numbers or len(numbers) + (none_of is not None) < len(words):
         return None
     low, high, m = min(numbers.values()), max(numbers.values()), len(tags)
@@ -284,13 +292,41 @@ def _by_number(
     return {w: tags[k - start] for w, k in numbers.items()}, none_of
 
 
+def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str) -> None:
+    """Raise an error that asks what words mean, if the columns are those of options.
+
+    Parameters
+    ----------
+    names
+        Columns that may be attributes of options.
+    words
+        What the column of choices holds.
+    column
+        Its name.
+    """
+    usual = [tags for tags, _ in wide_layouts(names) if all(map(_is_usual, tags))]
+    if not usual or not 2 <= len(words) <= 2 * max(map(len, usual)) + 1:
+        return
+    tags = usual[0]
+    numbers = [word for word in words if re.fullmatch(r"\d+", word)]
+    if len(numbers) == len(words) == len(tags) + 1:
+        odd = "0" if "0" in words and str(len(tags)) in words else max(words, key=int)
+        raise DataError(
+            f"opt_out must be given, as {column} holds {listing(words)}, and the columns describe "
+            f"{len(tags)} options, {listing(tags)}: {odd} can be an option that is none of these, "
+            f"or a decision that nobody made. Pass opt_out={odd!r} for the first, or "
+            f'where="{column} != {odd}" to leave these rows out.'
+        )
+    one = dict(zip(words, tags, strict=False))
+    other = dict(zip(words, [*tags[1:], tags[0]], strict=False))
+    raise DataError(
+        f"options must say what {listing(map(repr, words))} in {column} mean, as the columns "
+        f"describe the options {listing(tags)} and both can be meant. Pass options={one!r}, or "
+        f"options={other!r}."
+    )
+
+
 def _is_usual(option: str) -> bool:
     """Whether a word is what options are called: a letter, a number, a side."""
     bare = tag(option)
     return len(bare) == 1 or bare.isdigit() or bare in _SIDES or bare != plain(option)
-
-
-def unfit_words(words: Iterable[Any], layouts: Sequence[Any]) -> str:
-    """Words of choices that no reading of the columns has an option for."""
-    known = {tag(t) for tags, _ in layouts for t in tags} | OPT_OUTS
-    return listing(repr(word) for word in words if tag(word) not in known)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penchant._typing import IntVector
 from penchant.errors import DataError, listing
@@ -39,6 +40,27 @@ class Unfolded(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+def without_single_lists(table: pa.Table) -> pa.Table:
+    """A table in which a list of one item, such as ['left'], is that item.
+
+    >>> without_single_lists(pa.table({"keys": ["['left']", "right", None]}))["keys"].to_pylist()
+    ['left', 'right', None]
+    """
+    for place, name in enumerate(table.column_names):
+        if not pa.types.is_string(table[name].type):
+            continue
+        if not pc.any(pc.match_substring_regex(table[name], r"^\s*[\[(].*[\])]\s*$")).as_py():
+            continue
+        cells = table[name].to_pylist()
+        lists = [array_cell(cell) for cell in cells]
+        if {len(own) for own in lists if own is not None} == {1}:
+            alone = [
+                cell if own is None else own[0] for own, cell in zip(lists, cells, strict=True)
+            ]
+            table = table.set_column(place, name, typed(alone))
+    return table
+
+
 def unfolded(table: pa.Table) -> Unfolded:
     """A table in which every cell is one value.
 
@@ -55,10 +77,7 @@ def unfolded(table: pa.Table) -> Unfolded:
     for name, cells in lists.items():
         lengths = {len(cell) for cell in cells if cell is not None}
         place = table.column_names.index(name)
-        if lengths == {1}:
-            alone = [None if cell is None else cell[0] for cell in cells]
-            table = table.set_column(place, name, typed(alone))
-        elif len(lengths) == 1:
+        if len(lengths) == 1:
             table = _widened(table, place, name, cells)
             notes.append(f"lists in {name} taken for one number per option")
     return Unfolded(table, same, tuple(notes))
@@ -185,7 +204,9 @@ def one_row_per_decision(table: pa.Table, subject: str | None) -> Unfolded:
         columns[stem] = typed([column[row] for row in same for column in cells])
     names = [next(iter(own.values())) for own in stems.values()]
     lasts = [list(own.values())[-1] for own in stems.values()]
-    runs_said = listing(f"{a} to {b}" for a, b in zip(names, lasts, strict=True))
+    firsts = [f"{a} to {b}" for a, b in zip(names, lasts, strict=True)]
+    more = f" and {len(firsts) - 2} more such runs" if len(firsts) > 2 else ""
+    runs_said = f"{', '.join(firsts[:2])}{more}"
     return Unfolded(pa.table(columns), rows, (f"columns {runs_said} taken for one decision each",))
 
 

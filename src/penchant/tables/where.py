@@ -97,7 +97,8 @@ def _tokens(where: str) -> list[_Token]:
     while at < len(where.rstrip()):
         match = _TOKEN.match(where, at)
         if match is None:
-            raise _wrong(where, at, f"{where[at:].split()[0]!r}")
+            rest = where[at:].lstrip()
+            raise _wrong(where, len(where) - len(rest), repr(rest.split()[0]))
         kind = str(match.lastgroup)
         text = match[kind]
         if kind == "sign":
