@@ -199,7 +199,7 @@ def _outside(
     if not varying:
         return found
     empty = np.logical_and.reduce(
-        [[is_nothing(cell) for cell in cells[name]] for name in varying] or [found]
+        [np.array([is_nothing(cell) for cell in cells[name]]) for name in varying]
     )
     for label in dict.fromkeys(rows.tolist()):
         own = rows == label
@@ -225,7 +225,6 @@ def _choices(sets: _Sets, asked: Asked, table: pa.Table, opt_out: str | None) ->
     elif opt_out is not None:
         variables[f"constant:{opt_out}"] = sets.outside.astype(float)
         notes.append(f"{opt_out} is an option of its own, with a constant and attributes of 0")
-    names = [*PASSED, DECISION, OPTION, TAKEN]
     passed = {part: asked.columns[part] for part in PASSED if asked.columns.get(part)}
     frame: dict[str, Any] = {f"{part} of": sets.cells[name] for part, name in passed.items()}
     codes = {key: k for k, key in enumerate(dict.fromkeys(sets.decision))}
@@ -234,15 +233,15 @@ def _choices(sets: _Sets, asked: Asked, table: pa.Table, opt_out: str | None) ->
         f"{OPTION} of": sets.option,
         f"{TAKEN} of": _flags(sets.taken),
     }
-    assert not {f"{name} of" for name in names} & {*variables}
+    how: dict[str, Any] = {part: f"{part} of" for part in passed}
+    how |= {key: asked.policies[key] for key in ("missing", "weight_kind") if key in asked.policies}
     choices = Choices.from_frame(
         pa.table(frame | variables),
         decision=f"{DECISION} of",
         option=f"{OPTION} of",
         chosen=f"{TAKEN} of",
         explanatory=list(variables),
-        **{part: f"{part} of" for part in passed},
-        **{key: asked.policies[key] for key in ("missing", "weight_kind") if key in asked.policies},
+        **how,
     )
     used = [factor.name for term in formula.terms for factor in term]
     arguments = {"attributes": list(dict.fromkeys(used)), "variables": list(variables)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from penchant.tables.columns import (
 )
 from penchant.tables.laboratory import CHOSEN, Cleaned, check_frame, cleaned
 from penchant.tables.offer_columns import is_offers
+from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, Reading, ReadingKind
 from penchant.tables.surveys import WideLayout, refuse_unknown_words
 
@@ -62,7 +63,12 @@ def read(
     delimiter: str | None = None,
     decimal: str = ".",
     encoding: str = "utf-8",
-    **policies: Any,
+    missing: Literal["error", "drop_set"] | None = None,
+    weight_kind: Literal["frequency", "probability"] | None = None,
+    gaps: Gaps | None = None,
+    shown: int | None = None,
+    missing_reward: MissingReward | None = None,
+    locations: Any = None,
 ) -> Reading:
     """Read a file, a folder or a data frame, whatever it holds, for `fit`.
 
@@ -101,9 +107,10 @@ def read(
         Days of a "month" or a "year", where delays are in several units.
     delimiter, decimal, encoding
         Of CSV files.
-    policies
-        Further arguments for this kind of table: `missing` of `Choices.from_frame`; `gaps`,
-        `shown`, `missing_reward` and `locations` of `episodes_from_frame`.
+    missing, weight_kind
+        Of choices, as in `Choices.from_frame`.
+    gaps, shown, missing_reward, locations
+        Of play, as in `episodes_from_frame`.
 
     Examples
     --------
@@ -132,6 +139,14 @@ def read(
     >>> reading.data.names
     ('price', 'fair:yes', 'constant:neither')
     """
+    policies = {
+        "missing": missing,
+        "weight_kind": weight_kind,
+        "gaps": gaps,
+        "shown": shown,
+        "missing_reward": missing_reward,
+        "locations": locations,
+    }
     asked = Asked(
         columns={
             "subject": subject,
@@ -153,7 +168,7 @@ def read(
         base=base,
         units=units,
         decimal=decimal,
-        policies=policies,
+        policies={name: value for name, value in policies.items() if value is not None},
     )
     _check(kind, base)
     if isinstance(source, (str, os.PathLike, Source)):
@@ -183,7 +198,7 @@ def reading_of(
         told = asked.with_hints(clean)
         found, built = _built(clean, told, kind, place)
     except DataError as error:
-        words = raw.located(str(error), place.rows)
+        words = raw.located(str(error), place.rows.tolist())
         raise DataError(f"{raw.name}: {words}" if raw.pieces else words) from None
     return Reading(
         data=built.data,
@@ -206,6 +221,7 @@ def _built(
     long = asked.columns.get("option") is not None or is_long(names)
     wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
     found = kind or _kind(clean, asked, long, wide)
+    _check_policies(found, asked)
     if found == "play":
         return found, from_play(clean, asked, place)
     if found == "offers":
@@ -214,6 +230,23 @@ def _built(
     if wide is not None:
         return found, from_wide(clean, asked, *wide, place)
     return found, from_long(clean, asked, place)
+
+
+_POLICIES: Mapping[str, tuple[str, ...]] = {
+    "choices": ("missing", "weight_kind"),
+    "play": ("gaps", "shown", "missing_reward", "locations"),
+    "offers": (),
+}
+
+
+def _check_policies(kind: ReadingKind, asked: Asked) -> None:
+    """Refuse arguments that mean nothing for this kind of table."""
+    for name, value in asked.policies.items():
+        if name not in _POLICIES[kind]:
+            raise DataError(
+                f"{name} must be left out, as the table holds {TITLES[kind]}; got {value!r}. "
+                "Leave it out, or say what the table is with `kind`."
+            )
 
 
 def _wide(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:

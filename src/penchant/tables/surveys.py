@@ -160,6 +160,7 @@ def wide_layout(
             if {*wanted} != {tag(t) for t in tags}:
                 continue
             tags = tuple(sorted(tags, key=lambda t: wanted.index(tag(t))))  # at once
+        matched: tuple[dict[str, str], str | None] | None
         if isinstance(options, Mapping):
             matched = _by_mapping(tags, said, options, opt_out)
         else:

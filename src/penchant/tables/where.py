@@ -310,9 +310,8 @@ def _alike(
     if right.column:
         return _as_text(a), _as_text(b)
     other = np.empty((), dtype=object)
-    other[()] = str(b).strip()
-    if any(isinstance(cell, bool) for cell in a.tolist()):
-        other[()] = other[()].lower()
+    truth = any(isinstance(cell, bool) for cell in a.tolist())
+    other[()] = str(b).strip().lower() if truth else str(b).strip()
     return _as_text(a), other
 
 
