@@ -113,7 +113,7 @@ def belief_rows(repeats: int) -> list[tuple[str, str, str, str]]:
     rng = np.random.default_rng(1)
     grid = pn.grid(10, 10)
     model = pn.UCL(locations=grid, noise_variance=NOISE, length_scale=4.0)
-    episode = pn.simulate(pn.landscape_a(), model, TRUTH, n_decisions=90, rng=rng)
+    episode = pn.simulate(pn.paper.landscape_a(), model, TRUTH, n_decisions=90, rng=rng)
     correlation = np.exp(-distances(grid) / 4.0)
     ours = median_time(lambda: model.beliefs(episode, [0.01], 1), 10 * repeats)
     naive = median_time(
@@ -154,8 +154,8 @@ def fit_rows(repeats: int, n_peers: int) -> list[tuple[str, str, str, str]]:
     grid = pn.grid(10, 10)
     fixed = pn.UCL(locations=grid, noise_variance=NOISE, length_scale=4.0)
     free = pn.UCL(locations=grid, noise_variance=NOISE)
-    episodes = pn.simulate_many(
-        pn.landscape_a(), fixed, TRUTH, n_decisions=90, n_agents=max(n_peers, 3), rng=rng
+    episodes = pn.simulate(
+        pn.paper.landscape_a(), fixed, TRUTH, n_decisions=90, n_subjects=max(n_peers, 3), rng=rng
     )
     correlation = np.exp(-distances(grid) / 4.0)
     ours = median_time(lambda: pn.fit(episodes[0], fixed), repeats)
@@ -182,8 +182,8 @@ def many_rows(n_subjects: int, n_peers: int) -> list[tuple[str, str, str, str]]:
     """Many subjects."""
     rng = np.random.default_rng(3)
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=NOISE, length_scale=4.0)
-    episodes = pn.simulate_many(
-        pn.landscape_a(), model, TRUTH, n_decisions=90, n_agents=n_subjects, rng=rng
+    episodes = pn.simulate(
+        pn.paper.landscape_a(), model, TRUTH, n_decisions=90, n_subjects=n_subjects, rng=rng
     )
     begin = time.perf_counter()
     pn.fit_each(episodes, model, threads=1)
@@ -191,7 +191,7 @@ def many_rows(n_subjects: int, n_peers: int) -> list[tuple[str, str, str, str]]:
     learner = pn.QLearning(n_options=2)
     place = pn.Landscape(np.array([0.3, 0.7]), pn.GaussianNoise(0.1))
     rule = {"temperature": 0.3, "learning_rate": 0.3}
-    plays = pn.simulate_many(place, learner, rule, n_decisions=200, n_agents=500, rng=rng)
+    plays = pn.simulate(place, learner, rule, n_decisions=200, n_subjects=500, rng=rng)
     pn.fit(plays[0], learner)
     begin = time.perf_counter()
     estimates = pn.fit_each(plays, learner, threads=1)
@@ -215,7 +215,7 @@ def live_rows() -> list[tuple[str, str, str, str]]:
     """A choice, a reward, and the new estimate with intervals."""
     rng = np.random.default_rng(4)
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=NOISE, length_scale=4.0)
-    episode = pn.simulate(pn.landscape_a(), model, TRUTH, n_decisions=90, rng=rng)
+    episode = pn.simulate(pn.paper.landscape_a(), model, TRUTH, n_decisions=90, rng=rng)
     live, updates, refits = pn.live(model), [], []
     for t, (chosen, reward) in enumerate(zip(episode.chosen, episode.rewards, strict=True)):
         begin = time.perf_counter()

@@ -1,7 +1,7 @@
 """Likelihoods as one writes them by hand, as fast as plain Python and NumPy make them.
 
 Each takes the parameters, weights first, then shape parameters (their logarithm where the model
-searches them so), and the data as prepared by `episode_data` or `trials_data`; it returns minus the
+searches them so), and the data as prepared by `episode_data` or `offers_data`; it returns minus the
 log-likelihood. Learning is a loop over plain numbers; what does not depend on what was learnt
 before is one NumPy expression over all decisions. A loop over small arrays is slower: compare
 `q_learning_in_arrays`.
@@ -34,12 +34,12 @@ def episode_data(episode) -> dict[str, Any]:
     return {"chosen": episode.chosen.tolist(), "rewards": episode.rewards.tolist()}
 
 
-def trials_data(trials) -> dict[str, Any]:
+def offers_data(decisions) -> dict[str, Any]:
     """What was offered, the option chosen first: arrays (n_decisions, 2) or (n_decisions, 2, j)."""
-    rows, chosen = np.arange(len(trials.chosen)), trials.chosen
+    rows, chosen = np.arange(len(decisions.chosen)), decisions.chosen
     return {
         name: np.stack([offered[rows, chosen], offered[rows, 1 - chosen]], axis=1)
-        for name, offered in trials.offers.items()
+        for name, offered in decisions.offers.items()
     }
 
 

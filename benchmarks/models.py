@@ -71,8 +71,8 @@ class Case:
             n = len(range(group, n_subjects, GROUPS))
             truth, task = self.draw(rng), self.task(rng)
             if isinstance(task, pn.Landscape):
-                plays = pn.simulate_many(
-                    task, self.model, truth, n_decisions=n_decisions, n_agents=max(n, 1), rng=rng
+                plays = pn.simulate(
+                    task, self.model, truth, n_decisions=n_decisions, n_subjects=max(n, 1), rng=rng
                 )[:n]
                 people += [
                     pn.Episode(e.chosen, e.rewards, subject=f"{group}.{e.subject}") for e in plays
@@ -81,7 +81,7 @@ class Case:
             for k in range(n):
                 offers = {name: offered[:n_decisions] for name, offered in task.items()}
                 people.append(
-                    pn.simulate_trials(offers, self.model, truth, rng=rng, subject=f"{group}.{k}")
+                    pn.simulate(offers, self.model, truth, rng=rng, subject=f"{group}.{k}")
                 )
         order = rng.permutation(len(people))
         return [people[i] for i in order]
@@ -130,9 +130,9 @@ def lists(case: Case, episode: Any) -> dict[str, Any]:
     return by_hand.episode_data(episode) | {"n": case.model.n_options}
 
 
-def offered(case: Case, trials: Any) -> dict[str, Any]:
+def offered(case: Case, decisions: Any) -> dict[str, Any]:
     """Attributes of the option chosen and of the other."""
-    return by_hand.trials_data(trials)
+    return by_hand.offers_data(decisions)
 
 
 def relative(case: Case, episode: Any) -> dict[str, Any]:
@@ -186,14 +186,14 @@ LINEAR = {"prepare": relative, "likelihood": by_hand.regression, "how": "NumPy"}
 TWO = {"prepare": lists, "task": landscape(2)}
 
 CASES = (
-    Case("random choice", pn.RandomChoice(3), uniform(bias_0=(-1, 1), bias_1=(-1, 1)),
+    Case("random choice", pn.models.RandomChoice(3), uniform(bias_0=(-1, 1), bias_1=(-1, 1)),
          task=landscape(3), most=20.0, **LINEAR),
-    Case("known values, power cooling", pn.KnownValues((0.0, 0.5, 1.0), cooling="power"),
+    Case("known values, power cooling", pn.models.KnownValues((0.0, 0.5, 1.0), cooling="power"),
          uniform(initial_temperature=(0.3, 1.0), cooling_exponent=(-0.3, 0.5)),
          landscape(3), by_hand.power_cooling, cooled, how="NumPy"),
-    Case("win-stay-lose-shift", pn.WinStayLoseShift(3, win_above=0.5),
+    Case("win-stay-lose-shift", pn.models.WinStayLoseShift(3, win_above=0.5),
          uniform(win_stay=(0.5, 2), lose_shift=(0.5, 2)), task=landscape(3), most=20.0, **LINEAR),
-    Case("history regression, 3 + 3 lags", pn.HistoryRegression(2),
+    Case("history regression, 3 + 3 lags", pn.models.HistoryRegression(2),
          uniform(reward_1=(0, 2), reward_2=(0, 1), reward_3=(0, 1), choice_1=(-1, 1),
                  choice_2=(-0.5, 0.5), choice_3=(-0.5, 0.5)),
          task=landscape(2), most=20.0, **LINEAR),
@@ -221,14 +221,14 @@ CASES = (
          log_uniform({"prior_variance": VARIANCE, "drift_variance": (0.01, 1.0)}, temperature=TAU,
                      uncertainty_bonus=(-0.2, 1), decay=(0.5, 0.98)),
          landscape(4), by_hand.restless_kalman, lists),
-    Case("Gershman's hybrid", pn.GershmanHybrid(noise_variance=1.0, prior_variance=None),
+    Case("Gershman's hybrid", pn.models.GershmanHybrid(noise_variance=1.0, prior_variance=None),
          log_uniform({"prior_variance": VARIANCE},
                      **{"value": (0, 2), "relative_uncertainty": (0, 1),
                         "value/total_uncertainty": (0, 2)}),
          likelihood=by_hand.gershman_hybrid, most=20.0, **TWO),
-    Case("UCB1", pn.UCB1(4), uniform(temperature=TAU, exploration=(0, 1)),
+    Case("UCB1", pn.models.UCB1(4), uniform(temperature=TAU, exploration=(0, 1)),
          task=landscape(4), most=20.0, **LINEAR),
-    Case("locality, 25 options", pn.Locality(PLACES, ("distance", "same", "visited")),
+    Case("locality, 25 options", pn.models.Locality(PLACES, ("distance", "same", "visited")),
          uniform(distance=(-1, 0), same=(0, 1), visited=(-1, 1)),
          task=lambda rng: MAP, most=10.0, **LINEAR),
     Case("Gaussian-process UCB, 25 options",
@@ -243,25 +243,25 @@ CASES = (
     Case("hyperbolic discounting", pn.HyperbolicDiscounting(),
          log_uniform({"discount_rate": (0.002, 0.2)}, temperature=(0.3, 1.5)),
          likelihood=by_hand.hyperbolic, **STATIC),
-    Case("exponential discounting", pn.ExponentialDiscounting(),
+    Case("exponential discounting", pn.models.ExponentialDiscounting(),
          log_uniform({"discount_rate": (0.002, 0.1)}, temperature=(0.3, 1.5)),
          likelihood=by_hand.exponential, **STATIC),
-    Case("quasi-hyperbolic discounting", pn.QuasiHyperbolicDiscounting(),
+    Case("quasi-hyperbolic discounting", pn.models.QuasiHyperbolicDiscounting(),
          log_uniform({"discount_rate": (0.001, 0.05)}, temperature=(0.3, 1.5),
                      present_bias=(0.5, 1)),
          likelihood=by_hand.quasi_hyperbolic, **STATIC),
-    Case("constant-sensitivity discounting", pn.ConstantSensitivityDiscounting(),
+    Case("constant-sensitivity discounting", pn.models.ConstantSensitivityDiscounting(),
          log_uniform({"discount_rate": (0.002, 0.1), "time_sensitivity": (0.4, 1.5)},
                      temperature=(0.3, 1.5)),
          likelihood=by_hand.constant_sensitivity, **STATIC),
-    Case("expected utility", pn.ExpectedUtility(),
+    Case("expected utility", pn.models.ExpectedUtility(),
          log_uniform({"curvature": (0.4, 1.5)}, temperature=(0.2, 1)),
          task=gambles, likelihood=by_hand.expected_utility, prepare=offered, how="NumPy"),
-    Case("prospect value, Prelec", pn.ProspectValue(weighting="prelec"),
+    Case("prospect value, Prelec", pn.models.ProspectValue(weighting="prelec"),
          log_uniform({"curvature": (0.4, 1.2), "probability_sensitivity": (0.4, 1.2)},
                      temperature=(0.2, 1), loss_aversion=(0.8, 2.5)),
          task=gambles, likelihood=by_hand.prospect, prepare=offered, how="NumPy"),
-    Case("mean and variance", pn.MeanVariance(),
+    Case("mean and variance", pn.models.MeanVariance(),
          uniform(temperature=(0.5, 2), risk_attitude=(-0.2, 0.05)),
          task=gambles, most=5.0, **LINEAR),
 )  # fmt: skip

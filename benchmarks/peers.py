@@ -46,7 +46,7 @@ def penchant_fit_each_unfolded(problem: Problem) -> Answer:
     return Answer(estimates.theta, estimates.covariance, float(total))
 
 
-def _estimates(problem: Problem, threads: int) -> pn.Estimates:
+def _estimates(problem: Problem, threads: int) -> pn.results.Estimates:
     choices = pn.Choices.from_arrays(problem.explanatory, problem.chosen, subject=problem.subject)
     return pn.fit_each(choices, threads=threads)
 

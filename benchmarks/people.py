@@ -155,7 +155,7 @@ def ours(every: list[Fold]) -> list[Result]:
         ("GP-UCB, prior mean 50, maximum likelihood", as_published, None, at_the_best),
         ("GP-UCB, prior mean 50", as_published, WEAK, at_the_best),
         ("GP-UCB", pn.GPUCB(GRID), WEAK, at_the_best),
-        ("locality only", pn.Locality(GRID), WEAK, at_the_best),
+        ("locality only", pn.models.Locality(GRID), WEAK, at_the_best),
         ("GP-UCB + visited", pn.GPUCB(GRID, locality="visited"), WEAK, at_the_best),
         ("**GP-UCB + locality**", near, WEAK, at_the_best),
         ("GP-UCB + locality, averaged over length scales", near, WEAK, averaged),

@@ -40,7 +40,7 @@ def subjects(scale: int) -> list[tuple[str, str, pn.Episode]]:
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=NOISE, length_scale=LENGTH)
     found = []
     for name, total, good in GROUPS:
-        place = pn.landscape_a() if name == "A" else pn.landscape_b()
+        place = pn.paper.landscape_a() if name == "A" else pn.paper.landscape_b()
         for i in range(total // scale):
             well = i < good // scale
             agent = {

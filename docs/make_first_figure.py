@@ -49,7 +49,7 @@ def learning_rates(axes):
     for who, true in enumerate(rates):
         task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=60, n_blocks=3)
         truth = {"temperature": 0.15, "learning_rate": true}
-        for episode in task.play(model, truth, rng=rng):
+        for episode in pn.simulate(task, model, truth, rng=rng):
             episodes.append(
                 pn.Episode(episode.chosen, episode.rewards, subject=who, block=episode.block)
             )

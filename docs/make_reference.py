@@ -13,23 +13,29 @@ from types import ModuleType
 from typing import Any
 
 import penchant
-from penchant import (datasets, figures)
 from penchant.cli.main import app
 
 FOLDER = Path(__file__).parent / "reference"
 
-# Page, its title, and the folders of the library that it describes.
+# Page: its title, the folders of the library whose names at the top it describes, and the part of
+# the library (`pn.models`) whose names it describes.
 PAGES = {
-    "choices": ("Decisions given as explanatory variables", ("choices", "paper")),
-    "play": ("Decisions given as a history of play", ("bandit",)),
-    "models": ("Models", ("models",)),
-    "fitting": ("Fitting: from data to an estimate", ("inference",)),
-    "estimates": ("Estimates, priors and constraints of a softmax", ("softmax",)),
-    "population": ("Many subjects", ("population",)),
-    "study": ("Studies: simulate, recover, compare, predict, report", ("workflow", "study", "report")),
-    "figures": ("Figures", ("figures",)),
-    "datasets": ("Data that come with Penchant", ("datasets",)),
-    "errors": ("Errors and warnings", ("errors",)),
+    "choices": ("Decisions given as explanatory variables", ("choices",), None),
+    "play": ("Decisions given as a history of play", ("bandit",), None),
+    "models": ("Models", ("models",), "models"),
+    "fitting": ("Fitting: from data to an estimate", ("inference",), None),
+    "estimates": ("Estimates, priors and constraints of a softmax", ("softmax",), None),
+    "population": ("Many subjects", ("population",), None),
+    "study": (
+        "Studies: simulate, recover, compare, predict, report",
+        ("workflow", "studies", "report"),
+        None,
+    ),
+    "results": ("What functions return", (), "results"),
+    "figures": ("Figures", (), "figures"),
+    "datasets": ("Data that come with Penchant", (), "datasets"),
+    "paper": ("The paper's landscapes, examples and estimators", (), "paper"),
+    "errors": ("Errors and warnings", ("errors",), None),
 }
 
 # Methods that the parts of the library call among themselves; how a model is written is told in
@@ -39,17 +45,24 @@ INSIDE = frozenset(
         "agents",
         "check",
         "check_options",
+        "doubts",
         "explanatory_many",
         "feasible_point",
         "fill",
         "from_search",
         "gradient",
+        "holding",
         "indifferent_at",
+        "largest_deviation",
+        "latent",
+        "nominal_point",
+        "notes_on",
         "of_checked",
         "of_events",
         "on",
         "on_shape",
         "on_weights",
+        "option_values",
         "parameters_within",
         "quadratic",
         "rising",
@@ -61,7 +74,6 @@ INSIDE = frozenset(
         "to_search",
         "touched",
         "typical_weights",
-        "values",
         "with_natural",
         "within",
     }
@@ -78,27 +90,46 @@ def pages() -> dict[str, str]:
 
 def entries(page: str) -> dict[str, Any]:
     """What a page describes: everything public by the name it is called by."""
-    _, folders = PAGES[page]
-    if page in ("figures", "datasets"):
-        part = {"figures": figures, "datasets": datasets}[page]
-        return {f"pn.{page}.{name}": getattr(part, name) for name in part.__all__}
-    public = {name: getattr(penchant, name) for name in penchant.__all__}
-    return {
+    _, folders, part = PAGES[page]
+    top = {name: getattr(penchant, name) for name in penchant.__all__}
+    found = {
         f"pn.{name}": value
-        for name, value in public.items()
+        for name, value in top.items()
         if not isinstance(value, ModuleType) and value.__module__.split(".")[1] in folders
     }
+    if part is not None:
+        own = getattr(penchant, part)
+        found |= {f"pn.{part}.{name}": getattr(own, name) for name in own.__all__ if name not in top}
+    return found
 
 
 def _index() -> str:
     lines = [MADE, "# Reference", "", "Everything public, with `import penchant as pn`."]
     lines += ["From a terminal: [commands and options](command-line.md).", ""]
-    for page, (title, _) in PAGES.items():
+    lines += [*_top(), ""]
+    for page, (title, _, _) in PAGES.items():
         lines += [f"## [{title}]({page}.md)", "", "| name | what it is |", "|---|---|"]
         for name, value in entries(page).items():
             lines.append(f"| [`{name}`]({page}.md#{_anchor(name)}) | {_cell(_first_line(value))} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _top() -> list[str]:
+    """What one finds on typing `pn.`: names first, then the parts that hold the rest."""
+    top = {name: getattr(penchant, name) for name in penchant.__all__}
+    parts = [name for name, value in top.items() if isinstance(value, ModuleType)]
+    pages = {name: page for page in PAGES for name in entries(page)}
+    linked = [
+        f"[`{name}`]({pages[f'pn.{name}']}.md#{_anchor(f'pn.{name}')})"
+        for name in top
+        if name not in parts
+    ]
+    lines = [f"At the top of `pn` stand {len(linked)} names:", "", " · ".join(linked), ""]
+    lines += ["All others stand in its parts:", ""]
+    for part in parts:
+        lines.append(f"- [`pn.{part}`]({part}.md): {_first_line(top[part])}")
+    return lines
 
 
 def _commands() -> str:
@@ -139,7 +170,7 @@ def _option(option: Any) -> str:
 
 
 def _page(page: str) -> str:
-    title, _ = PAGES[page]
+    title, _, _ = PAGES[page]
     parts = [MADE, f"# {title}", "", "[All names](README.md)", ""]
     for name, value in entries(page).items():
         parts += [f"## {name}", ""]
@@ -304,7 +335,7 @@ def _prose(body: str) -> list[str]:
 def _first_line(value: Any) -> str:
     if isinstance(value, cached_property):
         value = value.func
-    described = callable(value) or isinstance(value, property)
+    described = callable(value) or isinstance(value, property | ModuleType)
     return (inspect.getdoc(value) if described else repr(value)).splitlines()[0]
 
 

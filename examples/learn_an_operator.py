@@ -11,7 +11,9 @@ import penchant as pn
 
 model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
 truth = {"decision_noise": 3.0, "prior_mean": 60.0, "prior_variance": 1000.0}
-operator = pn.simulate(pn.landscape_a(), model, truth, n_decisions=60, rng=np.random.default_rng(3))
+operator = pn.simulate(
+    pn.paper.landscape_a(), model, truth, n_decisions=60, rng=np.random.default_rng(3)
+)
 
 # A very weak prior: finite estimates from the first choices on. c = 1, the default, would make
 # somebody who chooses as surely as this one look twice as noisy.

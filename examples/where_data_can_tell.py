@@ -20,12 +20,12 @@ TRUTHS = list(product((2.0, 8.0), (30.0, 100.0), (1.0, 30.0, 1000.0)))
 def row(truth: tuple[float, ...], n_agents: int, seed: int) -> str:
     """Simulate agents of one kind, fit them, and count."""
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
-    played = pn.simulate_many(
-        pn.landscape_a(),
+    played = pn.simulate(
+        pn.paper.landscape_a(),
         model,
         dict(zip(NAMES, truth, strict=True)),
         n_decisions=90,
-        n_agents=n_agents,
+        n_subjects=n_agents,
         rng=np.random.default_rng(seed),
     )
     people = [pn.Episode(e.chosen, e.rewards, subject=s) for s, e in enumerate(played)]
@@ -40,7 +40,7 @@ def row(truth: tuple[float, ...], n_agents: int, seed: int) -> str:
     return f"{truth[0]:4g} {truth[1]:4g} {truth[2]:6g} |{shares} |{covered} |{by_wald} |{widths}"
 
 
-def ends(found: pn.ModelEstimates, kind: str) -> np.ndarray:
+def ends(found: pn.results.ModelEstimates, kind: str) -> np.ndarray:
     """Ends of the intervals: (n_agents, n_parameters, 2)."""
     return np.array([[(p.low, p.high) for p in mine] for mine in found.parameters_at(0.95, kind)])
 

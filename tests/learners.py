@@ -10,24 +10,24 @@ TWO = pn.Landscape([-0.3, 0.4], pn.GaussianNoise(0.5))
 
 # name: model, natural parameters, task
 CASES = {
-    "random": (pn.RandomChoice(3), {"bias_0": 0.7, "bias_1": -0.4}, TASK),
+    "random": (pn.models.RandomChoice(3), {"bias_0": 0.7, "bias_1": -0.4}, TASK),
     "win-stay": (
-        pn.WinStayLoseShift(3, win_above=0.3),
+        pn.models.WinStayLoseShift(3, win_above=0.3),
         {"win_stay": 1.2, "lose_shift": 0.6},
         TASK,
     ),
     "win-stay, epsilon": (
-        pn.WinStayLoseShift(2, win_above=0.1, equal=True),
+        pn.models.WinStayLoseShift(2, win_above=0.1, equal=True),
         {"epsilon": 0.35},
         TWO,
     ),
     "win-stay, equal": (
-        pn.WinStayLoseShift(3, win_above=0.3, equal=True),
+        pn.models.WinStayLoseShift(3, win_above=0.3, equal=True),
         {"win_stay_lose_shift": 0.9},
         TASK,
     ),
     "history": (
-        pn.HistoryRegression(3, reward_lags=2, choice_lags=3, bias=True),
+        pn.models.HistoryRegression(3, reward_lags=2, choice_lags=3, bias=True),
         {
             **{"reward_1": 1.4, "reward_2": 0.7, "choice_1": -0.5, "choice_2": 0.3},
             **{"choice_3": 0.2, "bias_0": 0.3, "bias_1": -0.2},
@@ -94,7 +94,7 @@ CASES = {
         TASK,
     ),
     "hybrid": (
-        pn.GershmanHybrid(0.5, None, stickiness=True),
+        pn.models.GershmanHybrid(0.5, None, stickiness=True),
         {
             **{"value": 0.9, "relative_uncertainty": 0.7, "value/total_uncertainty": 0.6},
             **{"prior_variance": 1.5, "stickiness": -0.3},
@@ -102,7 +102,7 @@ CASES = {
         TWO,
     ),
     "ucb1": (
-        pn.UCB1(3, None, stickiness=True, bias=True),
+        pn.models.UCB1(3, None, stickiness=True, bias=True),
         {
             **{"temperature": 0.25, "initial_value": 0.4, "exploration": 0.5},
             **{"stickiness": 0.3, "bias_0": 0.2, "bias_1": -0.1},
@@ -110,12 +110,12 @@ CASES = {
         TASK,
     ),
     "known values": (
-        pn.KnownValues([0.2, 0.9, 0.5], cooling="power"),
+        pn.models.KnownValues([0.2, 0.9, 0.5], cooling="power"),
         {"initial_temperature": 0.8, "cooling_exponent": 0.4},
         TASK,
     ),
     "known values, cooling": (
-        pn.KnownValues([0.2, 0.9, 0.5], cooling="logarithmic"),
+        pn.models.KnownValues([0.2, 0.9, 0.5], cooling="logarithmic"),
         {"decision_noise": 1.1},
         TASK,
     ),

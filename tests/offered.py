@@ -12,29 +12,29 @@ DISCOUNTED = {
         {"temperature": 3.1, "discount_rate": 0.013},
     ),
     "exponential": (
-        pn.ExponentialDiscounting(),
+        pn.models.ExponentialDiscounting(),
         {"temperature": 3.1, "discount_rate": 0.006},
     ),
     "quasi-hyperbolic": (
-        pn.QuasiHyperbolicDiscounting(),
+        pn.models.QuasiHyperbolicDiscounting(),
         {"temperature": 3.1, "present_bias": 0.72, "discount_rate": 0.004},
     ),
     "constant-sensitivity": (
-        pn.ConstantSensitivityDiscounting(),
+        pn.models.ConstantSensitivityDiscounting(),
         {"temperature": 3.1, "discount_rate": 0.009, "time_sensitivity": 0.55},
     ),
 }
 RISKED = {
     "expected-utility": (
-        pn.ExpectedUtility(),
+        pn.models.ExpectedUtility(),
         {"temperature": 0.8, "curvature": 0.7},
     ),
     "prospect": (
-        pn.ProspectValue(),
+        pn.models.ProspectValue(),
         {"temperature": 0.8, "loss_aversion": 1.9, "curvature": 0.75},
     ),
     "prelec": (
-        pn.ProspectValue("prelec"),
+        pn.models.ProspectValue("prelec"),
         {
             "temperature": 0.8,
             "loss_aversion": 1.9,
@@ -43,7 +43,7 @@ RISKED = {
         },
     ),
     "tversky-kahneman": (
-        pn.ProspectValue("tversky-kahneman"),
+        pn.models.ProspectValue("tversky-kahneman"),
         {
             "temperature": 0.8,
             "loss_aversion": 1.4,
@@ -52,7 +52,7 @@ RISKED = {
         },
     ),
     "mean-variance": (
-        pn.MeanVariance(),
+        pn.models.MeanVariance(),
         {"temperature": 2.2, "risk_attitude": -0.04},
     ),
 }

@@ -65,7 +65,7 @@ class Learner:
     def __init__(self, n_options=4, unit=1.0):
         self.n_options = n_options
         self.unit = unit
-        self.shape = (pn.Shape("learning_rate", 0.001 * unit, unit, n_grid=33),)
+        self.shape = (pn.models.Shape("learning_rate", 0.001 * unit, unit, n_grid=33),)
 
     def explanatory(self, episode, learning_rate):
         values, x = np.zeros(self.n_options), np.empty((episode.n_events, self.n_options, 1))

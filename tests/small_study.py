@@ -44,12 +44,12 @@ def table(n_a=5, n_b=4, n_decisions=30, seed=3) -> pd.DataFrame:
     return pd.DataFrame(list(_rows(n_a, n_b, n_decisions, seed)), columns=columns)
 
 
-def data(frame=None, **options) -> pn.StudyData:
+def data(frame=None, **options) -> pn.results.StudyData:
     options = {"conditions": ["landscape"]} | options
-    return pn.study_data(table() if frame is None else frame, **options)
+    return pn.read_study(table() if frame is None else frame, **options)
 
 
 def study(frame=None, **options):
     usual = {"nominals": NOMINALS, "landscape": MEANS, "intervals": "wald"}
     usual |= {"n_replicates": 3, "n_bootstrap": 20, "seed": 7, "threads": 1}
-    return pn.run_study(data(frame), MODEL, **usual | options)
+    return pn.study(data(frame), MODEL, **usual | options)

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+LISTED = re.compile(r"^ {4}from (\S+) import (?:\(\s*)?(\w+) as \2\b", re.MULTILINE)
 
-def lazily(
-    package: str, homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package whose names live in other modules.
+
+def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a module whose names live in other modules.
+
+    Each name is listed once, as `from home import name as name` under `if TYPE_CHECKING:` in the
+    module's own source, where editors and type checkers read it; the same lines are read here.
 
     Parameters
     ----------
     package
-        Name of the package.
-    homes
-        Names by the module that holds them; a name that is itself a module stands under "".
+        Name of the module.
     """
-    home_of = {name: home for home, names in homes.items() for name in names}
+    source = sys.modules[package].__spec__.loader.get_source(package)  # type: ignore[union-attr]  # files have it
+    homes = {name: home for home, name in LISTED.findall(source)}
 
     def find(name: str) -> Any:
-        if name not in home_of:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if not home_of[name]:
+        if homes[name] == package:  # a part of the package, itself a module
             return import_module(f"{package}.{name}")
-        return getattr(import_module(home_of[name]), name)
+        return getattr(import_module(homes[name]), name)
 
-    return find, lambda: sorted(home_of), sorted(home_of)
+    return find, lambda: sorted(homes), sorted(homes)

@@ -36,10 +36,11 @@ LAYERS = {
     "reading": 6,
     "population": 7,
     "workflow": 8,
-    "study": 9,
+    "studies": 9,
     "figures": 10,
     "report": 11,
     "paper": 12,
+    "results": 12,
     "cli": 13,
     "__main__": 14,
 }

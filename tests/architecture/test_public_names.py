@@ -1,26 +1,32 @@
 """What users may use."""
 
 import inspect
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import penchant as pn
+from penchant.models.catalogue import CATALOGUE
 
-SOFTMAX = {
+DESIGNED = {
     "Choices",
-    "Constraints",
-    "DataError",
-    "Estimate",
-    "Estimates",
+    "Episode",
     "GaussianPrior",
-    "NotConvergedError",
-    "NotIdentifiedError",
+    "RewardPrior",
     "ScaledPrior",
-    "SeparationError",
+    "UCL",
     "fit",
     "fit_each",
-    "simulate_choices",
+    "fit_linearized",
+    "grid",
+    "live",
+    "simulate",
 }
+OFTEN_USED = {"GPUCB", "HyperbolicDiscounting", "KalmanFilter", "QLearning", "UCL"}
+PARTS = {"datasets", "figures", "models", "paper", "results"}
+MOST = 60  # names at the top, its parts among them: what one can read through on typing `pn.`
 OF_AN_ESTIMATE = [
     "status",
     "message",
@@ -48,7 +54,51 @@ def test_public_names_are_sorted_and_importable():
 
 
 def test_the_names_that_others_build_on_exist():
-    assert set(pn.__all__) >= SOFTMAX
+    assert set(pn.__all__) >= DESIGNED | PARTS
+    assert len(pn.__all__) <= MOST
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_the_names_of_a_part_are_sorted_and_importable(part):
+    own = getattr(pn, part)
+    assert list(own.__all__) == sorted(set(own.__all__))
+    assert all(getattr(own, name) is not None for name in own.__all__)
+    assert set(own.__all__) <= set(dir(own))
+
+
+def test_all_models_stand_in_models_and_the_often_used_at_the_top():
+    made = {entry.model.__name__ for entry in CATALOGUE.values()}
+    assert made <= set(pn.models.__all__)
+    assert made & set(pn.__all__) == OFTEN_USED
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_every_name_and_refuses_others(tmp_path):
+    script = tmp_path / "script.py"
+    names = [name for name in pn.__all__ if name not in PARTS]
+    names += [f"{part}.{n}" for part in sorted(PARTS) for n in getattr(pn, part).__all__]
+    script.write_text(
+        "import penchant as pn\n"
+        + "".join(f"pn.{name}\n" for name in names)
+        + "reveal_type(pn.QLearning(2))\nreveal_type(pn.models.UCB1(2))\n"
+        + "pn.train\npn.models.Learner\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path}", str(script)],
+        cwd=Path(pn.__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = [
+        line.split("script.py:", 1)[1] for line in done.stdout.splitlines() if "script.py:" in line
+    ]
+    assert [line.split(": ", 1)[1] for line in told] == [
+        'note: Revealed type is "penchant.models.learning.q_learning.QLearning"',
+        'note: Revealed type is "penchant.models.learning.ucb1.UCB1"',
+        'error: Module has no attribute "train"  [attr-defined]',
+        'error: Module has no attribute "Learner"  [attr-defined]',
+    ]
 
 
 @pytest.mark.parametrize("name", OF_AN_ESTIMATE)

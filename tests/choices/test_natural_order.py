@@ -50,6 +50,6 @@ def test_codes_of_labels_follow_that_order():
 def test_subjects_and_blocks_of_a_table_are_listed_in_that_order():
     rows = [(who, block, 0, 1.0) for who in ("s10", "s9", "s1") for block in ("b10", "b2")]
     table = pd.DataFrame(rows, columns=["subject", "block", "choice", "reward"])
-    data = pn.study_data(table)
+    data = pn.read_study(table)
     assert data.subjects == ("s1", "s9", "s10")
     assert [e.block for e in data.episodes] == ["b2", "b10"] * 3

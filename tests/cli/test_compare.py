@@ -40,7 +40,7 @@ def _models():
     return {
         "q-learning": pn.QLearning(12),
         "q-learning:stickiness": pn.QLearning(12, stickiness=True),
-        "random": pn.RandomChoice(12),
+        "random": pn.models.RandomChoice(12),
     }
 
 
@@ -49,7 +49,7 @@ def test_json_holds_what_the_library_finds(penchant, play, folds):
     ended = penchant("compare", play(), *MODELS, "--folds", folds, "--nested", "1,2", "--json")
     assert ended.code == 0
     document = json.loads(ended.out)
-    own = pn.compare(
+    own = pn.compare_models(
         _models(),
         _episodes(played()),
         folds=int(folds) if folds.isdigit() else folds,
@@ -80,7 +80,7 @@ def test_a_table_is_printed_and_files_are_written(penchant, play, folder):
         decisions = list(csv_reader.DictReader(file))
     assert len(decisions) == 68
     total = sum(float(row["random"]) for row in decisions)
-    own = pn.compare({"random": pn.RandomChoice(12)}, _episodes(played()), folds=3)
+    own = pn.compare_models({"random": pn.models.RandomChoice(12)}, _episodes(played()), folds=3)
     assert total == pytest.approx(own.held_out_log_likelihood.sum())
     assert (folder / "models.svg").read_text().startswith("<?xml")
 
@@ -93,7 +93,7 @@ def test_folds_may_be_a_column(penchant, play):
     labels = [
         [row[5] for row in rows if (row[0], row[1]) == (e.subject, e.block)] for e in episodes
     ]
-    own = pn.compare({"random": pn.RandomChoice(12)}, episodes, folds=labels)
+    own = pn.compare_models({"random": pn.models.RandomChoice(12)}, episodes, folds=labels)
     found = json.loads(ended.out)["models"][0]["held_out_log_likelihood"]
     assert found == pytest.approx(own.held_out_log_likelihood.sum())
 
@@ -110,7 +110,7 @@ def test_folds_of_play_that_was_cut_short_are_those_of_what_is_left(penchant, pl
     labels = [
         [row[5] for row in left if (row[0], row[1]) == (e.subject, e.block)] for e in episodes
     ]
-    own = pn.compare({"random": pn.RandomChoice(12)}, episodes, folds=labels)
+    own = pn.compare_models({"random": pn.models.RandomChoice(12)}, episodes, folds=labels)
     found = json.loads(ended.out)["models"][0]["held_out_log_likelihood"]
     assert found == pytest.approx(own.held_out_log_likelihood.sum())
 

@@ -29,12 +29,12 @@ def test_subjects_until_a_difference_is_found(penchant, folder):
     ended = penchant(*DIFFER, "--figure", "subjects.png", "--json")
     assert ended.code == 0, ended.err
     document = json.loads(ended.out)
-    own = pn.subjects_needed(
-        pn.RandomChoice(2),
+    own = pn.design(
+        pn.models.RandomChoice(2),
         pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), 60),
-        ({"bias_0": 0.0}, {"bias_0": 1.0}),
-        parameter="bias_0",
-        n_pool=30,
+        {"bias_0": 0.0},
+        goal=pn.Differ({"bias_0": 1.0}),
+        n_subjects=30,
         rng=np.random.default_rng(1),
     )
     assert (document["needed"], document["unit"]) == (own.needed, "subjects in each group")

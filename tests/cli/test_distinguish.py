@@ -17,8 +17,8 @@ def test_json_holds_what_the_library_finds(penchant):
     ended = penchant(*MADE, "--json")
     assert ended.code == 0, ended.err
     document = json.loads(ended.out)
-    own = pn.model_recovery(
-        {"q-learning": pn.QLearning(2), "random": pn.RandomChoice(2)},
+    own = pn.recover_models(
+        {"q-learning": pn.QLearning(2), "random": pn.models.RandomChoice(2)},
         pn.Task(pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1)), 50),
         {
             "q-learning": {"temperature": (0.05, 0.1), "learning_rate": (0.3, 0.6)},

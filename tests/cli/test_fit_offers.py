@@ -10,8 +10,8 @@ from cli.trips import csv
 from penchant.inference.fit import fit
 from penchant.models.offers.discounting import HyperbolicDiscounting
 from penchant.models.offers.gambles import ProspectValue
-from penchant.models.offers.table import trials_from_frame
-from penchant.models.simulate import simulate_trials
+from penchant.models.offers.table import offers_from_frame
+from penchant.models.simulate import simulate
 
 HEADER = ("subjID", "amount_sooner", "delay_sooner", "amount_later", "delay_later", "choice")
 PATIENCE = {"ann": 0.01, "bob": 0.03}
@@ -20,7 +20,7 @@ PATIENCE = {"ann": 0.01, "bob": 0.03}
 def people():
     rule = {"temperature": 4.0}
     return {
-        name: simulate_trials(
+        name: simulate(
             offered.delayed(n=40, seed=seed),
             HyperbolicDiscounting(),
             rule | {"discount_rate": rate},
@@ -33,10 +33,10 @@ def people():
 
 def rows():
     found = []
-    for name, trials in people().items():
-        both = np.stack([trials.offers["amount"], trials.offers["delay"]], axis=2)
+    for name, decisions in people().items():
+        both = np.stack([decisions.offers["amount"], decisions.offers["delay"]], axis=2)
         cells = both.reshape(40, 4).tolist()
-        chosen = trials.chosen.tolist()
+        chosen = decisions.chosen.tolist()
         found += [[name, *row, taken] for row, taken in zip(cells, chosen, strict=True)]
     return found
 
@@ -105,12 +105,12 @@ def test_gambles_against_a_sure_amount(penchant, folder):
     p = np.broadcast_to([[1.0, 0.0], [0.5, 0.5]], (60, 2, 2))
     truth = {"temperature": 0.9, "loss_aversion": 1.6, "curvature": 0.8}
     played = {"outcome": outcome, "probability": p}
-    trials = simulate_trials(played, ProspectValue(), truth, rng=rng)
-    table = np.column_stack([gain, loss, sure, trials.chosen]).tolist()
+    decisions = simulate(played, ProspectValue(), truth, rng=rng)
+    table = np.column_stack([gain, loss, sure, decisions.chosen]).tolist()
     (folder / "g.csv").write_text(csv(table, ("gain", "loss", "cert", "gamble")))
     found = printed(penchant("fit", "g.csv", "--model", "prospect", "--json"))
     assert found["log_likelihood"] == pytest.approx(
-        fit(trials, ProspectValue()).log_likelihood, rel=1e-9
+        fit(decisions, ProspectValue()).log_likelihood, rel=1e-9
     )
     own = ["--offers", "outcome=cert+0/gain+loss,probability=1+0/0.5+0.5"]
     ended = penchant("fit", "g.csv", "--model", "prospect", *own)
@@ -169,7 +169,7 @@ def test_offers_need_their_model_and_models_their_offers(refused, offers):
 def test_the_table_is_the_one_that_the_library_reads(offers):
     import pyarrow.csv as pa_csv
 
-    ann, bob = trials_from_frame(pa_csv.read_csv(offers()))
+    ann, bob = offers_from_frame(pa_csv.read_csv(offers()))
     assert (ann.subject, bob.subject) == ("ann", "bob")
     np.testing.assert_allclose(ann.offers["amount"], people()["ann"].offers["amount"])
 

@@ -16,11 +16,11 @@ from penchant.models.model import natural_parameters
 GRID = ["--grid", "4x3"]
 # what one types, and the model it means
 ASKED = {
-    "random": ([], pn.RandomChoice(12)),
-    "wsls": (["--settings", "win_above=9"], pn.WinStayLoseShift(12, win_above=9.0)),
+    "random": ([], pn.models.RandomChoice(12)),
+    "wsls": (["--settings", "win_above=9"], pn.models.WinStayLoseShift(12, win_above=9.0)),
     "history": (
         ["--settings", "reward_lags=2,choice_lags=1,bias"],
-        pn.HistoryRegression(12, reward_lags=2, choice_lags=1, bias=True),
+        pn.models.HistoryRegression(12, reward_lags=2, choice_lags=1, bias=True),
     ),
     "q-learning": (
         ["--settings", "learning_rate=0.4/0.2,dual_rates,stickiness", "--initial-value", "5"],
@@ -30,10 +30,10 @@ ASKED = {
         ["--noise-variance", "2.5", "--settings", "initial_mean=free,prior_variance=20"],
         pn.KalmanFilter(12, 2.5, prior_variance=20.0, initial_mean=None),
     ),
-    "ucb1": (["--settings", "initial_value=8"], pn.UCB1(12, 8.0)),
+    "ucb1": (["--settings", "initial_value=8"], pn.models.UCB1(12, 8.0)),
     "known-values": (
         ["--settings", "values=0/7/14/21/0/7/14/21/0/7/14/21,cooling=logarithmic"],
-        pn.KnownValues([0, 7, 14, 21] * 3, cooling="logarithmic"),
+        pn.models.KnownValues([0, 7, 14, 21] * 3, cooling="logarithmic"),
     ),
     "gp-ucb": (
         [*GRID, "--length-scale", "1.5", "--settings", "prior_mean=10,locality=same,prior_sd=9"],
@@ -41,7 +41,7 @@ ASKED = {
     ),
     "locality": (
         [*GRID, "--settings", "terms=distance/visited"],
-        pn.Locality(pn.grid(4, 3), ("distance", "visited")),
+        pn.models.Locality(pn.grid(4, 3), ("distance", "visited")),
     ),
 }
 

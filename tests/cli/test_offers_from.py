@@ -31,7 +31,7 @@ def test_recover_gives_what_the_library_finds(penchant):
     assert "Offers: amount = amount_sooner, amount_later; delay = " in ended.err
     own = pn.recover(
         pn.HyperbolicDiscounting(),
-        pn.Task(pn.trials_from_frame(pn.datasets.load("delays"))),
+        pn.Task(pn.offers_from_frame(pn.datasets.load("delays"))),
         GIVEN,
         n_subjects=6,
         rng=np.random.default_rng(3),
@@ -85,7 +85,7 @@ def test_design_counts_decisions_among_offers(penchant):
         ),
         (
             ["simulate", "--model", "hyperbolic", "--seed", "1"],
-            "got hyperbolic, which is for offers. Use simulate_trials in Python",
+            "got hyperbolic, which is for offers. Use simulate in Python",
         ),
     ],
 )

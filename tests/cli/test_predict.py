@@ -42,7 +42,7 @@ def _own():
         for pair in pairs
     ]
     fits = pn.fit_each(episodes, pn.QLearning(12), parameter_prior=pn.ScaledPrior())
-    return pn.latent(fits, episodes)
+    return pn.beliefs(fits, episodes)
 
 
 def test_the_table_has_the_rows_of_the_file_in_their_order(penchant, play):

@@ -5,7 +5,7 @@ import pytest
 
 from penchant.bandit.landscape import GaussianNoise, landscape_b
 from penchant.bandit.locations import grid
-from penchant.models.simulate import simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 
 AGENT = ["--model", "ucl", "--grid", "5x3", "--noise-variance", "4", "--length-scale", "1.5"]
@@ -25,12 +25,12 @@ def test_the_table_is_the_play_of_the_library(penchant):
     assert ended.code == 0
     header, found = rows(ended.out)
     assert header == "subject,decision,chosen,reward,x,y"
-    played = simulate_many(
+    played = simulate(
         landscape_b(5, 3, GaussianNoise(4.0)),
         UCL(grid(5, 3), 4.0, 1.5),
         {"decision_noise": 3.0, "prior_mean": 30.0, "prior_variance": 250.0},
         n_decisions=12,
-        n_agents=2,
+        n_subjects=2,
         rng=np.random.default_rng(7),
     )
     own = [

@@ -15,7 +15,7 @@ import pytest
 import penchant as pn
 from penchant.cli import studying
 from penchant.report import study_files as folders
-from penchant.study import fitting
+from penchant.studies import fitting
 from small_study import MEANS, MODEL, table
 
 FILE = "play.csv"
@@ -53,7 +53,7 @@ def test_a_table_becomes_a_report_tables_and_numbers(penchant, played):
     assert ended.out.splitlines()[-1] == "Report: out/report.html"
     assert "Columns: chosen = choice; reward = reward; subject = subject; decision" in ended.err
     kept = pyarrow.csv.read_csv(played / "out" / "tables" / "subjects.csv").to_pydict()
-    for i, episode in enumerate(pn.study_data(table()).episodes):
+    for i, episode in enumerate(pn.read_study(table()).episodes):
         expected = pn.fit(episode, MODEL).parameters[0].estimate
         assert kept["decision_noise"][i] == pytest.approx(expected, rel=1e-6)
     text = (played / "out" / "report.html").read_text()
@@ -242,7 +242,7 @@ POINTS_TO_STOP = [
     (fitting, "fit_linearized"),
     (fitting, "simulated"),
     (folders, "write_json"),
-    (studying, "write_study"),
+    (studying.Study, "write"),
 ]
 
 

@@ -94,22 +94,22 @@ def test_the_delays_are_what_the_script_makes():
     assert load("delays").equals(made("delays"))
 
 
-def test_the_delays_are_trials_by_their_roles_and_by_their_names():
+def test_the_delays_are_offers_by_their_roles_and_by_their_names():
     known, table = dataset("delays"), load("delays")
     offers = {attribute: list(columns) for attribute, columns in known.offers}
     assert {known.decision, known.chosen, known.subject} <= set(table.column_names)
-    named = pn.trials_from_frame(
+    named = pn.offers_from_frame(
         table, subject=known.subject, chosen=known.chosen, offers=offers, block="none"
     )
-    found = pn.trials_from_frame(table)
-    assert [repr(trials) for trials in named] == [repr(trials) for trials in found]
+    found = pn.offers_from_frame(table)
+    assert [repr(decisions) for decisions in named] == [repr(decisions) for decisions in found]
     assert len(found) == 20
-    assert {trials.n_events for trials in found} == {60}
+    assert {decisions.n_events for decisions in found} == {60}
     assert [t.subject for t in found if t.n_decisions < 60] == ["s18"]
 
 
 def test_the_delays_show_every_status_of_a_subject():
-    people = pn.trials_from_frame(load("delays"))
+    people = pn.offers_from_frame(load("delays"))
     model = pn.HyperbolicDiscounting()
     estimates = pn.fit_each(people, model)
     special = {e.subject: e.status for e in estimates if e.status != "converged"}

@@ -85,7 +85,7 @@ def test_choices_stand_beside_the_belief():
 
 
 def test_a_flat_landscape_is_a_line_and_another_has_a_band():
-    means = pn.landscape_b(5, 3).mean_rewards
+    means = pn.paper.landscape_b(5, 3).mean_rewards
     axes = landscape_profile(figure().subplots(), means, PLACES, label="Landscape B")
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.c_[np.arange(5.0), means[:5]])
     assert not axes.collections

@@ -10,22 +10,22 @@ def gambles(outcome):
     """A sure amount against a gamble at even odds, the latter taken every other time."""
     n = len(outcome)
     offers = {"outcome": outcome, "probability": [[[1.0, 0.0], [0.5, 0.5]]] * n}
-    return pn.Trials(np.arange(n) % 2, offers)
+    return pn.Offers(np.arange(n) % 2, offers)
 
 
 def test_gambles_without_losses_say_which_model_has_no_loss_aversion():
-    trials = gambles([[[4 + k % 3, 0], [9 + k, 0]] for k in range(20)])
-    estimate = pn.fit(trials, pn.ProspectValue())
+    decisions = gambles([[[4 + k % 3, 0], [9 + k, 0]] for k in range(20)])
+    estimate = pn.fit(decisions, pn.models.ProspectValue())
     assert estimate.status == "not identified"
     assert (
         "Where no gamble has a loss, use ExpectedUtility, or ProspectValue(losses=False). Else use "
         "a parameter_prior, or collect at least 1 more decision."
     ) in estimate.message
-    for model in (pn.ExpectedUtility(), pn.ProspectValue(losses=False)):
-        assert pn.fit(trials, model).status != "not identified"
+    for model in (pn.models.ExpectedUtility(), pn.models.ProspectValue(losses=False)):
+        assert pn.fit(decisions, model).status != "not identified"
 
 
-@pytest.mark.parametrize("model", [pn.ExpectedUtility(), pn.ProspectValue()])
+@pytest.mark.parametrize("model", [pn.models.ExpectedUtility(), pn.models.ProspectValue()])
 def test_no_model_is_told_to_drop_or_interact_variables(model):
     estimate = pn.fit(gambles([[[3, 0], [3, 3]]] * 4), model)
     assert estimate.status == "not identified"

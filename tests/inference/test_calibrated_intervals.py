@@ -25,7 +25,7 @@ MODEL = pn.HyperbolicDiscounting()
 def person(seed, rate=0.02, temperature=5.0):
     rule = {"temperature": temperature, "discount_rate": rate}
     rng = np.random.default_rng(seed)
-    return pn.simulate_trials(OFFERS, MODEL, rule, rng=rng, subject=f"p{seed}")
+    return pn.simulate(OFFERS, MODEL, rule, rng=rng, subject=f"p{seed}")
 
 
 def seeded(seed=1):
@@ -65,8 +65,8 @@ def all_rates():
 
 @pytest.mark.parametrize("seed", [2, 5])
 def test_ends_are_where_simulated_likelihood_ratios_say(seed):
-    trials = person(seed)
-    estimate = pn.fit(trials, MODEL)
+    decisions = person(seed)
+    estimate = pn.fit(decisions, MODEL)
     assert estimate.converged
     ends = estimate.interval(kind="calibrated", rng=seeded())
     rates, weights = all_rates(), np.append(0.0, np.geomspace(0.01, 100.0, 90))
@@ -76,14 +76,14 @@ def test_ends_are_where_simulated_likelihood_ratios_say(seed):
         for temperature in (end / outwards, end * outwards):
             grid = np.sort(np.append(weights, 1 / temperature))
             at = np.searchsorted(grid, 1 / temperature)
-            p.append(p_value(trials.chosen, rates, grid, 1, at, np.random.default_rng(3)))
+            p.append(p_value(decisions.chosen, rates, grid, 1, at, np.random.default_rng(3)))
         assert p[0] > 0.03 and p[1] < 0.07 and p[1] < p[0]  # errors of 0.01 each, of two kinds
     for end, outwards in zip(ends[1], (0.8, 1.25), strict=True):
         p = []
         for rate in (end / outwards, end * outwards):
             grid = np.sort(np.append(rates, rate))
             at = np.searchsorted(grid, rate)
-            p.append(p_value(trials.chosen, grid, weights, 0, at, np.random.default_rng(3)))
+            p.append(p_value(decisions.chosen, grid, weights, 0, at, np.random.default_rng(3)))
         assert p[0] > 0.03 and p[1] < 0.07 and p[1] < p[0]
 
 
@@ -108,18 +108,18 @@ def test_a_seed_gives_the_same_interval_in_any_company():
 
 
 def test_who_never_contradicts_themselves_has_one_sided_intervals():
-    trials = next(t for t in map(person, range(50)) if MODEL.consistent_rates(t) is not None)
-    estimate = pn.fit(trials, MODEL)
+    decisions = next(t for t in map(person, range(50)) if MODEL.consistent_rates(t) is not None)
+    estimate = pn.fit(decisions, MODEL)
     assert estimate.status == "separated"
     temperature, rate = estimate.interval(kind="calibrated", rng=seeded())
     assert temperature[0] == 0 and 0 < temperature[1] < np.inf
-    low, high = MODEL.consistent_rates(trials)
+    low, high = MODEL.consistent_rates(decisions)
     assert rate[0] < low < high < rate[1]
 
 
 def test_who_nearly_never_contradicts_themselves_has_an_estimate_and_intervals():
     later = [1, 2, 3, 4, 6, 7, 9, 10, 13, 14, 15, 17, 18, 20, 21, 22, 24, 25, 26]
-    estimate = pn.fit(pn.Trials(np.isin(np.arange(27), later).astype(int), OFFERS), MODEL)
+    estimate = pn.fit(pn.Offers(np.isin(np.arange(27), later).astype(int), OFFERS), MODEL)
     assert estimate.status == "weakly identified"
     assert "but for differences below a thousandth" in estimate.message
     _, (low, high) = estimate.interval(kind="calibrated", rng=seeded())
@@ -146,7 +146,7 @@ def test_summaries_and_documents_say_which_interval_they_hold(kind):
 def test_play_is_redrawn_decision_by_decision_with_its_history():
     task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=40)
     model = pn.QLearning(2)
-    (episode,) = task.play(model, {"temperature": 0.2, "learning_rate": 0.4}, rng=seeded(7))
+    episode = pn.simulate(task, model, {"temperature": 0.2, "learning_rate": 0.4}, rng=seeded(7))
     estimate = pn.fit(episode, model)
     assert not estimate.peak.at_bound.any()
     profile = estimate.interval(kind="profile")
@@ -160,7 +160,7 @@ def test_slopes_of_nearly_certain_choices_do_not_overflow_on_the_way_to_an_end()
     task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=40)
     model = pn.QLearning(2, initial_value=None)
     truth = {"temperature": 0.2, "initial_value": 0.0, "learning_rate": 0.4}
-    (episode,) = task.play(model, truth, rng=seeded(6))
+    episode = pn.simulate(task, model, truth, rng=seeded(6))
     wide = pn.fit(episode, model).interval(0.9944, kind="profile")
     assert wide[2].round(6).tolist() == [0, 1]
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_calibrated_is_refused():
 def test_wald_intervals_of_a_bounded_parameter_are_those_of_its_log_odds():
     task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=90)
     model = pn.QLearning(2)
-    (episode,) = task.play(model, {"temperature": 0.2, "learning_rate": 0.7}, rng=seeded(3))
+    episode = pn.simulate(task, model, {"temperature": 0.2, "learning_rate": 0.7}, rng=seeded(3))
     rate = pn.fit(episode, model).parameters[1]
     low, high = model.shape[0].low, model.shape[0].high
     share = (rate.estimate - low) / (high - low)
@@ -205,7 +205,7 @@ def test_wald_intervals_of_a_bounded_parameter_are_those_of_its_log_odds():
 def test_calibrated_intervals_of_27_answers_hold_the_truth_as_often_as_they_say(rate):
     n, rng = 200, np.random.default_rng(17)
     truth = {"temperature": 5.0, "discount_rate": rate}
-    people = [pn.simulate_trials(OFFERS, MODEL, truth, rng=rng, subject=i) for i in range(n)]
+    people = [pn.simulate(OFFERS, MODEL, truth, rng=rng, subject=i) for i in range(n)]
     found = pn.fit_each(people, MODEL).parameters_at(0.95, "calibrated", seeded())
     for j, value in enumerate(truth.values()):
         held = sum(mine[j].low <= value <= mine[j].high for mine in found)

@@ -236,7 +236,7 @@ class PlainUCL:
     """UCL by dense formulas without derivatives, as a user might write it."""
 
     weights = ("1/nu", "mu0/nu")
-    shape = (pn.Shape("delta", 1.5e-8, 400.0, scale="log", n_grid=33),)
+    shape = (pn.models.Shape("delta", 1.5e-8, 400.0, scale="log", n_grid=33),)
 
     def explanatory(self, episode, delta):
         b, f, s = dense.beliefs(episode.chosen, episode.rewards, played.PLACES, delta, 1.4)
@@ -355,7 +355,7 @@ def figure_6():
         pn.simulate(
             landscape(noise=noise), model, truth, n_decisions=100, rng=np.random.default_rng(s)
         )
-        for s, landscape in enumerate((pn.landscape_a, pn.landscape_b))
+        for s, landscape in enumerate((pn.paper.landscape_a, pn.paper.landscape_b))
     ]
     return model, episodes
 
@@ -461,7 +461,7 @@ def test_a_flat_profile_is_weakly_identified():
 
     class Flat:
         weights = ("w",)
-        shape = (pn.Shape("a", 0.0, 1.0),)
+        shape = (pn.models.Shape("a", 0.0, 1.0),)
 
         def explanatory(self, episode, a):
             x = np.random.default_rng(1).normal(size=(episode.n_events, 4, 2))
@@ -578,8 +578,13 @@ def test_the_truth_is_inside_95_percent_intervals_as_often_as_it_should():
     """100 agents of the paper's task, where the choices tell: Wald and profile intervals."""
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
     truth = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 1000.0}
-    played_by = pn.simulate_many(
-        pn.landscape_a(), model, truth, n_decisions=90, n_agents=100, rng=np.random.default_rng(7)
+    played_by = pn.simulate(
+        pn.paper.landscape_a(),
+        model,
+        truth,
+        n_decisions=90,
+        n_subjects=100,
+        rng=np.random.default_rng(7),
     )
     people = [pn.Episode(e.chosen, e.rewards, subject=s) for s, e in enumerate(played_by)]
     found = pn.fit_each(people, model)

@@ -37,7 +37,7 @@ def offers_profiles(model, n_subjects=4, seed=2):
         amount = np.column_stack([rng.uniform(1, 9, 60), np.full(60, 10.0)])
         delay = np.column_stack([rng.choice([0.0, 7.0], 60), rng.choice([30.0, 90.0, 365.0], 60)])
         chosen = rng.integers(0, 2, 60)
-        groups.append((pn.Trials(chosen, {"amount": amount, "delay": delay}),))
+        groups.append((pn.Offers(chosen, {"amount": amount, "delay": delay}),))
     return Profiles(model, tuple(groups))
 
 
@@ -62,7 +62,11 @@ def test_a_grid_has_the_values_of_fits_from_scratch(name):
 
 @pytest.mark.parametrize(
     "model",
-    [pn.HyperbolicDiscounting(), pn.ExponentialDiscounting(), pn.QuasiHyperbolicDiscounting()],
+    [
+        pn.HyperbolicDiscounting(),
+        pn.models.ExponentialDiscounting(),
+        pn.models.QuasiHyperbolicDiscounting(),
+    ],
     ids=str,
 )
 def test_weights_that_would_be_negative_are_held_at_zero_in_a_grid(model):
@@ -85,7 +89,7 @@ def test_weights_that_would_be_negative_are_held_at_zero_in_a_grid(model):
 
 
 def test_two_weights_that_must_be_positive_are_solved_as_by_a_quadratic_program():
-    profiles = offers_profiles(pn.QuasiHyperbolicDiscounting(), n_subjects=2)
+    profiles = offers_profiles(pn.models.QuasiHyperbolicDiscounting(), n_subjects=2)
     psi = np.geomspace(1e-4, 0.3, 12)[:, None]
     pairs = np.repeat([0, 1], 12), np.tile(psi, (2, 1))
     points = profiles.solve(*pairs)

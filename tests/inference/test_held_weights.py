@@ -15,7 +15,7 @@ def _answers():
     later, delay = np.full(10, 100.0), np.full(10, 30.0)
     amounts = np.column_stack([later / (1 + RATES * delay), later])
     delays = np.column_stack([np.zeros(10), delay])
-    return pn.Trials(np.where(RATES <= 0.05, 0, 1), {"amount": amounts, "delay": delays})
+    return pn.Offers(np.where(RATES <= 0.05, 0, 1), {"amount": amounts, "delay": delays})
 
 
 def _rate_alone(mode):
@@ -128,10 +128,10 @@ def test_a_density_that_holds_all_weights_leaves_a_maximum_at_a_rate_near_1():
 
 
 def test_answers_that_contradict_leave_the_maximum_of_before():
-    trials = _answers()
-    chosen = trials.chosen.copy()
+    decisions = _answers()
+    chosen = decisions.chosen.copy()
     chosen[[1, 8]] = 1 - chosen[[1, 8]]
-    noisy = pn.Trials(chosen, trials.offers)
+    noisy = pn.Offers(chosen, decisions.offers)
     prior = _rate_alone(0.07)
     estimate = pn.fit(noisy, pn.HyperbolicDiscounting(), parameter_prior=prior)
     assert estimate.status == "converged"

@@ -19,7 +19,7 @@ MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
 def play(prior_variance: float, seed: int = 5) -> pn.Episode:
     truth = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": prior_variance}
     rng = np.random.default_rng(seed)
-    return pn.simulate(pn.landscape_a(), MODEL, truth, n_decisions=90, rng=rng)
+    return pn.simulate(pn.paper.landscape_a(), MODEL, truth, n_decisions=90, rng=rng)
 
 
 @pytest.mark.evidence
@@ -33,7 +33,7 @@ def test_certified_linearised_estimates_are_reproduced(evidence, name):
     found = pn.fit_linearized(episode, model, nominal=nominal)
     np.testing.assert_allclose(found.theta, exact["linearised"]["mle"], rtol=1e-8)
     np.testing.assert_allclose(found.covariance, exact["linearised"]["cov"], rtol=1e-7)
-    again = pn.relinearize(episode, model, nominal=nominal)
+    again = pn.paper.relinearize(episode, model, nominal=nominal)
     assert again.log_likelihood == pytest.approx(exact["full_mle"]["loglik"], abs=1e-8)
 
 
@@ -52,9 +52,9 @@ def test_far_from_the_nominal_point_the_variance_is_an_artefact_and_said_to_be(p
 def test_relinearised_estimates_are_exact_ones_and_one_shot_is_never_better():
     episode = play(1000.0)
     exact = pn.fit(episode, MODEL)
-    again = pn.relinearize(episode, MODEL, nominal=pn.RewardPrior(200, 1e6))
+    again = pn.paper.relinearize(episode, MODEL, nominal=pn.RewardPrior(200, 1e6))
     np.testing.assert_allclose(again.theta, exact.theta, rtol=1e-6)
-    ranked = pn.compare_nominals(
+    ranked = pn.paper.compare_nominals(
         episode, MODEL, [pn.RewardPrior(200, 1e6), pn.RewardPrior(50, 800)]
     )
     values = [found.exact_log_likelihood for found in ranked]
@@ -179,7 +179,7 @@ def test_the_exact_fit_is_never_lower_and_relinearisation_reaches_it(seed):
     nominals = [pn.RewardPrior(35, 120), pn.RewardPrior(200, 1e6), pn.RewardPrior(0, 0.5)]
     exact = pn.fit(episode, played.ucl())
     for nominal in nominals:
-        again = pn.relinearize(episode, played.ucl(), nominal=nominal)
+        again = pn.paper.relinearize(episode, played.ucl(), nominal=nominal)
         assert again.status == exact.status
         assert again.log_likelihood == pytest.approx(exact.log_likelihood, abs=1e-7)
         for options in ({}, {"constrained": True}, {"coordinate": "sigma0"}):
@@ -189,16 +189,16 @@ def test_the_exact_fit_is_never_lower_and_relinearisation_reaches_it(seed):
 
 def test_an_iteration_that_needed_the_grid_says_so():
     episode = played.ucl_episode(seed=26, n_decisions=46)
-    far = pn.relinearize(episode, played.ucl(), nominal=pn.RewardPrior(200, 1e6))
+    far = pn.paper.relinearize(episode, played.ucl(), nominal=pn.RewardPrior(200, 1e6))
     assert any("ended at a lower peak" in note for note in far.notes)
-    near = pn.relinearize(episode, played.ucl(), nominal=pn.RewardPrior(35, 120))
+    near = pn.paper.relinearize(episode, played.ucl(), nominal=pn.RewardPrior(35, 120))
     assert not any("lower peak" in note for note in near.notes)
 
 
 @pytest.mark.parametrize("name", ["Q-learning", "two rates", "Kalman", "user's"])
 def test_relinearisation_is_exact_for_other_models_too(name):
     model, nominal, episode = case(name)
-    again, exact = pn.relinearize(episode, model, nominal=nominal), pn.fit(episode, model)
+    again, exact = pn.paper.relinearize(episode, model, nominal=nominal), pn.fit(episode, model)
     assert again.status == exact.status
     assert again.log_likelihood == pytest.approx(exact.log_likelihood, abs=1e-7)
 
@@ -210,7 +210,7 @@ def test_a_model_without_shape_parameters_is_linear_already():
     for constrained in (False, True):
         found = pn.fit_linearized(episode, model, nominal={}, constrained=constrained)
         assert found.exact_log_likelihood == pytest.approx(exact.log_likelihood, rel=1e-10)
-    np.testing.assert_allclose(pn.relinearize(episode, model, nominal={}).theta, exact.theta)
+    np.testing.assert_allclose(pn.paper.relinearize(episode, model, nominal={}).theta, exact.theta)
 
 
 @pytest.mark.filterwarnings("ignore::penchant.errors.PenchantWarning")
@@ -218,7 +218,7 @@ def test_separated_choices_are_separated_here_too():
     episode = pn.Episode([2] * 20, np.linspace(1, 3, 20))
     nominal = pn.RewardPrior(35, 120)
     assert pn.fit_linearized(episode, played.ucl(), nominal=nominal).status == "separated"
-    again = pn.relinearize(episode, played.ucl(), nominal=nominal)
+    again = pn.paper.relinearize(episode, played.ucl(), nominal=nominal)
     assert again.status == pn.fit(episode, played.ucl()).status == "separated"
 
 
@@ -292,7 +292,7 @@ def test_a_nominal_point_that_cannot_be_is_refused(nominal, said):
     with pytest.raises(pn.DataError, match=said):
         pn.fit_linearized(played.q_episode(), pn.QLearning(4), nominal=nominal)
     with pytest.raises(pn.DataError, match=said):
-        pn.relinearize(played.q_episode(), pn.QLearning(4), nominal=nominal)
+        pn.paper.relinearize(played.q_episode(), pn.QLearning(4), nominal=nominal)
 
 
 def test_a_coordinate_that_cannot_be_is_refused():

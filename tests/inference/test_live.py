@@ -14,7 +14,7 @@ class Coarse(played.Learner):
 
     def __init__(self):
         super().__init__(3)
-        self.shape = (pn.Shape("learning_rate", 0.001, 1.0, n_grid=5),)
+        self.shape = (pn.models.Shape("learning_rate", 0.001, 1.0, n_grid=5),)
 
     def explanatory(self, episode, learning_rate):
         values, x = np.zeros(3), np.empty((episode.n_events, 3, 1))
@@ -95,7 +95,7 @@ class TwoSided:
     """Variables that explain choices near a = 0.1 at first, and near a = 0.9 later."""
 
     weights = ("w",)
-    shape = (pn.Shape("a", 0.0, 1.0, n_grid=33),)
+    shape = (pn.models.Shape("a", 0.0, 1.0, n_grid=33),)
 
     def explanatory(self, episode, a):
         t, option = np.arange(episode.n_events), np.zeros((episode.n_events, 3))
@@ -189,6 +189,6 @@ def test_no_choice_has_no_reward_however_that_is_written():
     assert live.n_decisions == 1
 
 
-def test_models_of_trials_are_refused_before_the_play():
+def test_models_of_offers_are_refused_before_the_play():
     with pytest.raises(pn.DataError, match="model must learn from rewards; got Hyperbolic"):
         pn.live(pn.HyperbolicDiscounting())

@@ -81,7 +81,7 @@ def test_intervals_of_a_shape_parameter_do_not_depend_on_its_scale():
     class Logarithmic(played.Learner):
         def __init__(self):
             super().__init__()
-            self.shape = (pn.Shape("learning_rate", 0.001, 1.0, scale="log", n_grid=33),)
+            self.shape = (pn.models.Shape("learning_rate", 0.001, 1.0, scale="log", n_grid=33),)
 
     episode = played.q_episode()
     one = pn.fit(episode, played.Learner()).interval(kind="profile")
@@ -188,7 +188,7 @@ def test_a_nested_estimate_as_good_as_the_best_is_inside_the_interval():
 
 def test_an_end_of_a_linear_range_is_given_in_the_natural_unit():
     class Slowness(played.Learner):
-        natural = (pn.Natural("slowness", "shape", 0, scale=10.0, power=-1.0),)
+        natural = (pn.models.Natural("slowness", "shape", 0, scale=10.0, power=-1.0),)
 
     episode = pn.simulate(
         pn.Landscape([0.2, 0.5, 0.8, 0.4], pn.GaussianNoise(0.05)),

@@ -196,6 +196,8 @@ def test_the_scaled_prior_draws_players_who_are_nearly_deterministic_towards_cha
     model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
     truth = {"decision_noise": noise, "prior_mean": 60.0, "prior_variance": 1000.0}
     rng = np.random.default_rng(1)
-    played = pn.simulate_many(pn.landscape_a(), model, truth, n_decisions=90, n_agents=30, rng=rng)
+    played = pn.simulate(
+        pn.paper.landscape_a(), model, truth, n_decisions=90, n_subjects=30, rng=rng
+    )
     found = pn.fit_each(played, model, parameter_prior=pn.ScaledPrior(c))
     assert low < np.median([estimate.parameters[0].estimate for estimate in found]) < high

@@ -64,7 +64,7 @@ class TwoPeaks:
     """One weight; the variable tells the choice at two values of `a`, better at the second."""
 
     weights = ("w",)
-    shape = (pn.Shape("a", 0.0, 1.0, n_grid=25),)
+    shape = (pn.models.Shape("a", 0.0, 1.0, n_grid=25),)
 
     def __init__(self, apart):
         self.places = np.array([0.4, 0.4 + apart / 24])

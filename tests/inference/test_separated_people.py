@@ -20,20 +20,20 @@ HYPERBOLIC = pn.HyperbolicDiscounting()
 
 def consistent(rate, model=HYPERBOLIC, subject=None):
     """A person who always takes what is worth more."""
-    values = model.values(OFFERS, {"discount_rate": rate})
-    return pn.Trials(values.argmax(axis=1), OFFERS, subject=subject)
+    values = model.option_values(OFFERS, {"discount_rate": rate})
+    return pn.Offers(values.argmax(axis=1), OFFERS, subject=subject)
 
 
-@pytest.mark.parametrize("model", [HYPERBOLIC, pn.ExponentialDiscounting()])
+@pytest.mark.parametrize("model", [HYPERBOLIC, pn.models.ExponentialDiscounting()])
 @pytest.mark.parametrize("rate", [1e-5, 0.003, 0.02, 0.07, 5.0])
 def test_consistent_people_have_a_range_of_rates_and_no_estimate(model, rate):
-    trials = consistent(rate, model)
-    estimate = pn.fit(trials, model)
+    decisions = consistent(rate, model)
+    estimate = pn.fit(decisions, model)
     assert estimate.status == "separated"
     temperature, found = estimate.parameters
     assert np.isnan([temperature.estimate, temperature.standard_error]).all()
     assert np.isnan([found.estimate, found.standard_error]).all()
-    assert (found.low, found.high) == model.consistent_rates(trials)
+    assert (found.low, found.high) == model.consistent_rates(decisions)
     assert temperature.low == 0
     assert temperature.high == estimate.interval(kind="profile")[0, 1] > 0
 
@@ -44,16 +44,16 @@ class Unknowing:
     weights, positive = HYPERBOLIC.weights, HYPERBOLIC.positive
     natural, shape = HYPERBOLIC.natural, HYPERBOLIC.shape
 
-    def explanatory(self, trials, rate):
-        return HYPERBOLIC.explanatory(trials, rate)
+    def explanatory(self, decisions, rate):
+        return HYPERBOLIC.explanatory(decisions, rate)
 
 
 @pytest.mark.parametrize("rate", [0.003, 0.02, 5.0])
 def test_where_a_model_knows_no_points_of_indifference_they_are_searched_for(rate):
-    trials = consistent(rate)
-    ends = pn.fit(trials, Unknowing()).interval()[1]
+    decisions = consistent(rate)
+    ends = pn.fit(decisions, Unknowing()).interval()[1]
     # weights that tell a thousandth apart are far out: no search goes there
-    assert ends == pytest.approx(HYPERBOLIC.consistent_rates(trials), rel=1e-3)
+    assert ends == pytest.approx(HYPERBOLIC.consistent_rates(decisions), rel=1e-3)
 
 
 def test_who_never_waits_has_a_rate_without_an_upper_end():
@@ -85,7 +85,7 @@ def test_no_output_has_a_number_without_an_estimate():
 def test_a_column_of_estimates_holds_those_of_people_who_have_one():
     rng = np.random.default_rng(2)
     noisy = [
-        pn.simulate_trials(OFFERS, HYPERBOLIC, {"temperature": 6.0, "discount_rate": 0.02}, rng=rng)
+        pn.simulate(OFFERS, HYPERBOLIC, {"temperature": 6.0, "discount_rate": 0.02}, rng=rng)
         for _ in range(4)
     ]
     people = [dataclasses.replace(one, subject=f"n{i}") for i, one in enumerate(noisy)]

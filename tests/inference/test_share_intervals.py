@@ -81,7 +81,7 @@ def test_the_profile_has_fallen_by_chi_square_at_the_ends_of_a_share(seed):
 def test_the_share_of_win_stay_is_that_of_a_binomial():
     """With two options epsilon/2 is the probability of the odd choice: a binomial interval."""
     rng = np.random.default_rng(5)
-    model = pn.WinStayLoseShift(2, equal=True)
+    model = pn.models.WinStayLoseShift(2, equal=True)
     n = 60
     chosen, rewards = [0], [1.0]
     for _ in range(n):

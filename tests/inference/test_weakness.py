@@ -31,7 +31,7 @@ def questionnaires(n, seed):
             "temperature": rng.lognormal(np.log(3.0), 1.2),
             "discount_rate": rng.lognormal(np.log(0.015), 1.3),
         }
-        people.append(whose(pn.simulate_trials(offers, model, truth, rng=rng), subject))
+        people.append(whose(pn.simulate(offers, model, truth, rng=rng), subject))
     return people, model
 
 
@@ -154,7 +154,7 @@ def discounters(n, rng):
             "temperature": rng.uniform(4, 8),
             "discount_rate": np.exp(rng.uniform(np.log(0.005), np.log(0.05))),
         }
-        people.append(whose(pn.simulate_trials(offers, model, truth, rng=rng), subject))
+        people.append(whose(pn.simulate(offers, model, truth, rng=rng), subject))
     return people, model
 
 
@@ -168,7 +168,7 @@ def explorers(n, rng):
             "prior_variance": rng.uniform(500, 1500),
         }
         for _ in range(3):
-            play = pn.simulate(pn.landscape_a(), model, truth, n_decisions=90, rng=rng)
+            play = pn.simulate(pn.paper.landscape_a(), model, truth, n_decisions=90, rng=rng)
             people.append(whose(play, subject))
     return people, model
 

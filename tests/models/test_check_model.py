@@ -13,7 +13,7 @@ EPISODES = [played.q_episode(1, 60), played.q_episode(2, 45)]
 
 
 def check(model, data=EPISODES, **options):
-    return pn.check_model(model, data, rng=np.random.default_rng(4), **options)
+    return pn.models.check_model(model, data, rng=np.random.default_rng(4), **options)
 
 
 class Learner(played.Learner):
@@ -38,8 +38,8 @@ def only(found, code, *words):
 def test_nothing_is_wrong_with_static_models(name):
     model, truth = offered.STATIC[name]
     rng = np.random.default_rng(1)
-    trials = pn.simulate_trials(offered.offers_of(name), model, truth, rng=rng)
-    found = check(model, trials)
+    decisions = pn.simulate(offered.offers_of(name), model, truth, rng=rng)
+    found = check(model, decisions)
     assert found.ok, found.summary()
     assert "agents" in found.passed
     assert "many episodes at once" in found.passed
@@ -78,10 +78,12 @@ def test_nothing_is_wrong_with_the_models_of_the_catalogue(name):
 def test_terms_of_locality_are_told_apart_on_a_grid_but_not_on_two_places():
     rng = np.random.default_rng(0)
     wide = pn.Episode(rng.integers(0, 12, 80), rng.normal(size=80))
-    assert check(pn.Locality(pn.grid(4, 3)), wide).ok
+    assert check(pn.models.Locality(pn.grid(4, 3)), wide).ok
     narrow = pn.Episode(rng.integers(0, 2, 80), rng.normal(size=80))
     only(
-        check(pn.Locality(pn.grid(2, 1)), narrow), "not told apart", "distance, log_distance, same"
+        check(pn.models.Locality(pn.grid(2, 1)), narrow),
+        "not told apart",
+        "distance, log_distance, same",
     )
 
 
@@ -146,18 +148,18 @@ def test_a_reward_standardised_over_the_episode_is_found():
 def test_the_choice_among_offers_is_not_used_to_predict_itself():
     model, truth = offered.STATIC["hyperbolic"]
     rng = np.random.default_rng(1)
-    trials = pn.simulate_trials(offered.delayed(), model, truth, rng=rng)
+    decisions = pn.simulate(offered.delayed(), model, truth, rng=rng)
 
     class Wrong:
         weights = ("value", "taken")
         shape = model.shape
 
-        def explanatory(self, trials, rate):
-            taken = trials.chosen[:, None] == np.arange(2)
-            value = trials.offers["amount"] / (1 + rate * trials.offers["delay"])
+        def explanatory(self, decisions, rate):
+            taken = decisions.chosen[:, None] == np.arange(2)
+            value = decisions.offers["amount"] / (1 + rate * decisions.offers["delay"])
             return np.stack([value, taken.astype(float)], axis=-1)
 
-    only(check(Wrong(), trials), "future", "looks at the choice it predicts")
+    only(check(Wrong(), decisions), "future", "looks at the choice it predicts")
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -217,7 +219,7 @@ def test_a_timeout_that_makes_values_nan_is_found():
 
 def test_an_infinity_at_the_end_of_the_range_is_found():
     class Wrong(Learner):
-        shape = (pn.Shape("learning_rate", 0.0, 1.0),)
+        shape = (pn.models.Shape("learning_rate", 0.0, 1.0),)
 
         def __init__(self):
             self.n_options, self.unit = 4, 1.0
@@ -305,7 +307,7 @@ def test_writing_into_the_episode_is_found():
 
 # -- declarations ----------------------------------------------------------------------------------
 
-RATE = pn.Shape("learning_rate", 0.001, 1.0)
+RATE = pn.models.Shape("learning_rate", 0.001, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +322,7 @@ RATE = pn.Shape("learning_rate", 0.001, 1.0)
         ({"shape": (RATE, RATE)}, "got 'learning_rate' twice"),
         ({"weights": ("learning_rate",)}, "got 'learning_rate' twice"),
         (
-            {"shape": (RATE, pn.Shape("decay", 0.0, 1.0))},
+            {"shape": (RATE, pn.models.Shape("decay", 0.0, 1.0))},
             "explanatory must take an episode and the 2",
         ),
         ({"shape": ()}, "Write explanatory(self, episode)."),
@@ -481,7 +483,7 @@ def test_a_shape_parameter_without_effect_is_found():
     class Wrong(Learner):
         def __init__(self):
             super().__init__()
-            self.shape = (*self.shape, pn.Shape("decay", 0.0, 1.0))
+            self.shape = (*self.shape, pn.models.Shape("decay", 0.0, 1.0))
 
         def explanatory(self, episode, learning_rate, decay):
             return self.rows(episode, learning_rate)
@@ -495,7 +497,7 @@ def test_a_shape_parameter_that_a_weight_undoes_is_found():
 
         def __init__(self):
             super().__init__()
-            self.shape = (pn.Shape("sensitivity", 0.1, 10.0, scale="log"),)
+            self.shape = (pn.models.Shape("sensitivity", 0.1, 10.0, scale="log"),)
 
         def explanatory(self, episode, sensitivity):
             x = self.rows(episode, 0.3)
@@ -545,7 +547,7 @@ def test_the_same_seed_says_the_same():
 
 @pytest.mark.parametrize("data", [[], 3, "episode", [1, 2]])
 def test_other_data_are_refused(data):
-    with pytest.raises(pn.DataError, match="data must be Episode or Trials"):
+    with pytest.raises(pn.DataError, match="data must be Episode or Offers"):
         check(Learner(), data)
 
 

@@ -114,7 +114,7 @@ def test_terms_of_locality_stand_last_and_change_nothing_else():
     for terms in (("visited",), ("same", "distance"), TERMS):
         model = pn.GPUCB(played.PLACES, locality=terms)
         x, slopes = model.explanatory_and_slopes(episode, 1.1)
-        near = pn.Locality(played.PLACES, terms).explanatory(episode)
+        near = pn.models.Locality(played.PLACES, terms).explanatory(episode)
         np.testing.assert_array_equal(x, np.concatenate([plain, near], axis=2))
         np.testing.assert_array_equal(slopes[:, :, :, 3:], 0.0)
         assert model.weights[3:] == terms
@@ -253,12 +253,12 @@ TRUTH = {
 
 def play(model, truth, n_agents, n_decisions, seed):
     names = {n.name for n in model.natural}
-    return pn.simulate_many(
+    return pn.simulate(
         played.landscape(),
         model,
         {name: value for name, value in truth.items() if name in names},
         n_decisions=n_decisions,
-        n_agents=n_agents,
+        n_subjects=n_agents,
         rng=np.random.default_rng(seed),
     )
 

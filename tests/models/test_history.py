@@ -15,7 +15,7 @@ def test_the_objective_equals_the_literal_loop(seed, rewards, choices):
     if rewards + choices == 0:
         return
     episode = played.random_episode(seed, 3)
-    model = pn.HistoryRegression(3, reward_lags=rewards, choice_lags=choices, bias=True)
+    model = pn.models.HistoryRegression(3, reward_lags=rewards, choice_lags=choices, bias=True)
     rng = np.random.default_rng(seed)
     a, k, b = rng.normal(size=rewards), rng.normal(size=choices), rng.normal(size=2)
     found = model.explanatory(episode) @ np.concatenate([a, k, b])
@@ -29,7 +29,7 @@ def test_lags_count_choices_and_pass_over_the_rest():
         [5.0, 2.0, None, 3.0, None],
         is_choice=[False, True, True, True, True],
     )
-    x = pn.HistoryRegression(2, reward_lags=2, choice_lags=1).explanatory(episode)
+    x = pn.models.HistoryRegression(2, reward_lags=2, choice_lags=1).explanatory(episode)
     np.testing.assert_array_equal(x[1], np.zeros((2, 3)))  # what was shown is no choice
     np.testing.assert_array_equal(x[2], [[2, 0, 1], [0, 0, 0]])
     np.testing.assert_array_equal(x[3], x[2])
@@ -37,7 +37,7 @@ def test_lags_count_choices_and_pass_over_the_rest():
 
 
 def test_names_say_the_lags():
-    model = pn.HistoryRegression(3, reward_lags=2, choice_lags=1, bias=True)
+    model = pn.models.HistoryRegression(3, reward_lags=2, choice_lags=1, bias=True)
     assert model.weights == ("reward_1", "reward_2", "choice_1", "bias_0", "bias_1")
     assert "2 past rewards and 1 past choices" in str(model)
 
@@ -53,4 +53,4 @@ def test_names_say_the_lags():
 )
 def test_impossible_settings_are_refused(options, message):
     with pytest.raises(pn.DataError, match=message):
-        pn.HistoryRegression(**{"n_options": 2, **options})
+        pn.models.HistoryRegression(**{"n_options": 2, **options})

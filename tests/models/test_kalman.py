@@ -79,7 +79,7 @@ def test_a_vague_static_filter_is_the_sample_mean():
     episode = played.random_episode(2, 3)
     model = pn.KalmanFilter(3, prior_variance=1e12, bonus=False)
     x = model.explanatory(episode)[:, :, 0]
-    means = pn.UCB1(3).explanatory(episode)[:, :, 0]
+    means = pn.models.UCB1(3).explanatory(episode)[:, :, 0]
     np.testing.assert_allclose(x, means, rtol=1e-9)
 
 
@@ -111,12 +111,12 @@ def test_variances_that_vanish_leave_slopes_finite():
 
 
 def test_the_unit_of_rewards_does_not_matter():
-    plays = pn.simulate_many(
+    plays = pn.simulate(
         pn.Landscape([0.25, 0.6, 0.45], pn.GaussianNoise(0.3)),
         pn.KalmanFilter(3, noise_variance=0.3, initial_mean=0.4),
         {"temperature": 0.2, "uncertainty_bonus": 1.0, "prior_variance": 0.5},
         n_decisions=25,
-        n_agents=30,
+        n_subjects=30,
         rng=np.random.default_rng(4),
     )
     one = pn.fit(
@@ -137,15 +137,15 @@ def test_the_unit_of_rewards_does_not_matter():
 def test_the_hybrid_equals_its_formula(seed):
     episode = played.random_episode(seed, 2)
     weights = (0.3, -0.7, 1.1)
-    x = pn.GershmanHybrid(35.0, 90.0, 12.0).explanatory(episode) @ weights
+    x = pn.models.GershmanHybrid(35.0, 90.0, 12.0).explanatory(episode) @ weights
     expected = literal.hybrid(episode, weights, mean=12.0, prior=90.0, noise=35.0)
     np.testing.assert_allclose(x[:, 0] - x[:, 1], expected, rtol=1e-10, atol=1e-10)
-    free = pn.GershmanHybrid(35.0, None, 12.0).explanatory(episode, 90.0 / 35.0)
+    free = pn.models.GershmanHybrid(35.0, None, 12.0).explanatory(episode, 90.0 / 35.0)
     np.testing.assert_allclose(free @ weights, x, rtol=1e-12)
 
 
 def test_the_hybrid_has_two_options_and_the_settings_of_its_paper():
-    model = pn.GershmanHybrid()
+    model = pn.models.GershmanHybrid()
     assert (model.n_options, model.shape) == (2, ())
     assert "noise variance 10, prior variance 100" in str(model)
 
@@ -174,7 +174,7 @@ def test_impossible_settings_are_refused(options, message):
 )
 def test_impossible_settings_of_the_hybrid_are_refused(wrong):
     with pytest.raises(pn.DataError, match=next(iter(wrong))):
-        pn.GershmanHybrid(**wrong)
+        pn.models.GershmanHybrid(**wrong)
 
 
 def test_agents_need_possible_parameters():
@@ -191,7 +191,7 @@ def test_agents_need_possible_parameters():
 def risky_and_safe(noise, n_blocks=150):
     """Play of a hybrid whose option 1 pays the same all along a block."""
     rng = np.random.default_rng(1)
-    model = pn.GershmanHybrid(noise_variance=noise, initial_mean=0.0)
+    model = pn.models.GershmanHybrid(noise_variance=noise, initial_mean=0.0)
     truth = {"value": 0.1, "relative_uncertainty": 0.4, "value/total_uncertainty": 0.6}
     plays = []
     for block in range(n_blocks):
@@ -209,11 +209,11 @@ def risky_and_safe(noise, n_blocks=150):
 
 def test_a_hybrid_that_knows_the_safe_option_finds_its_weights_and_one_that_does_not_is_told():
     plays, truth = risky_and_safe((16.0, 0.0))
-    right = pn.fit(plays, pn.GershmanHybrid(noise_variance=(16.0, 0.0)))
+    right = pn.fit(plays, pn.models.GershmanHybrid(noise_variance=(16.0, 0.0)))
     assert right.notes == ()
     for p, known in zip(right.parameters, truth.values(), strict=True):
         assert p.low < known < p.high
-    wrong = pn.fit(plays, pn.GershmanHybrid(noise_variance=16.0))
+    wrong = pn.fit(plays, pn.models.GershmanHybrid(noise_variance=16.0))
     assert wrong.log_likelihood < right.log_likelihood - 50
     (note,) = wrong.notes
     assert note.startswith("The reward of option 1 is always the same within an episode")
@@ -222,7 +222,9 @@ def test_a_hybrid_that_knows_the_safe_option_finds_its_weights_and_one_that_does
 
 def test_a_safe_option_is_believed_at_once():
     episode = pn.Episode([1, 0, 1, 0], [7.0, 3.0, 7.0, 5.0])
-    model = pn.GershmanHybrid(noise_variance=(4.0, 0.0), prior_variance=12.0, initial_mean=2.0)
+    model = pn.models.GershmanHybrid(
+        noise_variance=(4.0, 0.0), prior_variance=12.0, initial_mean=2.0
+    )
     mean, sd, per_total = model.explanatory(episode).transpose(2, 0, 1)
     # precisions add up: 1/12 + n/4
     s = [12.0, 12.0, 3.0, 3.0]
@@ -237,7 +239,7 @@ def test_a_safe_option_is_believed_at_once():
 
 def test_slopes_of_a_hybrid_with_a_safe_option_equal_differences():
     plays, _ = risky_and_safe((16.0, 0.0), n_blocks=3)
-    model = pn.GershmanHybrid(noise_variance=(16.0, 0.0), prior_variance=None)
+    model = pn.models.GershmanHybrid(noise_variance=(16.0, 0.0), prior_variance=None)
     h = 1e-6
     _, slopes = model.explanatory_and_slopes(plays[0], 4.0)
     above, below = model.explanatory(plays[0], 4.0 + h), model.explanatory(plays[0], 4.0 - h)
@@ -246,4 +248,4 @@ def test_slopes_of_a_hybrid_with_a_safe_option_equal_differences():
 
 def test_two_options_without_noise_are_refused():
     with pytest.raises(pn.DataError, match=r"two of which one may be 0; got \(0.0, 0.0\)"):
-        pn.GershmanHybrid(noise_variance=(0.0, 0.0))
+        pn.models.GershmanHybrid(noise_variance=(0.0, 0.0))

@@ -17,7 +17,7 @@ def test_known_values_are_multiplied_with_what_time_makes_of_them():
         ("logarithmic", (), np.log(t)),
         ("power", (0.7,), t**0.7),
     ):
-        x = pn.KnownValues([0.5, 2.0], cooling=cooling).explanatory(episode, *psi)
+        x = pn.models.KnownValues([0.5, 2.0], cooling=cooling).explanatory(episode, *psi)
         np.testing.assert_allclose(x[:, :, 0], factor[:, None] * values, rtol=1e-14)
 
 
@@ -26,10 +26,10 @@ def test_known_values_agree_with_choices_given_by_values():
     values = [0.3, 1.1, 0.6]
     chosen = rng.choice(3, 50, p=[0.2, 0.5, 0.3])
     for cooling, choices in (
-        ("constant", pn.temperature_choices),
-        ("logarithmic", pn.cooling_choices),
+        ("constant", pn.paper.temperature_choices),
+        ("logarithmic", pn.paper.cooling_choices),
     ):
-        model = pn.KnownValues(values, cooling=cooling)
+        model = pn.models.KnownValues(values, cooling=cooling)
         one = pn.fit(pn.Episode(chosen, np.zeros(50)), model)
         other = pn.fit(choices(np.tile(values, (50, 1)), chosen))
         np.testing.assert_allclose(one.theta, other.theta, rtol=1e-8)
@@ -47,4 +47,4 @@ def test_known_values_agree_with_choices_given_by_values():
 )
 def test_impossible_known_values_are_refused(options, message):
     with pytest.raises(pn.DataError, match=message):
-        pn.KnownValues(**{"values": [1.0, 2.0], **options})
+        pn.models.KnownValues(**{"values": [1.0, 2.0], **options})

@@ -63,7 +63,7 @@ def test_agents_choose_with_the_probabilities_of_the_likelihood(name):
 def test_simulated_choices_have_the_frequencies_of_the_likelihood(name):
     model, natural, task = CASES[name]
     rng = np.random.default_rng(6)
-    episodes = pn.simulate_many(task, model, natural, n_decisions=12, n_agents=600, rng=rng)
+    episodes = pn.simulate(task, model, natural, n_decisions=12, n_subjects=600, rng=rng)
     theta, psi = weights_and_shape(model, natural)
     assert p_value(episodes, model, theta, psi, skip=1) > 1e-3
     assert p_value(episodes, model, 1.5 * theta, psi, skip=1) < 1e-3
@@ -189,7 +189,7 @@ def test_models_are_values_and_can_be_sent_elsewhere(name):
 def test_a_fit_is_at_least_as_good_as_the_truth(name):
     model, natural, task = CASES[name]
     rng = np.random.default_rng(11)
-    episodes = pn.simulate_many(task, model, natural, n_decisions=30, n_agents=15, rng=rng)
+    episodes = pn.simulate(task, model, natural, n_decisions=30, n_subjects=15, rng=rng)
     truth = log_likelihood(episodes, model, natural)
     estimate = pn.fit([pn.Episode(e.chosen, e.rewards) for e in episodes], model)
     # twice the gap is about chi-square with as many degrees of freedom as parameters
@@ -202,7 +202,7 @@ def test_the_truth_is_in_the_likelihood_ratio_region(name):
     """Jointly, which is exact for large samples whatever the shape of the likelihood."""
     model, natural, task = CASES[name]
     rng = np.random.default_rng(12)
-    plays = pn.simulate_many(task, model, natural, n_decisions=30, n_agents=150, rng=rng)
+    plays = pn.simulate(task, model, natural, n_decisions=30, n_subjects=150, rng=rng)
     estimate = pn.fit([pn.Episode(e.chosen, e.rewards) for e in plays], model)
     lost = 2 * (estimate.log_likelihood - log_likelihood(plays, model, natural))
     assert stats.chi2.sf(lost, len(natural)) > 1e-3
@@ -222,7 +222,7 @@ RECOVERED = {
         },
     ),
     "history": (
-        pn.HistoryRegression(3, reward_lags=1, choice_lags=1),
+        pn.models.HistoryRegression(3, reward_lags=1, choice_lags=1),
         {"reward_1": (0.2, 3.0), "choice_1": (-1.0, 1.5)},
     ),
 }
@@ -238,7 +238,7 @@ def test_people_who_differ_are_told_apart(name):
     plays = [
         pn.Episode(play.chosen, play.rewards, subject=k)
         for k, truth in enumerate(truths)
-        for play in pn.simulate_many(TASK, model, truth, n_decisions=15, n_agents=20, rng=rng)
+        for play in pn.simulate(TASK, model, truth, n_decisions=15, n_subjects=20, rng=rng)
     ]
     found = pn.fit_each(plays, model)
     good = [k for k in range(60) if found[k].status == "converged"]
@@ -256,6 +256,6 @@ def test_people_who_differ_are_told_apart(name):
 def test_the_check_of_models_finds_nothing_wrong(name):
     model, natural, task = CASES[name]
     rng = np.random.default_rng(7)
-    plays = pn.simulate_many(task, model, natural, n_decisions=30, n_agents=6, rng=rng)
-    found = pn.check_model(model, plays, rng=rng)
+    plays = pn.simulate(task, model, natural, n_decisions=30, n_subjects=6, rng=rng)
+    found = pn.models.check_model(model, plays, rng=rng)
     assert not found.problems, found

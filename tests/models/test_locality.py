@@ -45,35 +45,35 @@ def literal(episode, places, terms, spacing):
 )
 def test_columns_equal_the_literal_loop(seed, terms):
     episode = played.random_episode(seed, 7)
-    found = pn.Locality(played.PLACES, terms).explanatory(episode)
+    found = pn.models.Locality(played.PLACES, terms).explanatory(episode)
     expected = literal(episode, played.PLACES, terms, SPACING)
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_before_anything_was_seen_nothing_is_near():
     episode = pn.Episode([None, 3, 2], [None, 1.0, 2.0])
-    x = pn.Locality(pn.grid(5, 1)).explanatory(episode)
+    x = pn.models.Locality(pn.grid(5, 1)).explanatory(episode)
     np.testing.assert_array_equal(x[:2], np.zeros((2, 5, 4)))
     np.testing.assert_array_equal(x[2, :, 0], [3, 2, 1, 0, 1])
 
 
 def test_a_timeout_leaves_the_last_option_where_it_was():
     episode = pn.Episode([1, None, 2], [1.0, None, 2.0])
-    x = pn.Locality(pn.grid(5, 1)).explanatory(episode)
+    x = pn.models.Locality(pn.grid(5, 1)).explanatory(episode)
     np.testing.assert_array_equal(x[2], x[1])
 
 
 def test_an_option_shown_counts_like_one_chosen_and_rewards_do_not_count():
     shown = pn.Episode([1, 4, 2], [1.0, 2.0, 5.0], is_choice=[False, True, True])
     chosen = pn.Episode([1, 4, 2], [9.0, 8.0, 7.0])
-    model = pn.Locality(pn.grid(3, 2))
+    model = pn.models.Locality(pn.grid(3, 2))
     np.testing.assert_array_equal(model.explanatory(shown), model.explanatory(chosen))
 
 
 def test_units_of_places_change_distances_and_nothing_else():
     episode = played.random_episode(5, 7)
-    one = pn.Locality(played.PLACES).explanatory(episode)
-    other = pn.Locality(2.5 * played.PLACES).explanatory(episode)
+    one = pn.models.Locality(played.PLACES).explanatory(episode)
+    other = pn.models.Locality(2.5 * played.PLACES).explanatory(episode)
     np.testing.assert_allclose(other[:, :, 0], 2.5 * one[:, :, 0], rtol=1e-14)
     np.testing.assert_allclose(other[:, :, 1:], one[:, :, 1:], rtol=1e-14)
 
@@ -83,14 +83,14 @@ def test_many_episodes_at_once_are_each_by_itself_in_any_order():
 
     episodes = [played.random_episode(seed, 7, n_events=9 + seed) for seed in range(4)]
     which = np.array([2, 0, 2, 3])
-    model = pn.Locality(played.PLACES)
+    model = pn.models.Locality(played.PLACES)
     found, _ = model.explanatory_many(Record.of(episodes), which, np.empty((4, 0)), False)
     expected = np.concatenate([model.explanatory(episodes[e]) for e in which])
     np.testing.assert_array_equal(found, expected)
 
 
 def test_a_single_option_is_near_itself():
-    x = pn.Locality([[0.5]]).explanatory(pn.Episode([0, 0], [1.0, 2.0]))
+    x = pn.models.Locality([[0.5]]).explanatory(pn.Episode([0, 0], [1.0, 2.0]))
     np.testing.assert_array_equal(x[:, 0], [[0, 0, 0, 0], [0, 0, 1, 1]])
 
 
@@ -104,12 +104,12 @@ def test_a_single_option_is_near_itself():
 )
 def test_terms_that_do_not_exist_are_refused(terms, message):
     with pytest.raises(pn.DataError, match=message):
-        pn.Locality(pn.grid(2, 2), terms)
+        pn.models.Locality(pn.grid(2, 2), terms)
 
 
 def test_a_term_may_be_named_without_a_tuple():
-    assert pn.Locality(pn.grid(2, 2), "same").weights == ("same",)
-    assert pn.Locality(pn.grid(2, 2), "all").weights == TERMS
+    assert pn.models.Locality(pn.grid(2, 2), "same").weights == ("same",)
+    assert pn.models.Locality(pn.grid(2, 2), "all").weights == TERMS
     assert pn.GPUCB(pn.grid(2, 2), "all", prior_mean=0.0).weights[2:] == TERMS
 
 
@@ -119,11 +119,11 @@ TRUTH = {"distance": -0.3, "log_distance": -0.4, "same": 0.7, "visited": -1.1}
 
 
 def wander(n_agents, n_decisions, seed, truth=TRUTH):
-    model = pn.Locality(pn.grid(4, 3), tuple(truth))
+    model = pn.models.Locality(pn.grid(4, 3), tuple(truth))
     place = pn.Landscape(np.linspace(1.0, 2.0, 12), pn.GaussianNoise(0.1))
     rng = np.random.default_rng(seed)
-    return model, pn.simulate_many(
-        place, model, truth, n_decisions=n_decisions, n_agents=n_agents, rng=rng
+    return model, pn.simulate(
+        place, model, truth, n_decisions=n_decisions, n_subjects=n_agents, rng=rng
     )
 
 
@@ -159,7 +159,7 @@ def test_someone_who_never_returns_is_separated_and_the_weak_prior_predicts():
         pn.Episode(np.random.default_rng(seed).permutation(12)[:9], np.arange(9.0))
         for seed in range(3)
     ]
-    model = pn.Locality(pn.grid(4, 3), ("distance", "visited"))
+    model = pn.models.Locality(pn.grid(4, 3), ("distance", "visited"))
     assert pn.fit(episodes, model).status == "separated"
     weak = pn.fit(episodes, model, parameter_prior=pn.ScaledPrior())
     assert weak.status == "converged"
@@ -172,7 +172,7 @@ def test_someone_who_never_returns_is_separated_and_the_weak_prior_predicts():
 def test_a_column_that_is_always_zero_in_training_has_weight_zero_and_predicts_nothing():
     """Episodes of one decision: nothing was seen before, so nothing tells of any term."""
     firsts = [pn.Episode([option], [1.0]) for option in (0, 3, 5)]
-    model = pn.Locality(pn.grid(4, 3), ("distance", "visited"))
+    model = pn.models.Locality(pn.grid(4, 3), ("distance", "visited"))
     weak = pn.fit(firsts, model, parameter_prior=pn.ScaledPrior())
     np.testing.assert_array_equal(weak.weights, [0.0, 0.0])
     later = pn.Episode([3, 3, 7], [1.0, 2.0, 1.0])

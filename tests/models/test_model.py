@@ -123,7 +123,7 @@ def test_built_in_models_are_models_with_a_positive_weight():
 
 def test_a_model_without_words_is_called_by_its_class():
     assert model_words(played.Learner()) == "Learner"
-    assert model_words(pn.ExponentialDiscounting()) == "exponential discounting, A exp(-k D)"
+    assert model_words(pn.models.ExponentialDiscounting()) == "exponential discounting, A exp(-k D)"
     estimate = pn.fit(played.q_episode(), played.Learner())
     assert "Model: Learner." in estimate.summary()
     assert estimate.to_dict()["model"] == "Learner"

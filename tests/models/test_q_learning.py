@@ -137,7 +137,7 @@ def test_forgetting_at_the_learning_rate_is_a_regression_on_past_rewards():
     played_out = played.random_episode(4, 3, 12)
     episode = pn.Episode(played_out.chosen, played_out.rewards, is_choice=np.ones(12, dtype=bool))
     x = pn.QLearning(3, forgetting="learning_rate").explanatory(episode, 0.3)[:, :, 0]
-    lags = pn.HistoryRegression(3, reward_lags=12, choice_lags=0).explanatory(episode)
+    lags = pn.models.HistoryRegression(3, reward_lags=12, choice_lags=0).explanatory(episode)
     np.testing.assert_allclose(x, lags @ (0.3 * 0.7 ** np.arange(12)), rtol=1e-12, atol=1e-12)
 
 

@@ -12,6 +12,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from learners import p_value
+from penchant.models.simulate import agents_of, picked
 
 UCL_MODEL = played.ucl(length_scale=None)
 Q_MODEL = pn.QLearning(4)
@@ -24,12 +25,12 @@ def q_weights(natural):
 
 
 def test_simulated_choices_have_the_probabilities_of_the_ucl_likelihood():
-    episodes = pn.simulate_many(
+    episodes = pn.simulate(
         played.landscape(),
         UCL_MODEL,
         played.TRUTH,
         n_decisions=12,
-        n_agents=1500,
+        n_subjects=1500,
         rng=np.random.default_rng(1),
     )
     theta, psi = UCL_MODEL.theta_of(played.TRUTH)
@@ -45,12 +46,12 @@ def test_simulated_choices_have_the_probabilities_of_the_ucl_likelihood():
 )
 def test_simulated_choices_follow_the_options_of_the_model(options):
     model = played.ucl(**options)
-    episodes = pn.simulate_many(
+    episodes = pn.simulate(
         played.landscape(),
         model,
         {**played.TRUTH, "implied_noise_sd": np.sqrt(played.NOISE_VARIANCE)},
         n_decisions=8,
-        n_agents=800,
+        n_subjects=800,
         rng=np.random.default_rng(2),
     )
     theta, psi = model.theta_of(played.TRUTH)
@@ -60,16 +61,21 @@ def test_simulated_choices_follow_the_options_of_the_model(options):
 def test_simulated_choices_follow_a_free_bonus_of_another_weight():
     model = played.ucl(bonus="free")
     truth = {**played.TRUTH, "implied_noise_sd": 3 * np.sqrt(played.NOISE_VARIANCE)}
-    episodes = pn.simulate_many(
-        played.landscape(), model, truth, n_decisions=8, n_agents=800, rng=np.random.default_rng(3)
+    episodes = pn.simulate(
+        played.landscape(),
+        model,
+        truth,
+        n_decisions=8,
+        n_subjects=800,
+        rng=np.random.default_rng(3),
     )
     theta, psi = model.theta_of(truth)
     assert p_value(episodes, model, theta, psi) > 1e-3
 
 
 def test_simulated_choices_have_the_probabilities_of_the_q_learning_likelihood():
-    episodes = pn.simulate_many(
-        Q_LANDSCAPE, Q_MODEL, Q_TRUTH, n_decisions=15, n_agents=1500, rng=np.random.default_rng(4)
+    episodes = pn.simulate(
+        Q_LANDSCAPE, Q_MODEL, Q_TRUTH, n_decisions=15, n_subjects=1500, rng=np.random.default_rng(4)
     )
     assert p_value(episodes, Q_MODEL, *q_weights(Q_TRUTH), skip=1) > 1e-3
     for name, factor in (("temperature", 1.1), ("learning_rate", 1.25)):
@@ -79,8 +85,6 @@ def test_simulated_choices_have_the_probabilities_of_the_q_learning_likelihood()
 
 def test_agents_know_what_the_reference_knows():
     """Replay: the probabilities of the agents in play are those of the dense formulas."""
-    from penchant.models.simulate import agents_of
-
     episode = played.ucl_episode(seed=3, n_decisions=25)
     agents = agents_of(UCL_MODEL, dict(played.TRUTH), 1)
     expected = np.exp(
@@ -94,12 +98,12 @@ def test_agents_know_what_the_reference_knows():
 
 
 def test_rewards_are_those_of_the_landscape():
-    episodes = pn.simulate_many(
+    episodes = pn.simulate(
         played.landscape(),
         UCL_MODEL,
         played.TRUTH,
         n_decisions=10,
-        n_agents=300,
+        n_subjects=300,
         rng=np.random.default_rng(5),
     )
     gaps = np.concatenate([e.rewards - played.MEANS[e.chosen] for e in episodes])
@@ -114,12 +118,12 @@ def test_the_same_seed_gives_the_same_episode_and_another_another():
 
 
 def test_one_agent_is_the_first_of_one():
-    (many,) = pn.simulate_many(
+    (many,) = pn.simulate(
         played.landscape(),
         UCL_MODEL,
         played.TRUTH,
         n_decisions=70,
-        n_agents=1,
+        n_subjects=1,
         rng=np.random.default_rng(6),
     )
     one = played.ucl_episode(seed=6)
@@ -250,13 +254,109 @@ def test_missing_parameters_are_named():
 
 
 def test_the_landscape_must_have_the_options_of_the_model():
-    with pytest.raises(pn.DataError, match="landscape must have the 7 options of the model; got 4"):
+    with pytest.raises(pn.DataError, match="task must have the 7 options of the model; got 4"):
         simulated(landscape=Q_LANDSCAPE)
 
 
-def test_a_model_without_agents_cannot_play():
-    with pytest.raises(pn.DataError, match=r"method agents.*got Learner"):
-        simulated(model=played.Learner())
+def test_a_model_of_ones_own_plays_without_agents_of_its_own():
+    rule, place = {"inverse_temperature": 4.0, "learning_rate": 0.35}, Q_LANDSCAPE
+    ours, theirs = (
+        pn.simulate(place, model, rule, n_decisions=25, n_subjects=3, rng=np.random.default_rng(3))
+        for model, rule in (
+            (Bare(), rule),
+            (Q_MODEL, {"temperature": 0.25, "learning_rate": 0.35}),
+        )
+    )
+    for own, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(own.chosen, other.chosen)
+        np.testing.assert_array_equal(own.rewards, other.rewards)
+
+
+class Bare:
+    """Q-learning with four options as a user writes it."""
+
+    weights = ("inverse_temperature",)
+    shape = (pn.models.Shape("learning_rate", 0.01, 1.0),)
+
+    def explanatory(self, episode, learning_rate):
+        values, x = np.zeros(4), np.empty((episode.n_events, 4, 1))
+        for t, (option, reward) in enumerate(zip(episode.chosen, episode.rewards, strict=True)):
+            x[t, :, 0] = values
+            values[option] += learning_rate * (reward - values[option])
+        return x
+
+
+def test_people_who_differ_are_given_as_a_list_of_parameters():
+    rules = [{**Q_TRUTH, "learning_rate": rate} for rate in (0.1, 0.5, 0.9)]
+    task = pn.Task(Q_LANDSCAPE, n_decisions=20, n_blocks=2)
+    plays = pn.simulate(task, Q_MODEL, rules, rng=np.random.default_rng(2))
+    assert [(e.subject, e.block) for e in plays] == [(s, b) for s in range(3) for b in range(2)]
+    longer = pn.simulate(task.with_decisions(30), Q_MODEL, rules, rng=np.random.default_rng(2))
+    np.testing.assert_array_equal(longer[0].chosen[:20], plays[0].chosen)
+    same = pn.simulate(task, Q_MODEL, rules[:2], rng=np.random.default_rng(2))
+    for one, other in zip(same, plays[:4], strict=True):  # each has randomness of its own
+        np.testing.assert_array_equal(one.chosen, other.chosen)
+
+
+def test_a_task_of_a_landscape_is_played_as_the_landscape():
+    rng, again = np.random.default_rng(9), np.random.default_rng(9)
+    plays = pn.simulate(Q_LANDSCAPE, Q_MODEL, Q_TRUTH, n_decisions=12, n_subjects=4, rng=rng)
+    task = pn.Task(Q_LANDSCAPE, n_decisions=12)
+    others = pn.simulate(task, Q_MODEL, Q_TRUTH, n_subjects=4, rng=again)
+    for one, other in zip(plays, others, strict=True):
+        assert one.subject == other.subject
+        np.testing.assert_array_equal(one.chosen, other.chosen)
+
+
+def test_everybody_has_every_block_of_a_task():
+    task = pn.Task(Q_LANDSCAPE, n_decisions=5, n_blocks=3)
+    plays = pn.simulate(task, Q_MODEL, Q_TRUTH, n_subjects=2, rng=np.random.default_rng(9))
+    assert [(e.subject, e.block) for e in plays] == [(s, b) for s in range(2) for b in range(3)]
+    assert len({e.rewards.tobytes() for e in plays}) == 6
+
+
+def test_the_offers_of_a_person_are_answered_again():
+    offers = {"amount": [[20, 50], [30, 35]], "delay": [[0, 30], [0, 90]]}
+    ann = pn.Offers([0, 0], offers, subject="ann", block="first")
+    rule = {"temperature": 0.0, "discount_rate": 0.02}
+    model, rng = pn.HyperbolicDiscounting(), np.random.default_rng(1)
+    again = pn.simulate(ann, model, rule, rng=rng)
+    assert (again.subject, again.block, again.chosen.tolist()) == ("ann", "first", [1, 0])
+    longer = pn.simulate(offers, model, rule, n_decisions=5, rng=rng)
+    assert longer.chosen.tolist() == [1, 0, 1, 0, 1]
+    two = pn.simulate(offers, model, rule, n_subjects=2, rng=rng)
+    assert [(one.subject, one.chosen.tolist()) for one in two] == [(0, [1, 0]), (1, [1, 0])]
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "message"),
+    [
+        (Q_LANDSCAPE, {}, "n_decisions must be given with a landscape"),
+        (pn.Task(Q_LANDSCAPE, 5), {"n_decisions": 4}, "n_decisions must be left out for a Task"),
+        (pn.Task(Q_LANDSCAPE, 5), {"n_subjects": 0}, "n_subjects must be"),
+        ([1.0, 2.0], {"n_decisions": 3}, "world must be a Landscape, a schedule"),
+    ],
+)
+def test_a_task_that_does_not_say_what_to_do_is_refused(task, given, message):
+    with pytest.raises(pn.DataError, match=message):
+        pn.simulate(task, Q_MODEL, Q_TRUTH, rng=np.random.default_rng(1), **given)
+
+
+def test_as_many_people_as_parameters_are_simulated():
+    task, rules = pn.Task(Q_LANDSCAPE, 5), [Q_TRUTH, Q_TRUTH]
+    rng = np.random.default_rng(1)
+    assert len(pn.simulate(task, Q_MODEL, rules, n_subjects=2, rng=rng)) == 2
+    with pytest.raises(pn.DataError, match=r"n_subjects must be as many .* got 3 and 2"):
+        pn.simulate(task, Q_MODEL, rules, n_subjects=3, rng=rng)
+
+
+def test_an_option_without_probability_is_never_drawn():
+    class Zero:
+        def random(self, shape):
+            return np.zeros(shape)
+
+    p = np.array([[0.0, 0.25, 0.75], [0.0, 0.0, 1.0]])
+    assert picked(p, Zero()).tolist() == [1, 2]
 
 
 def test_a_model_with_agents_of_its_own_can():
@@ -288,8 +388,8 @@ def test_parameters_given_are_not_changed():
 def test_the_expected_sum_of_rewards_is_that_of_options_that_are_random():
     place = pn.Landscape([0.2, 0.9], pn.GaussianNoise(0.5))
     rule = {"temperature": 0.4, "learning_rate": 0.3}
-    plays = pn.simulate_many(
-        place, pn.QLearning(2), rule, n_decisions=20, n_agents=2000, rng=np.random.default_rng(15)
+    plays = pn.simulate(
+        place, pn.QLearning(2), rule, n_decisions=20, n_subjects=2000, rng=np.random.default_rng(15)
     )
     received = np.array([play.rewards.sum() for play in plays])
     means = np.array([place.mean_rewards[play.chosen].sum() for play in plays])

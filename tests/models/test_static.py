@@ -25,10 +25,10 @@ def drawn_psi(model, seed):
     return [float(s.from_search(u)) for s, u in zip(model.shape, inside, strict=True)]
 
 
-def trials_of(name, **options):
+def decisions_of(name, **options):
     offers = offered.offers_of(name, **options)
     n = len(next(iter(offers.values())))
-    return pn.Trials(np.arange(n) % 2, offers)
+    return pn.Offers(np.arange(n) % 2, offers)
 
 
 @EACH
@@ -36,10 +36,10 @@ def trials_of(name, **options):
 def test_variables_are_those_of_the_textbook(name, seed, n_options):
     model, _ = offered.STATIC[name]
     offers = offered.offers_of(name, n=11, seed=seed, n_options=n_options)
-    trials = pn.Trials(np.zeros(11), offers)
+    decisions = pn.Offers(np.zeros(11), offers)
     psi = drawn_psi(model, seed)
     expected = offered.literal_variables(name, offers, psi)
-    found = model.explanatory(trials, *psi)
+    found = model.explanatory(decisions, *psi)
     assert found.shape == (11, n_options, len(model.weights))
     # an amount that is worth less than the rounding error of the others is worth nothing
     size = np.maximum(np.abs(expected).max(axis=(0, 1)), 1e-3 * np.abs(expected).max())
@@ -50,18 +50,20 @@ def test_variables_are_those_of_the_textbook(name, seed, n_options):
 @given(seed=st.integers(0, 10_000))
 def test_slopes_equal_differences(name, seed):
     model, _ = offered.STATIC[name]
-    trials = trials_of(name, n=9, seed=seed)
+    decisions = decisions_of(name, n=9, seed=seed)
     psi = np.array(drawn_psi(model, seed))
-    x, slopes = model.explanatory_and_slopes(trials, *psi)
-    np.testing.assert_array_equal(x, model.explanatory(trials, *psi))
+    x, slopes = model.explanatory_and_slopes(decisions, *psi)
+    np.testing.assert_array_equal(x, model.explanatory(decisions, *psi))
     assert slopes.shape == (len(psi), *x.shape)
     for q, value in enumerate(psi):
         step = np.zeros(len(psi))
         step[q] = 1e-4 * value
-        far = model.explanatory(trials, *(psi + 2 * step)) - model.explanatory(
-            trials, *(psi - 2 * step)
+        far = model.explanatory(decisions, *(psi + 2 * step)) - model.explanatory(
+            decisions, *(psi - 2 * step)
         )
-        near = model.explanatory(trials, *(psi + step)) - model.explanatory(trials, *(psi - step))
+        near = model.explanatory(decisions, *(psi + step)) - model.explanatory(
+            decisions, *(psi - step)
+        )
         expected = (8 * near - far) / (12 * step[q])
         size = np.abs(x).max() / value
         # differences of rounding 1e-16 over a step of 1e-4, and of the fifth order in it
@@ -71,7 +73,7 @@ def test_slopes_equal_differences(name, seed):
 @EACH
 def test_many_at_once_are_each_by_itself(name):
     model, _ = offered.STATIC[name]
-    several = [trials_of(name, n=n, seed=n) for n in (5, 1, 8)]
+    several = [decisions_of(name, n=n, seed=n) for n in (5, 1, 8)]
     which = np.array([2, 0, 0, 1])
     psi = np.array([drawn_psi(model, k) for k in range(4)]).reshape(4, len(model.shape))
     x, slopes = model.explanatory_many(Record.of(several), which, psi, True)
@@ -88,10 +90,10 @@ def test_many_at_once_are_each_by_itself(name):
 @EACH
 def test_everything_is_finite_to_the_ends_of_the_ranges(name):
     model, _ = offered.STATIC[name]
-    trials = trials_of(name, n=40)
+    decisions = decisions_of(name, n=40)
     with np.errstate(all="raise", under="ignore"):
         for psi in product(*[(s.low, s.high) for s in model.shape]):
-            x, slopes = model.explanatory_and_slopes(trials, *psi)
+            x, slopes = model.explanatory_and_slopes(decisions, *psi)
             assert np.isfinite(x).all()
             assert np.isfinite(slopes).all()
 
@@ -113,12 +115,12 @@ def test_the_simulator_draws_from_the_likelihood(name):
     model, truth = offered.STATIC[name]
     offers = offered.offers_of(name, n=6, seed=5, n_options=3)
     many = {attribute: np.repeat(array, 4000, axis=0) for attribute, array in offers.items()}
-    trials = pn.simulate_trials(many, model, truth, rng=np.random.default_rng(8))
+    decisions = pn.simulate(many, model, truth, rng=np.random.default_rng(8))
     counts = np.array(
-        [np.bincount(chosen, minlength=3) for chosen in trials.chosen.reshape(6, 4000)]
+        [np.bincount(chosen, minlength=3) for chosen in decisions.chosen.reshape(6, 4000)]
     )
     theta, psi = weights_and_shape(model, truth)
-    x = model.explanatory(pn.Trials(np.zeros(6), offers), *psi)
+    x = model.explanatory(pn.Offers(np.zeros(6), offers), *psi)
     q = x @ theta
     p = np.exp(q - q.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
@@ -134,7 +136,7 @@ def test_a_temperature_of_zero_takes_the_best_and_ties_by_chance():
     offers = {"amount": np.tile([10.0, 20.0, 20.0], (3000, 1)), "delay": np.zeros((3000, 3))}
     rule = {"temperature": 0.0, "discount_rate": 0.1}
     model, rng = pn.HyperbolicDiscounting(), np.random.default_rng(1)
-    counts = np.bincount(pn.simulate_trials(offers, model, rule, rng=rng).chosen, minlength=3)
+    counts = np.bincount(pn.simulate(offers, model, rule, rng=rng).chosen, minlength=3)
     assert counts[0] == 0
     assert abs(counts[1] - 1500) < 5 * np.sqrt(750)
 
@@ -142,17 +144,17 @@ def test_a_temperature_of_zero_takes_the_best_and_ties_by_chance():
 def test_a_model_of_ones_own_is_simulated_from_its_variables():
     class Cheapest:
         weights = ("price", "quality")
-        shape = (pn.Shape("bend", 0.1, 2.0),)
+        shape = (pn.models.Shape("bend", 0.1, 2.0),)
 
-        def explanatory(self, trials, bend):
-            offers = trials.offers
+        def explanatory(self, decisions, bend):
+            offers = decisions.offers
             return np.stack([offers["price"] ** bend, offers["quality"]], axis=-1)
 
     offers = {"price": np.tile([3.0, 5.0], (5000, 1)), "quality": np.tile([1.0, 2.5], (5000, 1))}
     truth = {"price": -0.4, "quality": 0.3, "bend": 1.0}
-    trials = pn.simulate_trials(offers, Cheapest(), truth, rng=np.random.default_rng(0))
+    decisions = pn.simulate(offers, Cheapest(), truth, rng=np.random.default_rng(0))
     expected = 1 / (1 + np.exp(-0.4 * 2 + 0.3 * 1.5))  # of the first: cheaper by 2, worse by 1.5
-    assert abs((trials.chosen == 0).mean() - expected) < 4 * np.sqrt(0.25 / 5000)
+    assert abs((decisions.chosen == 0).mean() - expected) < 4 * np.sqrt(0.25 / 5000)
 
 
 @pytest.mark.parametrize(
@@ -167,20 +169,18 @@ def test_a_model_of_ones_own_is_simulated_from_its_variables():
 def test_parameters_that_are_wrong_are_refused(parameters, message):
     offers = offered.delayed(n=5)
     with pytest.raises(pn.DataError, match=message):
-        pn.simulate_trials(
-            offers, pn.HyperbolicDiscounting(), parameters, rng=np.random.default_rng(0)
-        )
+        pn.simulate(offers, pn.HyperbolicDiscounting(), parameters, rng=np.random.default_rng(0))
 
 
 def test_offers_without_an_attribute_are_refused():
-    trials = pn.Trials([0], {"amount": [[1.0, 2.0]], "delays": [[0.0, 3.0]]})
+    decisions = pn.Offers([0], {"amount": [[1.0, 2.0]], "delays": [[0.0, 3.0]]})
     with pytest.raises(pn.DataError, match=r"must have amount and delay .* Did you mean 'delays'"):
-        pn.HyperbolicDiscounting().explanatory(trials, 0.1)
-    with pytest.raises(pn.DataError, match="must be given Trials; got Episode"):
+        pn.HyperbolicDiscounting().explanatory(decisions, 0.1)
+    with pytest.raises(pn.DataError, match="must be given Offers; got Episode"):
         pn.HyperbolicDiscounting().explanatory(pn.Episode([0], [1.0]), 0.1)
 
 
-def test_trials_with_other_options_are_not_described_together():
-    two, three = (pn.Trials([0], offered.delayed(n=1, n_options=m)) for m in (2, 3))
-    with pytest.raises(pn.DataError, match=r"options and outcomes in all Trials; got \(2,\)"):
+def test_offers_with_other_options_are_not_described_together():
+    two, three = (pn.Offers([0], offered.delayed(n=1, n_options=m)) for m in (2, 3))
+    with pytest.raises(pn.DataError, match=r"options and outcomes in all Offers; got \(2,\)"):
         pn.fit_each([two, three], pn.HyperbolicDiscounting())

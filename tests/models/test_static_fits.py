@@ -30,13 +30,13 @@ def simulated(name, n=500, seed=3, **changed):
     model, truth = offered.STATIC[name]
     rng = np.random.default_rng(seed)
     offers = offered.offers_of(name, n=n, seed=seed)
-    return pn.simulate_trials(offers, model, truth | changed, rng=rng)
+    return pn.simulate(offers, model, truth | changed, rng=rng)
 
 
 def answers(rate, seed=0, temperature=0.0, offers=QUESTIONNAIRE, subject=None):
     rule = {"temperature": temperature, "discount_rate": rate}
     rng = np.random.default_rng(seed)
-    return pn.simulate_trials(offers, HYPERBOLIC, rule, rng=rng, subject=subject)
+    return pn.simulate(offers, HYPERBOLIC, rule, rng=rng, subject=subject)
 
 
 @pytest.mark.parametrize("name", list(offered.STATIC))
@@ -52,16 +52,16 @@ def test_truth_is_recovered(name):
 @pytest.mark.parametrize("name", list(offered.STATIC))
 def test_no_other_optimiser_finds_more(name):
     model, _ = offered.STATIC[name]
-    trials = simulated(name, n=90, seed=11)
-    estimate = pn.fit(trials, model)
+    decisions = simulated(name, n=90, seed=11)
+    estimate = pn.fit(decisions, model)
     d = len(model.weights)
 
     def lost(z):
         psi = [float(s.from_search(u)) for s, u in zip(model.shape, z[d:], strict=True)]
-        x = offered.literal_variables(name, trials.offers, psi)
+        x = offered.literal_variables(name, decisions.offers, psi)
         q = x @ np.concatenate([[np.exp(z[0])], z[1:d]])
         q -= q.max(axis=1, keepdims=True)
-        return -(q[np.arange(len(q)), trials.chosen] - np.log(np.exp(q).sum(axis=1))).sum()
+        return -(q[np.arange(len(q)), decisions.chosen] - np.log(np.exp(q).sum(axis=1))).sum()
 
     limits = [(-12.0, 6.0)] + [(-30.0, 30.0)] * (d - 1) + [s.search_range for s in model.shape]
     rng = np.random.default_rng(2)
@@ -81,19 +81,19 @@ def test_each_subject_is_fitted_as_by_itself():
     people = [answers(0.02 * (s + 1), s, 4.0, subject=f"s{s}") for s in range(5)]
     together = pn.fit_each(people, HYPERBOLIC)
     assert together.subjects == ("s0", "s1", "s2", "s3", "s4")
-    for trials in people:
-        alone = pn.fit(trials, HYPERBOLIC)
-        assert together.of(trials.subject).status == alone.status
-        np.testing.assert_allclose(together.of(trials.subject).psi, alone.psi, rtol=1e-6)
+    for decisions in people:
+        alone = pn.fit(decisions, HYPERBOLIC)
+        assert together.of(decisions.subject).status == alone.status
+        np.testing.assert_allclose(together.of(decisions.subject).psi, alone.psi, rtol=1e-6)
 
 
 def test_decisions_without_a_choice_and_not_scored_do_not_count():
-    trials = answers(0.02, 3, 4.0)
-    chosen = np.append(trials.chosen, [-1, 1, 0])
-    offers = {name: np.vstack([array, array[:3]]) for name, array in trials.offers.items()}
+    decisions = answers(0.02, 3, 4.0)
+    chosen = np.append(decisions.chosen, [-1, 1, 0])
+    offers = {name: np.vstack([array, array[:3]]) for name, array in decisions.offers.items()}
     scored = np.append(np.ones(28, dtype=bool), [False, False])
-    more = pn.Trials(chosen, offers, scored=scored)
-    one, other = pn.fit(trials, HYPERBOLIC), pn.fit(more, HYPERBOLIC)
+    more = pn.Offers(chosen, offers, scored=scored)
+    one, other = pn.fit(decisions, HYPERBOLIC), pn.fit(more, HYPERBOLIC)
     assert one.n_decisions == other.n_decisions == 27
     np.testing.assert_allclose(one.theta, other.theta, rtol=1e-9)
     assert "1 decision without a choice: not scored." in other.summary()
@@ -101,9 +101,9 @@ def test_decisions_without_a_choice_and_not_scored_do_not_count():
 
 @pytest.mark.parametrize("rate", [1e-5, 0.003, 0.02, 0.1, 10.0])
 def test_a_consistent_person_is_separated_with_the_rate_between_indifference_points(rate):
-    trials = answers(rate)
-    low, high = HYPERBOLIC.consistent_rates(trials)
-    estimate = pn.fit(trials, HYPERBOLIC)
+    decisions = answers(rate)
+    low, high = HYPERBOLIC.consistent_rates(decisions)
+    estimate = pn.fit(decisions, HYPERBOLIC)
     assert estimate.status == "separated"
     assert np.isnan(estimate.psi[0])
     assert low <= estimate.peak.point.psi[0] <= high
@@ -116,15 +116,15 @@ def test_a_consistent_person_is_separated_with_the_rate_between_indifference_poi
 
 @pytest.mark.parametrize("rate", [1e-5, 0.003, 0.02, 0.1, 10.0])
 def test_a_weak_prior_gives_a_consistent_person_a_finite_estimate(rate):
-    trials = answers(rate)
-    low, high = HYPERBOLIC.consistent_rates(trials)
-    estimate = pn.fit(trials, HYPERBOLIC, parameter_prior=pn.ScaledPrior())
+    decisions = answers(rate)
+    low, high = HYPERBOLIC.consistent_rates(decisions)
+    estimate = pn.fit(decisions, HYPERBOLIC, parameter_prior=pn.ScaledPrior())
     assert estimate.status in ("converged", "at a bound")
     assert np.isfinite(estimate.theta).all()
     ((_, _), (lowest, highest)) = estimate.interval(kind="profile")
     assert lowest < high
     assert highest > low
-    assert (estimate.predict()[np.arange(27), trials.chosen] > 0.4).all()
+    assert (estimate.predict()[np.arange(27), decisions.chosen] > 0.4).all()
 
 
 @given(seed=st.integers(0, 10_000))
@@ -134,35 +134,35 @@ def test_an_interval_narrower_than_the_grid_is_not_missed(seed):
     n = 150
     amount = np.column_stack([rng.uniform(1, 100, n), np.full(n, 100.0)])
     offers = {"amount": amount, "delay": np.column_stack([np.zeros(n), rng.uniform(1, 400, n)])}
-    trials = answers(10 ** rng.uniform(-3.5, -0.5), seed, offers=offers)
-    low, high = HYPERBOLIC.consistent_rates(trials)
-    estimate = pn.fit(trials, HYPERBOLIC)
+    decisions = answers(10 ** rng.uniform(-3.5, -0.5), seed, offers=offers)
+    low, high = HYPERBOLIC.consistent_rates(decisions)
+    estimate = pn.fit(decisions, HYPERBOLIC)
     assert estimate.status == "separated"
     assert low <= estimate.peak.point.psi[0] <= high
 
 
 @pytest.mark.parametrize("seed", [4, 57, 88])
 def test_amounts_that_delays_make_worth_nothing_do_no_harm(seed):
-    model, rng = pn.ConstantSensitivityDiscounting(), np.random.default_rng(seed)
+    model, rng = pn.models.ConstantSensitivityDiscounting(), np.random.default_rng(seed)
     truth = {
         "temperature": np.exp(rng.normal(0.5, 1)),
         "discount_rate": np.exp(rng.uniform(-7, -1)),
         "time_sensitivity": np.exp(rng.uniform(-1.6, 1.4)),
     }
     offers = offered.delayed(n=40, seed=seed)
-    trials = pn.simulate_trials(offers, model, truth, rng=rng)
-    estimate = pn.fit(trials, model)
+    decisions = pn.simulate(offers, model, truth, rng=rng)
+    estimate = pn.fit(decisions, model)
     assert np.isfinite(estimate.log_likelihood)
-    weak = pn.fit(trials, model, parameter_prior=pn.ScaledPrior())
+    weak = pn.fit(decisions, model, parameter_prior=pn.ScaledPrior())
     assert np.isfinite(weak.theta).all()
 
 
 @pytest.mark.parametrize("name", ["expected-utility", "prospect", "prelec"])
 def test_consistent_gamblers_are_separated_and_finite_with_a_prior(name):
     model, _ = offered.STATIC[name]
-    trials = simulated(name, n=40, temperature=0.0)
-    assert pn.fit(trials, model).status == "separated"
-    weak = pn.fit(trials, model, parameter_prior=pn.ScaledPrior())
+    decisions = simulated(name, n=40, temperature=0.0)
+    assert pn.fit(decisions, model).status == "separated"
+    weak = pn.fit(decisions, model, parameter_prior=pn.ScaledPrior())
     assert np.isfinite(weak.theta).all()
     assert weak.status in ("converged", "at a bound", "weakly identified")
 
@@ -171,6 +171,6 @@ def test_no_losses_leave_loss_aversion_unknown_and_the_status_says_so():
     outcome = np.abs(offered.risky(n=80)["outcome"])
     offers = {"outcome": outcome, "probability": offered.risky(n=80)["probability"]}
     truth = {"temperature": 0.8, "loss_aversion": 1.9, "curvature": 0.75}
-    trials = pn.simulate_trials(offers, pn.ProspectValue(), truth, rng=np.random.default_rng(0))
-    assert pn.fit(trials, pn.ProspectValue()).status == "not identified"
-    assert pn.fit(trials, pn.ProspectValue(losses=False)).status == "converged"
+    decisions = pn.simulate(offers, pn.models.ProspectValue(), truth, rng=np.random.default_rng(0))
+    assert pn.fit(decisions, pn.models.ProspectValue()).status == "not identified"
+    assert pn.fit(decisions, pn.models.ProspectValue(losses=False)).status == "converged"

@@ -10,10 +10,10 @@ from restless import people
 
 OPEN = {
     "q": pn.QLearning(4),
-    "ucb1": pn.UCB1(4),
+    "ucb1": pn.models.UCB1(4),
     "kalman": pn.KalmanFilter(4, prior_variance=3.0),
     "dual": pn.QLearning(4, dual_rates=True),
-    "win-stay": pn.WinStayLoseShift(4),
+    "win-stay": pn.models.WinStayLoseShift(4),
 }
 ESTIMATED = {"q": "initial_value", "ucb1": "initial_value", "kalman": "initial_mean"}
 
@@ -55,9 +55,9 @@ def test_a_model_that_must_know_it_takes_the_median():
     assert for_task(OPEN["dual"], [episode]).initial_value == 64.0
     assert for_task(OPEN["win-stay"], [episode]).win_above == 64.0
     two = pn.Episode([0, 1, 1, 0, 1], episode.rewards)
-    assert for_task(pn.GershmanHybrid(), [two]).initial_mean == 64.0
+    assert for_task(pn.models.GershmanHybrid(), [two]).initial_mean == 64.0
     said = "64 (the median reward: 0 is not among the rewards, 7 to 98)"
-    assert said in pn.fit(two, pn.GershmanHybrid()).summary().replace("\n", " ")
+    assert said in pn.fit(two, pn.models.GershmanHybrid()).summary().replace("\n", " ")
 
 
 def test_a_zero_that_hardly_ever_comes_is_said_to_be_at_the_edge():
@@ -109,7 +109,7 @@ def test_fit_live_predict_and_compare_agree(restless):
     p = found.predict(episode)
     predicted = np.log(p[np.arange(len(p)), episode.chosen]).sum()
     assert predicted == pytest.approx(found.log_likelihood, abs=1e-9)
-    compared = pn.compare({"learner": model, "random": pn.RandomChoice(4)}, restless)
+    compared = pn.compare_models({"learner": model, "random": pn.models.RandomChoice(4)}, restless)
     assert compared.n_parameters[0] == 3
     each = pn.fit_each(restless, model, threads=1)
     assert compared.log_likelihood[:, 0].tolist() == [e.log_likelihood for e in each]
@@ -150,13 +150,15 @@ def test_a_start_outside_the_rewards_is_said(restless):
 
 
 def test_a_threshold_outside_the_rewards_is_said(restless):
-    found = pn.fit(restless[0], pn.WinStayLoseShift(4, win_above=0.0))
+    found = pn.fit(restless[0], pn.models.WinStayLoseShift(4, win_above=0.0))
     assert any("win_above = 0 makes every reward a win" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("make", [pn.QLearning, pn.UCB1, pn.KalmanFilter, pn.WinStayLoseShift])
+@pytest.mark.parametrize(
+    "make", [pn.QLearning, pn.models.UCB1, pn.KalmanFilter, pn.models.WinStayLoseShift]
+)
 def test_other_words_are_refused(make):
-    name = {pn.KalmanFilter: "initial_mean", pn.WinStayLoseShift: "win_above"}
+    name = {pn.KalmanFilter: "initial_mean", pn.models.WinStayLoseShift: "win_above"}
     name = name.get(make, "initial_value")
     with pytest.raises(DataError, match=f"{name} must be a number; got 'mean'"):
         make(4, **{name: "mean"})

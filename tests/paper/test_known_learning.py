@@ -25,14 +25,14 @@ def play(seed: int, n: int = 300, alpha: float = 0.3, tau: float = 0.2):
 
 def test_the_objective_is_the_learners_value_over_the_temperature():
     values, chosen, rewards = play(1, n=30)
-    choices = pn.q_learning_choices(values, chosen, rewards)
+    choices = pn.paper.q_learning_choices(values, chosen, rewards)
     objective = choices.explanatory @ np.array([1 / 0.2, 0.3 / 0.2])
     # V^t = V^{t-1} + alpha delta: the same numbers by one multiplication and addition
     np.testing.assert_allclose(objective.reshape(30, 4), values / 0.2, rtol=1e-12, atol=1e-12)
 
 
 def test_temperature_and_learning_rate_are_recovered_within_their_intervals():
-    estimate = pn.fit(pn.q_learning_choices(*play(2, n=600)))
+    estimate = pn.fit(pn.paper.q_learning_choices(*play(2, n=600)))
     temperature, rate = estimate.parameters
     assert (temperature.name, rate.name) == ("temperature", "learning_rate")
     assert temperature.low < 0.2 < temperature.high
@@ -40,7 +40,7 @@ def test_temperature_and_learning_rate_are_recovered_within_their_intervals():
 
 
 def test_the_jacobian_of_the_natural_parameters_is_that_of_differences():
-    estimate = pn.fit(pn.q_learning_choices(*play(3)))
+    estimate = pn.fit(pn.paper.q_learning_choices(*play(3)))
     numerical = estimate.transform(lambda t: np.array([1 / t[0], t[1] / t[0]]))
     for exact, differences in zip(estimate.parameters, numerical, strict=True):
         assert exact.standard_error == pytest.approx(differences.standard_error, rel=1e-8)
@@ -48,7 +48,7 @@ def test_the_jacobian_of_the_natural_parameters_is_that_of_differences():
 
 def test_delta_method_errors_match_the_spread_of_estimates():
     """The paper's Example 3 at alpha = .3, tau = .2: sd of the estimates over 100 runs."""
-    fits = [pn.fit(pn.q_learning_choices(*play(seed))) for seed in range(100)]
+    fits = [pn.fit(pn.paper.q_learning_choices(*play(seed))) for seed in range(100)]
     estimates = np.array([[p.estimate for p in f.parameters] for f in fits])
     errors = np.array([[p.standard_error for p in f.parameters] for f in fits])
     ratio = estimates.std(axis=0, ddof=1) / errors.mean(axis=0)
@@ -58,10 +58,10 @@ def test_delta_method_errors_match_the_spread_of_estimates():
 
 def test_the_last_reward_is_not_needed():
     values, chosen, rewards = play(4, n=50)
-    full = pn.fit(pn.q_learning_choices(values, chosen, rewards))
+    full = pn.fit(pn.paper.q_learning_choices(values, chosen, rewards))
     rewards[-1] = np.nan
     np.testing.assert_array_equal(
-        pn.fit(pn.q_learning_choices(values, chosen, rewards)).theta, full.theta
+        pn.fit(pn.paper.q_learning_choices(values, chosen, rewards)).theta, full.theta
     )
 
 
@@ -69,9 +69,9 @@ def test_one_subject_never_explains_another():
     first, second = play(5, n=40), play(6, n=50)
     both = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
     subject = np.repeat(["a", "b"], [40, 50])
-    estimates = pn.fit_each(pn.q_learning_choices(*both, subject=subject))
+    estimates = pn.fit_each(pn.paper.q_learning_choices(*both, subject=subject))
     for played, estimate in zip((first, second), estimates, strict=True):
-        alone = pn.fit(pn.q_learning_choices(*played))
+        alone = pn.fit(pn.paper.q_learning_choices(*played))
         np.testing.assert_array_equal(estimate.theta, alone.theta)
 
 
@@ -79,10 +79,10 @@ def test_a_missing_reward_is_an_error():
     values, chosen, rewards = play(7, n=10)
     rewards[3] = np.nan
     with pytest.raises(pn.DataError, match="rewards must be finite; got nan in rewards at dec"):
-        pn.q_learning_choices(values, chosen, rewards)
+        pn.paper.q_learning_choices(values, chosen, rewards)
 
 
 def test_rewards_must_be_one_per_decision():
     values, chosen, rewards = play(8, n=10)
     with pytest.raises(pn.DataError, match=r"rewards must have shape \(10,\)"):
-        pn.q_learning_choices(values, chosen, rewards[:-1])
+        pn.paper.q_learning_choices(values, chosen, rewards[:-1])

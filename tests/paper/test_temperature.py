@@ -12,7 +12,7 @@ def values(seed: int, n: int = 350, m: int = 4) -> np.ndarray:
 
 def test_the_weight_is_the_inverse_temperature_of_known_values():
     v = values(1)
-    sets = pn.temperature_choices(v, None)
+    sets = pn.paper.temperature_choices(v, None)
     assert sets.names == ("inverse_temperature",)
     np.testing.assert_array_equal(sets.explanatory[:, 0], v.ravel())
 
@@ -21,8 +21,8 @@ def test_the_temperature_lies_in_its_interval_as_often_as_it_should():
     covered = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        sets = pn.temperature_choices(values(100 + seed), None)
-        (temperature,) = pn.fit(pn.simulate_choices(sets, [1 / 0.7], rng=rng)).parameters
+        sets = pn.paper.temperature_choices(values(100 + seed), None)
+        (temperature,) = pn.fit(pn.simulate(sets, [1 / 0.7], rng=rng)).parameters
         assert temperature.name == "temperature"
         covered += temperature.low < 0.7 < temperature.high
     assert covered >= 51  # of 60 at 95 %: fewer has probability 0.001
@@ -30,7 +30,7 @@ def test_the_temperature_lies_in_its_interval_as_often_as_it_should():
 
 def test_the_standard_error_of_the_temperature_is_that_of_the_delta_method():
     rng = np.random.default_rng(4)
-    choices = pn.simulate_choices(pn.temperature_choices(values(5), None), [1.9], rng=rng)
+    choices = pn.simulate(pn.paper.temperature_choices(values(5), None), [1.9], rng=rng)
     estimate = pn.fit(choices)
     (temperature,) = estimate.parameters
     (numerical,) = estimate.transform(lambda theta: 1 / theta)
@@ -41,4 +41,4 @@ def test_the_standard_error_of_the_temperature_is_that_of_the_delta_method():
 
 def test_values_must_be_a_matrix():
     with pytest.raises(pn.DataError, match=r"values must have shape \(n_decisions, n_options\)"):
-        pn.temperature_choices([1.0, 2.0], [0, 1])
+        pn.paper.temperature_choices([1.0, 2.0], [0, 1])

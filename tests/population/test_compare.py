@@ -38,7 +38,7 @@ def test_raw_estimates_give_welch_of_scipy(seed, n, m):
 def test_summaries_give_welch_of_scipy():
     means, sds, counts = (0.7, 0.2), (0.4, 0.9), (53, 17)
     populations = {
-        label: pn.PopulationEstimate.from_summary([mean], [sd / np.sqrt(n)], n)
+        label: pn.results.PopulationEstimate.from_summary([mean], [sd / np.sqrt(n)], n)
         for label, mean, sd, n in zip("AB", means, sds, counts, strict=True)
     }
     theirs = stats.ttest_ind_from_stats(
@@ -179,18 +179,20 @@ def test_intervals_of_hedges_g_cover_it():
 def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     expected = multitest.multipletests(p, method=theirs)[1]
-    np.testing.assert_allclose(pn.adjusted_p_values(p, ours), expected, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(
+        pn.results.adjusted_p_values(p, ours), expected, rtol=1e-12, atol=1e-300
+    )
 
 
 def test_a_test_that_could_not_be_done_does_not_count():
-    found = pn.adjusted_p_values([0.01, np.nan, 0.04], "bonferroni")
+    found = pn.results.adjusted_p_values([0.01, np.nan, 0.04], "bonferroni")
     np.testing.assert_allclose(found, [0.02, np.nan, 0.08])
-    np.testing.assert_allclose(pn.adjusted_p_values([0.01, 0.04], "none"), [0.01, 0.04])
-    assert len(pn.adjusted_p_values([])) == 0
+    np.testing.assert_allclose(pn.results.adjusted_p_values([0.01, 0.04], "none"), [0.01, 0.04])
+    assert len(pn.results.adjusted_p_values([])) == 0
     with pytest.raises(pn.DataError, match="adjust must be one of holm"):
-        pn.adjusted_p_values([0.1], "sidak")
+        pn.results.adjusted_p_values([0.1], "sidak")
     with pytest.raises(pn.DataError, match=r"p_values must lie between 0 and 1; got 1\.2"):
-        pn.adjusted_p_values([0.1, 1.2])
+        pn.results.adjusted_p_values([0.1, 1.2])
 
 
 def test_all_pairs_are_one_family():
@@ -203,7 +205,7 @@ def test_all_pairs_are_one_family():
         ("B", "C"),
     ]
     given = [d.p_value for d in found.differences]
-    expected = pn.adjusted_p_values(given)
+    expected = pn.results.adjusted_p_values(given)
     np.testing.assert_allclose([d.adjusted_p_value for d in found.differences], expected)
     one = pn.compare_groups({"A": first, "B": second, "C": third}, [("C", "A")])
     assert len(one.differences) == 3
@@ -252,7 +254,7 @@ def test_bad_input_is_refused():
         pn.compare_groups({"A": first, "B": second}, degrees_of_freedom="none")
     with pytest.raises(pn.DataError, match="level must lie between 0 and 1"):
         pn.compare_groups({"A": first, "B": second}, level=95)
-    natural = pn.PopulationEstimate.from_summary([1, 2, 3], [1, 1, 1], 9, scale="natural")
+    natural = pn.results.PopulationEstimate.from_summary([1, 2, 3], [1, 1, 1], 9, scale="natural")
     with pytest.raises(pn.DataError, match="groups must have the same scale"):
         pn.compare_groups({"A": first, "B": natural})
 

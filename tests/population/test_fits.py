@@ -48,10 +48,10 @@ def test_the_joint_likelihood_keeps_everybody_and_is_the_fit_of_all_episodes(eac
     np.testing.assert_allclose(found.covariance, alone.covariance, rtol=1e-8)
     assert found.log_likelihood == pytest.approx(alone.log_likelihood, rel=1e-12)
     assert found.n_subjects == 8 and found.left_out == ()
-    again = pn.pool_jointly(episodes()[::-1], MODEL)
+    again = pn.pool(episodes()[::-1], model=MODEL, rule="joint")
     np.testing.assert_allclose(found.estimate, again.estimate, rtol=1e-7)
-    by_category = pn.pool_each(each, ["a", "b"] * 4, rule="joint")
-    half = pn.pool_jointly(episodes()[::2], MODEL)
+    by_category = pn.pool(each, categories=["a", "b"] * 4, rule="joint")
+    half = pn.pool(episodes()[::2], model=MODEL, rule="joint")
     np.testing.assert_allclose(by_category["a"].estimate, half.estimate, rtol=1e-9)
 
 
@@ -84,7 +84,7 @@ def test_estimates_of_choices_are_pooled_and_jointly_fitted():
     sets = pn.Choices.from_arrays(
         rng.normal(size=(len(who), 4, 2)), None, subject=who, names=["gain", "risk"]
     )
-    choices = pn.simulate_choices(sets, [1.2, -0.6], rng=rng)
+    choices = pn.simulate(sets, [1.2, -0.6], rng=rng)
     found = pn.fit_each(choices)
     pooled = pn.pool(found, rule="fixed-effect")
     assert pooled.names == ("gain", "risk")
@@ -96,10 +96,10 @@ def test_estimates_of_choices_are_pooled_and_jointly_fitted():
     np.testing.assert_allclose(pooled.estimate, mean, rtol=1e-9)
     listed = pn.pool(list(found), rule="fixed-effect")
     np.testing.assert_allclose(listed.estimate, pooled.estimate, rtol=1e-9)
-    joint = pn.pool_jointly(choices)
+    joint = pn.pool(choices, rule="joint")
     np.testing.assert_allclose(joint.estimate, pn.fit(choices).theta, rtol=1e-12)
     assert joint.n_subjects == 4
-    with pytest.raises(pn.DataError, match=r"Use pool_jointly\(data, model\)"):
+    with pytest.raises(pn.DataError, match=r"Use pool\(data, model=model, rule"):
         pn.pool(found, rule="joint")
 
 
@@ -112,7 +112,7 @@ def test_everybody_can_be_separated_and_the_joint_likelihood_still_has_a_maximum
     assert set(each.status) == {"separated"}
     pooled = pn.pool(each)
     assert pooled.status == "no subjects" and len(pooled.left_out) == 3
-    joint = pn.pool_jointly(choices)
+    joint = pn.pool(choices, rule="joint")
     assert joint.status == "estimated" and np.isfinite(joint.standard_errors).all()
 
 
@@ -124,7 +124,7 @@ def test_linearised_estimates_are_pooled_and_mapped_back():
     pooled = pn.pool(fits, rule="mean-pooled", subjects=["ann", "bob", "cy"])
     assert pooled.names == ("theta1", "theta2", "theta3")
     np.testing.assert_allclose(pooled.estimate, np.mean([f.theta for f in fits], axis=0))
-    one = pn.back_map(pn.pool(fits[:1], rule="mean-pooled"), model, nominal=nominal)
+    one = pn.paper.back_map(pn.pool(fits[:1], rule="mean-pooled"), model, nominal=nominal)
     np.testing.assert_allclose(one.estimate, [p.estimate for p in fits[0].parameters], rtol=1e-9)
     np.testing.assert_allclose(
         one.standard_errors, [p.standard_error for p in fits[0].parameters], rtol=1e-6

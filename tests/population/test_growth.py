@@ -20,6 +20,10 @@ CURVES = {
 TRUTHS = {"linear": (70.0, 9.0), "power": (31.0, 0.62), "logarithmic": (45.0, 23.0)}
 
 
+def growth_order(regret, subject=None, **options):
+    return pn.growth_orders([regret], [subject], **options)[0]
+
+
 def random_walk(seed, n=90):
     """A regret that follows no curve."""
     rng = np.random.default_rng(seed)
@@ -47,7 +51,7 @@ def literal_residual(order, regret):
 @pytest.mark.parametrize("order", ORDERS)
 def test_known_orders_and_their_numbers_are_recovered(order):
     a, b = TRUTHS[order]
-    found = pn.growth_order(CURVES[order](T, a, b))
+    found = growth_order(CURVES[order](T, a, b))
     assert found.order == order
     assert found.category == ("high" if order == "logarithmic" else "low")
     assert (found.curve().a, found.curve().b) == pytest.approx((a, b), rel=1e-9)
@@ -60,7 +64,7 @@ def test_known_orders_and_their_numbers_are_recovered(order):
 def test_orders_are_recovered_through_noise(order, seed):
     rng = np.random.default_rng(seed)
     clean = CURVES[order](T, *TRUTHS[order])
-    found = pn.growth_order(clean + rng.normal(0, 0.02 * np.ptp(clean), len(T)))
+    found = growth_order(clean + rng.normal(0, 0.02 * np.ptp(clean), len(T)))
     assert found.order == order
 
 
@@ -68,7 +72,7 @@ def test_orders_are_recovered_through_noise(order, seed):
 @pytest.mark.parametrize("order", ORDERS)
 def test_residuals_are_the_least_there_are(order, seed):
     regret = random_walk(seed)
-    found = pn.growth_order(regret).curve(order)
+    found = growth_order(regret).curve(order)
     assert found.residual == pytest.approx(literal_residual(order, regret), rel=1e-9)
     shown = CURVES[order](T, found.a, found.b)
     assert found.residual == pytest.approx(float(((regret - shown) ** 2).sum()), rel=1e-9)
@@ -77,7 +81,7 @@ def test_residuals_are_the_least_there_are(order, seed):
 @given(seed=st.integers(0, 10_000), scale=st.floats(1e-6, 1e6))
 def test_units_of_reward_change_nothing_but_the_units(seed, scale):
     regret = random_walk(seed, 40) + 1.0
-    one, other = pn.growth_order(regret), pn.growth_order(scale * regret)
+    one, other = growth_order(regret), growth_order(scale * regret)
     assert one.order == other.order
     for mine, yours in zip(one.curves, other.curves, strict=True):
         assert yours.weight == pytest.approx(mine.weight, rel=1e-5, abs=1e-12)
@@ -86,7 +90,7 @@ def test_units_of_reward_change_nothing_but_the_units(seed, scale):
 
 def test_weights_are_those_of_aic_written_out():
     regret = random_walk(4)
-    found = pn.growth_order(regret)
+    found = growth_order(regret)
     aic = [len(T) * np.log(literal_residual(o, regret) / len(T)) + 6.0 for o in ORDERS]
     assert [c.aic for c in found.curves] == pytest.approx(aic, abs=1e-6)
     likely = np.exp(-0.5 * (np.array(aic) - min(aic)))
@@ -97,11 +101,11 @@ def test_weights_are_those_of_aic_written_out():
 
 
 def test_linear_against_power_is_said_to_be_arbitrary():
-    found = pn.growth_order(12.5 * T)
+    found = growth_order(12.5 * T)
     assert (found.order, found.category, found.margin) == ("linear", "low", 0.0)
     assert [c.weight for c in found.curves[:2]] == pytest.approx([0.5, 0.5])
     assert found.words.endswith("Linear against power is close to arbitrary; both are low.")
-    clear = pn.growth_order(CURVES["power"](T, 31.0, 0.62))
+    clear = growth_order(CURVES["power"](T, 31.0, 0.62))
     assert "arbitrary" not in clear.words
 
 
@@ -110,7 +114,7 @@ def test_a_category_that_could_be_the_other_is_said_to_be_arbitrary():
     ends = [CURVES[order](T, *TRUTHS[order]) for order in ("logarithmic", "power")]
 
     def mixed(share):
-        return pn.growth_order(share * ends[0] + (1 - share) * ends[1] + wobble)
+        return growth_order(share * ends[0] + (1 - share) * ends[1] + wobble)
 
     def lead(share):
         linear, power, logarithmic = (curve.aic for curve in mixed(share).curves)
@@ -125,7 +129,7 @@ def test_a_category_that_could_be_the_other_is_said_to_be_arbitrary():
 
 @pytest.mark.parametrize("regret", [0 * T, 0 * T + 7.25, 10.0 - T, -(T**0.5)])
 def test_regret_that_does_not_grow_has_no_order_and_is_high(regret):
-    found = pn.growth_order(regret, n_bootstrap=20, rng=np.random.default_rng(0))
+    found = growth_order(regret, n_bootstrap=20, rng=np.random.default_rng(0))
     assert (found.status, found.order, found.category) == ("not growing", "none", "high")
     assert "does not grow" in found.words
     assert np.isnan(found.category_weight)
@@ -135,35 +139,35 @@ def test_regret_that_does_not_grow_has_no_order_and_is_high(regret):
 
 @pytest.mark.parametrize("n", range(4))
 def test_too_few_decisions_tell_nothing(n):
-    found = pn.growth_order(T[:n])
+    found = growth_order(T[:n])
     assert (found.status, found.order, found.category) == ("too few decisions", "none", None)
     assert found.curves == ()
     assert np.isnan(found.margin) and np.isnan(found.category_margin)
     assert found.words == f"4 decisions are needed to tell how regret grows; got {n}."
-    assert pn.growth_order(T[:4]).order == "linear"
+    assert growth_order(T[:4]).order == "linear"
 
 
 def test_a_last_reward_that_is_missing_is_left_out_and_nothing_else():
     regret = random_walk(3)
-    found = pn.growth_order(np.append(regret, np.nan))
-    assert found.to_dict() == pn.growth_order(regret).to_dict()
+    found = growth_order(np.append(regret, np.nan))
+    assert found.to_dict() == growth_order(regret).to_dict()
     broken = regret.copy()
     broken[41] = np.nan
     with pytest.raises(pn.DataError, match="regret must be finite; got nan at decision 41"):
-        pn.growth_order(broken)
+        growth_order(broken)
     with pytest.raises(pn.DataError, match="got inf at decision 90 of subject ann"):
-        pn.growth_order(np.append(regret, np.inf), subject="ann")
+        growth_order(np.append(regret, np.inf), subject="ann")
 
 
 def test_other_bad_input_is_refused():
     with pytest.raises(pn.DataError, match="rng must be given with a bootstrap"):
-        pn.growth_order(T, n_bootstrap=10)
+        growth_order(T, n_bootstrap=10)
     with pytest.raises(pn.DataError, match="n_bootstrap must be at least 0; got -1"):
-        pn.growth_order(T, n_bootstrap=-1, rng=np.random.default_rng(0))
+        growth_order(T, n_bootstrap=-1, rng=np.random.default_rng(0))
     with pytest.raises(pn.DataError, match=r"must be one number per decision; got shape \(3, 2\)"):
-        pn.growth_order(np.ones((3, 2)))
+        growth_order(np.ones((3, 2)))
     with pytest.raises(pn.DataError, match="regret must be numbers"):
-        pn.growth_order(["much", "more"])
+        growth_order(["much", "more"])
     with pytest.raises(pn.DataError, match="subjects must be one per regret"):
         pn.growth_orders([T, T], ["ann"])
 
@@ -173,7 +177,7 @@ def test_many_subjects_are_those_one_by_one_whatever_their_horizons():
     together = pn.growth_orders(regrets)
     assert together.subjects == tuple(regrets)
     for subject, regret in regrets.items():
-        mine, one = together.of(subject), pn.growth_order(regret, subject=subject)
+        mine, one = together.of(subject), growth_order(regret, subject=subject)
         assert (mine.subject, mine.order, mine.words) == (subject, one.order, one.words)
         assert len(json.dumps(mine.to_dict())) > 100
         for found, alone in zip(mine.curves, one.curves, strict=True):
@@ -193,13 +197,13 @@ def test_many_subjects_are_those_one_by_one_whatever_their_horizons():
 def test_regret_is_not_changed():
     regret = random_walk(1)
     before = regret.copy()
-    pn.growth_order(regret, n_bootstrap=5, rng=np.random.default_rng(0))
+    growth_order(regret, n_bootstrap=5, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(regret, before)
 
 
 def test_bootstrap_keeps_the_size_of_what_each_decision_added_and_its_blocks():
     regret = random_walk(7)
-    fitted = pn.growth_order(regret).curve().at(T)
+    fitted = growth_order(regret).curve().at(T)
     again = replicates(regret, fitted, 50, np.random.default_rng(3))
     added = np.diff(regret - fitted, prepend=0.0)
     redone = np.diff(again - fitted, axis=1, prepend=0.0)
@@ -211,19 +215,19 @@ def test_bootstrap_keeps_the_size_of_what_each_decision_added_and_its_blocks():
 
 def test_shares_count_replicates_and_the_confidence_is_that_of_the_category():
     regret = random_walk(11)
-    found = pn.growth_order(regret, n_bootstrap=300, rng=np.random.default_rng(5))
+    found = growth_order(regret, n_bootstrap=300, rng=np.random.default_rng(5))
     again = replicates(regret, found.curve().at(T), 300, np.random.default_rng(5))
     best = best_orders(fit_curves(again), again)
     for k, order in enumerate((*ORDERS, "none")):
         assert found.shares[order] == pytest.approx((best == k).mean(), abs=1e-12)
     low = found.shares["linear"] + found.shares["power"]
     assert found.confidence == pytest.approx(low if found.category == "low" else 1 - low)
-    assert np.isnan(pn.growth_order(regret).confidence)
+    assert np.isnan(growth_order(regret).confidence)
 
 
 def test_players_who_explore_forever_and_those_who_learn_are_told_apart():
     rng = np.random.default_rng(8)
-    place = pn.landscape_a()
+    place = pn.paper.landscape_a()
     anything = [pn.Episode(rng.integers(0, 100, 90), rng.random(90)) for _ in range(20)]
     worse = 60 * np.exp(-T / 12)  # chance in per cent of a random option
     best = int(np.argmax(place.mean_rewards))

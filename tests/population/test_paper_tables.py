@@ -23,7 +23,7 @@ TABLE_2 = {
 
 
 def published(category):
-    return pn.PopulationEstimate.from_summary(*TABLE_1[category], COUNTS[category])
+    return pn.results.PopulationEstimate.from_summary(*TABLE_1[category], COUNTS[category])
 
 
 def model(performance):
@@ -32,7 +32,7 @@ def model(performance):
 
 def mapped(category):
     performance = category[0]
-    return pn.back_map(published(category), model(performance), nominal=NOMINALS[performance])
+    return pn.paper.back_map(published(category), model(performance), nominal=NOMINALS[performance])
 
 
 def test_high_performers_differ_in_two_parameters_of_three():
@@ -85,7 +85,7 @@ def test_errors_with_full_covariances_are_those_of_derivatives_written_out():
     root = rng.normal(size=(3, 4)) * np.array([1e-3, 0.2, 2e-8])[:, None]
     covariance = root @ root.T
     one = pn.pool(theta[None], covariance[None], rule="mean-pooled")
-    found = pn.back_map(one, model("high"), nominal=NOMINALS["high"])
+    found = pn.paper.back_map(one, model("high"), nominal=NOMINALS["high"])
     t1, t2, t3 = theta
     delta = 1e-5 + t3 / t1
     slopes = np.array(
@@ -99,10 +99,10 @@ def test_errors_with_full_covariances_are_those_of_derivatives_written_out():
 
 
 def test_a_population_outside_the_model_has_no_natural_parameters():
-    wrong = pn.PopulationEstimate.from_summary([-0.3, 1.0, 0.1], [0.1, 0.1, 0.1], 5)
-    found = pn.back_map(wrong, model("low"), nominal=NOMINALS["low"])
+    wrong = pn.results.PopulationEstimate.from_summary([-0.3, 1.0, 0.1], [0.1, 0.1, 0.1], 5)
+    found = pn.paper.back_map(wrong, model("low"), nominal=NOMINALS["low"])
     assert found.status == "outside the model"
     assert np.isnan(found.estimate).all()
     assert "no natural parameters" in found.message
     with pytest.raises(pn.DataError, match="population must hold the 3 parameters theta"):
-        pn.back_map(found, model("low"), nominal=NOMINALS["low"])
+        pn.paper.back_map(found, model("low"), nominal=NOMINALS["low"])

@@ -172,7 +172,7 @@ def test_inputs_are_not_changed():
 def test_categories_are_pooled_one_by_one():
     estimates, covariances = subjects(8, n=9)
     labels = [("high", "A"), ("low", "A"), None] * 3
-    found = pn.pool_each(estimates, labels, covariances, rule="mean-pooled")
+    found = pn.pool(estimates, covariances, categories=labels, rule="mean-pooled")
     assert list(found) == [("high", "A"), ("low", "A")]
     for i, label in enumerate(found):
         expected = pn.pool(estimates[i::3], covariances[i::3], rule="mean-pooled")
@@ -183,7 +183,7 @@ def test_categories_are_pooled_one_by_one():
     assert list(table["name"][:3]) == ["theta1", "theta2", "theta3"]
     assert len(found.to_dict()) == 2 and "mean-pooled" in found.summary()
     with pytest.raises(pn.DataError, match=r"categories must be one per subject \(9\); got 2"):
-        pn.pool_each(estimates, ["a", "b"], covariances)
+        pn.pool(estimates, covariances, categories=["a", "b"])
 
 
 def test_results_in_all_forms_hold_the_same_numbers():
@@ -223,16 +223,18 @@ def test_bad_input_is_refused(arguments, options, match):
 
 
 def test_a_published_table_keeps_what_it_does_not_say_unknown():
-    found = pn.PopulationEstimate.from_summary([0.4, -3.0], [0.1, 0.5], 12, names=["nu", "mu"])
+    found = pn.results.PopulationEstimate.from_summary(
+        [0.4, -3.0], [0.1, 0.5], 12, names=["nu", "mu"]
+    )
     assert np.isnan(found.covariance[0, 1])
     np.testing.assert_allclose(found.standard_errors, [0.1, 0.5])
     half = stats.t.isf(0.025, 11) * 0.1
     np.testing.assert_allclose(found.interval()[0], [0.4 - half, 0.4 + half])
     with pytest.raises(pn.DataError, match="must be vectors of the same length"):
-        pn.PopulationEstimate.from_summary([0.4], [0.0], 12)
+        pn.results.PopulationEstimate.from_summary([0.4], [0.0], 12)
     with pytest.raises(pn.DataError, match="n_subjects must be at least 1"):
-        pn.PopulationEstimate.from_summary([0.4], [0.1], 0)
+        pn.results.PopulationEstimate.from_summary([0.4], [0.1], 0)
     with pytest.raises(pn.DataError, match="names must be one per estimate"):
-        pn.PopulationEstimate.from_summary([0.4], [0.1], 5, names=["a", "b"])
+        pn.results.PopulationEstimate.from_summary([0.4], [0.1], 5, names=["a", "b"])
     with pytest.raises(pn.DataError, match="must have the variance between subjects"):
         found.prediction_interval()

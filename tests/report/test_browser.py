@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from penchant.report.study_files import write_study
 from small_study import study, table
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -27,7 +26,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     place = tmp_path_factory.mktemp("browser") / "out"
-    return write_study(study(table()), place, figures="svg")
+    return study(table()).write(place, figures="svg")
 
 
 def browse(uri, folder, *arguments):

@@ -14,10 +14,9 @@ import penchant as pn
 from penchant.errors import DataError
 from penchant.output.table import number, p_value
 from penchant.report.study_figures import study_figures
-from penchant.report.study_files import write_study
 from penchant.report.study_page import study_page
 from penchant.report.study_words import in_short, shown
-from penchant.study.study import TABLES
+from penchant.studies.findings import TABLES
 from small_study import MEANS, study, table
 
 
@@ -32,7 +31,7 @@ def found():
 def folder(found, tmp_path_factory):
     place = tmp_path_factory.mktemp("report") / "results"
     options = {"title": "Two landscapes", "command": "penchant study FILE -o X"}
-    write_study(found, place, figures="svg", **options)
+    found.write(place, figures="svg", **options)
     return place
 
 
@@ -275,7 +274,7 @@ def test_the_report_says_what_was_asked_how_and_by_which_command(text):
 def test_the_same_study_gives_the_same_bytes(found, folder, tmp_path):
     options = {"title": "Two landscapes", "command": "penchant study FILE -o X"}
     for name in ("one", "two"):
-        write_study(found, tmp_path / name, **options)
+        found.write(tmp_path / name, **options)
     for path in sorted((tmp_path / "one").rglob("*.*")):
         again = tmp_path / "two" / path.relative_to(tmp_path / "one")
         assert path.read_bytes() == again.read_bytes(), path
@@ -285,7 +284,7 @@ def test_the_same_study_gives_the_same_bytes(found, folder, tmp_path):
 
 def test_a_report_is_not_overwritten(found, folder):
     with pytest.raises(DataError, match="folder must not hold a report; got"):
-        write_study(found, folder)
+        found.write(folder)
 
 
 def test_labels_of_subjects_are_text_whatever_they_hold():
@@ -296,19 +295,19 @@ def test_labels_of_subjects_are_text_whatever_they_hold():
 
 
 def test_without_figures_the_report_is_the_text(found, tmp_path):
-    write_study(found, tmp_path / "out", figures="none")
+    found.write(tmp_path / "out", figures="none")
     assert not (tmp_path / "out" / "figures").exists()
     assert "<svg" not in (tmp_path / "out" / "report.html").read_text()
     with pytest.raises(DataError, match="figures must be 'both', 'svg' or 'none'; got 'png'"):
-        write_study(found, tmp_path / "other", figures="png")
+        found.write(tmp_path / "other", figures="png")
 
 
 @pytest.mark.slow
 def test_a_study_without_groups_tests_or_agents_has_a_report_all_the_same(tmp_path):
     frame = table(n_a=1, n_b=0, n_decisions=3)
-    data = pn.study_data(frame)
-    made = pn.run_study(data, pn.QLearning(12), n_replicates=0, n_bootstrap=0)
-    write_study(made, tmp_path / "out", figures="svg")
+    data = pn.read_study(frame)
+    made = pn.study(data, pn.QLearning(12), n_replicates=0, n_bootstrap=0)
+    made.write(tmp_path / "out", figures="svg")
     text = (tmp_path / "out" / "report.html").read_text()
     assert "nothing to compare" in text
     assert "No agents played again" in text
@@ -330,8 +329,8 @@ def within():
             ]
     frame = pd.DataFrame(rows, columns=["subject", "block", "trial", "choice", "reward"])
     frame["phase"] = frame.block
-    made = pn.study_data(frame, conditions=["phase"])
-    return pn.run_study(made, pn.QLearning(2), intervals="wald", threads=1)
+    made = pn.read_study(frame, conditions=["phase"])
+    return pn.study(made, pn.QLearning(2), intervals="wald", threads=1)
 
 
 def test_fits_of_the_same_subjects_are_not_counted_as_subjects(within):

@@ -60,7 +60,7 @@ def test_sets_of_different_sizes_and_options_not_on_offer_are_redrawn_as_they_ar
     available = np.ones((30, 4), dtype=bool)
     available[::3, 2:] = False
     sets = pn.Choices.from_arrays(x, None, available=available, names=["gain", "risk"])
-    estimate = pn.fit(pn.simulate_choices(sets, [1.1, -0.7], rng=rng))
+    estimate = pn.fit(pn.simulate(sets, [1.1, -0.7], rng=rng))
     found = estimate.interval(kind="calibrated", rng=np.random.default_rng(1))
     assert (found[:, 0] < estimate.theta).all() and (estimate.theta < found[:, 1]).all()
     np.testing.assert_allclose(found, estimate.interval(kind="profile"), atol=0.5)

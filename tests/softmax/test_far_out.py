@@ -115,7 +115,7 @@ def test_tiny_differences_that_agree_are_separated_as_well():
 def _with_offset_on_chosen(m, d, size):
     rng = np.random.default_rng(m + d)
     x = rng.normal(size=(25, m, d))
-    drawn = pn.simulate_choices(pn.Choices.from_arrays(x, None), np.ones(d), rng=rng)
+    drawn = pn.simulate(pn.Choices.from_arrays(x, None), np.ones(d), rng=rng)
     offset = np.zeros((25, m))
     offset[np.arange(25), drawn.chosen] = size
     return x, drawn.chosen, offset
@@ -190,7 +190,7 @@ def test_careful_steps_end_where_newtons_method_does():
     available = rng.random((60, 4)) < 0.8
     available[:, 0] = True
     sets = pn.Choices.from_arrays(x, None, available=available, offset=rng.normal(size=(60, 4)))
-    choices = pn.simulate_choices(sets, [0.5, -1.0, 0.2], rng=rng)
+    choices = pn.simulate(sets, [0.5, -1.0, 0.2], rng=rng)
     found = careful_maximum(choices, np.full(3, 10.0), np.zeros(3), 50)
     expected = pn.fit(choices)
     assert found.settled and found.proof

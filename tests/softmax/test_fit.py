@@ -85,7 +85,7 @@ def test_strict_raises_the_class_that_fits():
 def test_threads_change_no_digit():
     rng = np.random.default_rng(6)
     sets = pn.Choices.from_arrays(rng.normal(size=(41_003, 3, 2)), None)
-    choices = pn.simulate_choices(sets, [0.6, -0.3], rng=rng)
+    choices = pn.simulate(sets, [0.6, -0.3], rng=rng)
     one, two = pn.fit(choices, threads=1), pn.fit(choices, threads=2)
     np.testing.assert_array_equal(one.theta, two.theta)
     np.testing.assert_array_equal(one.covariance, two.covariance)
@@ -133,7 +133,7 @@ def test_the_size_of_probability_weights_does_not_matter(weight):
 def test_many_decisions_of_many_options_are_estimated():
     rng = np.random.default_rng(2)
     sets = pn.Choices.from_arrays(rng.normal(size=(3, 40_000, 2)), None)
-    choices = pn.simulate_choices(sets, [1.5, -0.5], rng=rng)
+    choices = pn.simulate(sets, [1.5, -0.5], rng=rng)
     estimate = pn.fit(choices)
     moments = reference.gradient(
         estimate.theta, list(sets.explanatory.reshape(3, -1, 2)), choices.chosen

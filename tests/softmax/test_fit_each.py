@@ -16,7 +16,7 @@ def _subjects(n=500, weighted=False, with_offset=False, seed=11):
     sets = [rng.normal(size=(rng.integers(1, 7), 2)) * [1.0, 50.0] for _ in range(n)]
     for k in range(3, 9):  # subject 103 cannot tell the two variables apart
         sets[k][:, 1] = 2.0 * sets[k][:, 0]
-    drawn = pn.simulate_choices(pn.Choices.from_arrays(sets, None), [1.2, -0.03], rng=rng)
+    drawn = pn.simulate(pn.Choices.from_arrays(sets, None), [1.2, -0.03], rng=rng)
     chosen = np.array(drawn.chosen)
     for k in np.flatnonzero(subject == 7):  # subject 7 always takes the largest
         chosen[k] = sets[k][:, 0].argmax()
@@ -164,7 +164,7 @@ def test_a_robust_covariance_is_that_of_fit():
     sets = pn.Choices.from_arrays(
         rng.normal(size=(90, 4, 2)), None, subject=np.repeat(["a", "b", "c"], 30)
     )
-    choices = pn.simulate_choices(sets, [0.8, -0.3], rng=rng)
+    choices = pn.simulate(sets, [0.8, -0.3], rng=rng)
     for i, together in enumerate(pn.fit_each(choices, covariance="robust")):
         alone = _alone(choices, i, covariance="robust")
         np.testing.assert_allclose(together.covariance, alone.covariance, rtol=1e-12)

@@ -105,7 +105,7 @@ def test_nearly_equal_columns_are_estimated_as_their_difference_is(size):
     x = rng.normal(size=(200, 4, 2))
     x[:, :, 1] = x[:, :, 0] + size * rng.normal(size=(200, 4))
     good = np.stack([x[:, :, 0], (x[:, :, 1] - x[:, :, 0]) / size], axis=2)
-    choices = pn.simulate_choices(
+    choices = pn.simulate(
         pn.Choices.from_arrays(good, None), [0.9, 0.4], rng=np.random.default_rng(9)
     )
     best = pn.fit(choices)

@@ -106,7 +106,7 @@ def _nearly_equal(size):
     x = rng.normal(size=(200, 4, 2))
     x[:, :, 1] = x[:, :, 0] + size * rng.normal(size=(200, 4))
     good = np.stack([x[:, :, 0], (x[:, :, 1] - x[:, :, 0]) / size], axis=2)
-    drawn = pn.simulate_choices(
+    drawn = pn.simulate(
         pn.Choices.from_arrays(good, None), [0.9, 0.4], rng=np.random.default_rng(9)
     )
     return pn.fit(drawn), pn.fit(pn.Choices.from_arrays(x, drawn.chosen))

@@ -301,7 +301,7 @@ def test_t22_attributes_of_the_person_are_multinomial_logit():
         x[:, j, 2 * j - 2] = 1.0
         x[:, j, 2 * j - 1] = income
     sets = pn.Choices.from_arrays(x, None)
-    choices = pn.simulate_choices(sets, [0.3, -0.8, 0.5, 0.4], rng=rng)
+    choices = pn.simulate(sets, [0.3, -0.8, 0.5, 0.4], rng=rng)
     other = sm.MNLogit(choices.chosen, sm.add_constant(income)).fit(disp=0, tol=1e-13)
     one = pn.fit(choices)
     np.testing.assert_allclose(one.theta, other.params.T.ravel(), rtol=1e-7)
@@ -336,7 +336,7 @@ def test_t23_risk_sets_are_cox_regression_and_free_effects_are_poisson():
 def test_t24_constants_make_mean_probabilities_the_observed_shares():
     rng = np.random.default_rng(6)
     sets = pn.Choices.from_arrays(rng.normal(size=(150, 4, 2)), None).with_constants()
-    choices = pn.simulate_choices(sets, [0.7, -0.3, 0.4, -0.5, 0.9], rng=rng)
+    choices = pn.simulate(sets, [0.7, -0.3, 0.4, -0.5, 0.9], rng=rng)
     estimate = pn.fit(choices)
     shares = np.bincount(choices.chosen, minlength=4) / 150
     np.testing.assert_allclose(estimate.predict(choices).mean(axis=0), shares, atol=1e-12)
@@ -424,7 +424,7 @@ def test_t32_another_process_finds_the_same_digits():
 def test_t33_choices_drawn_from_an_estimate_give_it_back():
     data = case(n=400)
     best = pn.fit(data.choices)
-    again = pn.fit(pn.simulate_choices(data.choices, best.theta, rng=np.random.default_rng(4)))
+    again = pn.fit(pn.simulate(data.choices, best.theta, rng=np.random.default_rng(4)))
     assert (np.abs(again.theta - best.theta) < 4 * again.standard_errors).all()
 
 

@@ -24,7 +24,7 @@ def _repeated(n, m, theta, repeats, seed, fresh=False):
     x = np.broadcast_to(x, (repeats, n, m, d)).reshape(repeats * n, m, d)
     subject = np.repeat(np.arange(repeats), n)
     sets = pn.Choices.from_arrays(np.ascontiguousarray(x), None, subject=subject)
-    choices = pn.simulate_choices(sets, theta, rng=rng)
+    choices = pn.simulate(sets, theta, rng=rng)
     return pn.fit_each(choices), choices.subset(np.arange(n))
 
 

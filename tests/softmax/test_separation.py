@@ -288,7 +288,7 @@ def test_small_differences_that_nothing_hangs_on_do_not_matter(seed):
 def _with_outlier(size):
     rng = np.random.default_rng(5)
     x = rng.normal(size=(100, 3, 1))
-    chosen = pn.simulate_choices(pn.Choices.from_arrays(x, None), [0.9], rng=rng).chosen
+    chosen = pn.simulate(pn.Choices.from_arrays(x, None), [0.9], rng=rng).chosen
     x[7, chosen[7], 0] = size
     keep = np.arange(100) != 7
     without = pn.fit(pn.Choices.from_arrays(x[keep], chosen[keep]))

@@ -60,7 +60,7 @@ def test_functions_of_the_finite_parameters_of_separated_choices_are_given():
 
 
 def test_natural_parameters_are_shown_where_the_model_has_them():
-    natural = pn.NaturalParameters(
+    natural = pn.models.NaturalParameters(
         ("tau", "x2", "x3"),
         lambda t: np.array([1 / t[0], t[1], t[2]]),
         lambda t: np.diag([-1 / t[0] ** 2, 1.0, 1.0]),

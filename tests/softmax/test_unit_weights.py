@@ -12,7 +12,7 @@ SIZES = [2.0**-990, 1e-100, 1e-30, 1e-20, 1e20, 1e100, 2.0**1016]
 def _drawn():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(60, 3, 2))
-    drawn = pn.simulate_choices(pn.Choices.from_arrays(x, None), [1.0, -0.5], rng=rng)
+    drawn = pn.simulate(pn.Choices.from_arrays(x, None), [1.0, -0.5], rng=rng)
     return x, drawn.chosen, rng.uniform(0.5, 2.0, 60)
 
 

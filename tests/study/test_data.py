@@ -10,6 +10,7 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError
+from penchant.files.output import write_table
 from small_study import MEANS, data, table
 
 BACKENDS = [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas]
@@ -167,7 +168,7 @@ def test_real_people_go_through_unchanged(evidence):
     path = evidence / "data" / "gridsearch2d" / "choices.csv"
     if not path.is_file():
         pytest.skip(f"{path} is not there")
-    found = pn.study_data(
+    found = pn.read_study(
         pd.read_csv(path),
         conditions=["environment"],
         landscape_by=["environment", "env_id"],
@@ -175,3 +176,19 @@ def test_real_people_go_through_unchanged(evidence):
     )
     assert repr(found) == "<StudyData: 40 subjects, 320 episodes, 9600 decisions scored>"
     assert found.notes == ("320 options shown before or between choices: learnt from.",)
+
+
+def test_the_columns_tell_play_from_offers(tmp_path):
+    offers = pn.datasets.load("delays")
+    assert not pn.read_study(offers).is_play
+    assert data().is_play
+    file = tmp_path / "delays.parquet"
+    write_table(file, offers, overwrite=False)
+    again = pn.read_study(file)
+    assert repr(again) == repr(pn.read_study(offers, kind="offers"))
+    with pytest.raises(pn.DataError, match="kind must be 'play' or 'offers'; got 'trials'"):
+        pn.read_study(offers, kind="trials")
+    with pytest.raises(pn.DataError, match="expected must be left out for choices among offers"):
+        pn.read_study(offers, expected="delay_later")
+    with pytest.raises(pn.DataError, match="offers must be left out for play; got some"):
+        pn.read_study(table(), kind="play", offers={"amount": ["a", "b"]})

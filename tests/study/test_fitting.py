@@ -8,13 +8,13 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.files.output import json_text
-from penchant.study import fitting
-from penchant.study.fingerprint import changed, fingerprint
-from penchant.study.landscapes import landscapes_of
-from penchant.study.plan import Plan
-from penchant.study.run import carry_out
-from penchant.study.study import TABLES
-from penchant.study.subject_fit import SubjectFit
+from penchant.studies import fitting
+from penchant.studies.findings import TABLES
+from penchant.studies.fingerprint import changed, fingerprint
+from penchant.studies.landscapes import landscapes_of
+from penchant.studies.plan import Plan
+from penchant.studies.run import carry_out
+from penchant.studies.subject_fit import SubjectFit
 from small_study import MEANS, MODEL, NOMINALS, data, table
 
 PLAN = Plan(MODEL, NOMINALS, n_replicates=2, n_bootstrap=5, intervals="wald", seed=3)

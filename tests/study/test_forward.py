@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import penchant as pn
-from penchant.study.forward import played_again
-from penchant.study.landscapes import landscapes_of
-from penchant.study.measures import Measurer
+from penchant.studies.forward import played_again
+from penchant.studies.landscapes import landscapes_of
+from penchant.studies.measures import Measurer
 from small_study import HEIGHT, MEANS, MODEL, N_OPTIONS, WIDTH, data, table
 
 TRUTH = {"decision_noise": 3.0, "prior_mean": 9.0, "prior_variance": 25.0}
@@ -33,8 +33,8 @@ def test_the_seed_alone_decides():
 def test_agents_do_what_simulated_agents_do():
     found = again(measurer(), n=600)
     landscape = pn.Landscape(MEANS["A"], pn.GaussianNoise(2.5))
-    played = pn.simulate_many(
-        landscape, MODEL, TRUTH, n_decisions=30, n_agents=600, rng=np.random.default_rng(9)
+    played = pn.simulate(
+        landscape, MODEL, TRUTH, n_decisions=30, n_subjects=600, rng=np.random.default_rng(9)
     )
     rewards = MEANS["A"][np.array([e.chosen for e in played])]
     error = rewards.std(axis=0) * np.sqrt(2 / 600)

@@ -8,7 +8,7 @@ from scipy import stats
 import penchant as pn
 from penchant.errors import DataError
 from penchant.report.study_words import asked, in_short
-from penchant.study.factors import factors_of, ranges_of
+from penchant.studies.factors import factors_of, ranges_of
 
 MODEL = pn.QLearning(2)
 DECISIONS = 40
@@ -44,15 +44,15 @@ def delays(groups, seed=2, n=40, temperature=4.0):
 
 
 def delay_study(table, conditions=("group",), **options):
-    data = pn.study_trials(table, conditions=list(conditions))
+    data = pn.read_study(table, conditions=list(conditions))
     options = {"intervals": "wald"} | options
-    return pn.run_study(data, pn.HyperbolicDiscounting(), **options)
+    return pn.study(data, pn.HyperbolicDiscounting(), **options)
 
 
 def quick(table, conditions=("group",), **options):
     usual = {"n_replicates": 0, "n_bootstrap": 0, "threads": 1, "intervals": "wald"}
-    data = pn.study_data(table, conditions=list(conditions))
-    return pn.run_study(data, MODEL, **usual | options)
+    data = pn.read_study(table, conditions=list(conditions))
+    return pn.study(data, MODEL, **usual | options)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_tests_of_means_are_welchs_with_hedges_g_of_those_with_an_estimate():
     assert d.hedges_g_low < d.hedges_g < d.hedges_g_high
     by_name = {d.name: d for d in found.group_tests.differences}
     assert len(by_name) == len(found.group_tests.differences) == 2
-    adjusted = pn.adjusted_p_values([d.p_value for d in by_name.values()])
+    adjusted = pn.results.adjusted_p_values([d.p_value for d in by_name.values()])
     np.testing.assert_allclose([d.adjusted_p_value for d in by_name.values()], adjusted)
 
 
@@ -162,13 +162,13 @@ def test_performance_is_made_where_the_best_option_is_known_or_it_is_asked_for()
     assert quick(table).plan.performance is False
     known = quick(table, landscape=[0.3, 0.7])
     asked_for = quick(table, performance=True)
-    column = pn.study_data(table, conditions=["group"], expected="mean")
-    named = pn.study_data(table.assign(task="t"), conditions=["group"], landscape_by=["task"])
+    column = pn.read_study(table, conditions=["group"], expected="mean")
+    named = pn.read_study(table.assign(task="t"), conditions=["group"], landscape_by=["task"])
     for found in (
         known,
         asked_for,
-        pn.run_study(column, MODEL, n_replicates=0, n_bootstrap=0, intervals="wald"),
-        pn.run_study(named, MODEL, n_replicates=0, n_bootstrap=0, intervals="wald"),
+        pn.study(column, MODEL, n_replicates=0, n_bootstrap=0, intervals="wald"),
+        pn.study(named, MODEL, n_replicates=0, n_bootstrap=0, intervals="wald"),
     ):
         assert found.plan.performance is True
         assert {g.performance for g in found.groups} <= {"low", "high"}

@@ -7,7 +7,7 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.study.landscapes import SEEN_OFTEN, landscapes_of
+from penchant.studies.landscapes import SEEN_OFTEN, landscapes_of
 from small_study import HEIGHT, MEANS, N_OPTIONS, WIDTH, data, table
 
 PLACES = pn.grid(WIDTH, HEIGHT)

@@ -9,10 +9,10 @@ import pytest
 
 import penchant as pn
 from penchant.models.simulate import agents_of
-from penchant.study.forward import how_simulated, one_step_ahead, played_again
-from penchant.study.landscapes import landscapes_of
-from penchant.study.measures import Measurer
-from penchant.study.payoffs import usual_columns
+from penchant.studies.forward import how_simulated, one_step_ahead, played_again
+from penchant.studies.landscapes import landscapes_of
+from penchant.studies.measures import Measurer
+from penchant.studies.payoffs import usual_columns
 
 MODEL = pn.QLearning(3)
 RULE = {"temperature": 0.35, "learning_rate": 0.45}
@@ -45,7 +45,7 @@ def restless(n_subjects=4, noise=0.0) -> pd.DataFrame:
 
 
 def measurer(frame, **options):
-    data = pn.study_data(frame, **options)
+    data = pn.read_study(frame, **options)
     return Measurer(data, landscapes_of(data, 3, None))
 
 
@@ -56,7 +56,7 @@ def again(one, subject="s01", n=1, seed=1, parameters=RULE):
 
 def refused(message, frame, **options):
     with pytest.raises(pn.DataError, match=re.escape(message)):
-        pn.study_data(frame, **options)
+        pn.read_study(frame, **options)
 
 
 # -- agents in the task as it was ------------------------------------------------------------------
@@ -139,7 +139,7 @@ def test_the_last_reward_may_be_missing():
 
 
 def test_rewards_are_told_from_means_with_noise():
-    exact, noisy = (pn.study_data(restless(noise=noise)).payoffs for noise in (0.0, 0.3))
+    exact, noisy = (pn.read_study(restless(noise=noise)).payoffs for noise in (0.0, 0.3))
     assert (exact.kind, exact.noise_variance) == ("rewards", 0.0)
     assert noisy.kind == "means"
     assert noisy.noise_variance == pytest.approx(0.09, rel=0.3)  # 350 squares: error 0.08
@@ -167,7 +167,7 @@ def test_probabilities_are_told_by_rewards_of_two_values():
     won = rng.random(400) < p[np.arange(400), choice]
     frame = pd.DataFrame({"subject": 1, "choice": choice, "reward": np.where(won, 5, -1)})
     frame = frame.assign(prob_A=p[:, 0], prob_B=p[:, 1])
-    found = pn.study_data(frame).payoffs
+    found = pn.read_study(frame).payoffs
     assert (found.kind, found.two, found.columns) == (
         "probabilities",
         (-1, 5),
@@ -224,18 +224,18 @@ def test_other_names_are_not(names, labels):
 
 def test_a_pattern_stands_for_columns_sorted_by_their_numbers():
     frame = restless().rename(columns={"payoff_1": "a_2", "payoff_2": "a_10", "payoff_3": "a_30"})
-    assert pn.study_data(frame).payoffs is None
-    assert pn.study_data(frame, payoffs="a_*").payoffs.columns == ("a_2", "a_10", "a_30")
+    assert pn.read_study(frame).payoffs is None
+    assert pn.read_study(frame, payoffs="a_*").payoffs.columns == ("a_2", "a_10", "a_30")
 
 
 def test_columns_may_be_left_alone():
-    assert pn.study_data(restless(), payoffs="none").payoffs is None
+    assert pn.read_study(restless(), payoffs="none").payoffs is None
 
 
 def test_recognised_columns_that_disagree_with_the_rewards_are_not_used_and_that_is_said():
     frame = restless()
     frame[NAMES] = frame[NAMES].to_numpy()[:, [1, 2, 0]] + 3
-    data = pn.study_data(frame)
+    data = pn.read_study(frame)
     assert data.payoffs is None
     (note,) = [note for note in data.notes if "payoff" in note]
     assert note.startswith(
@@ -258,7 +258,7 @@ def test_named_columns_that_disagree_with_the_rewards_are_refused_with_the_row()
 def test_a_few_rewards_that_disagree_are_said_with_the_first_row():
     frame = restless()
     frame.loc[[17, 20], "reward"] = 99.0
-    data = pn.study_data(frame)
+    data = pn.read_study(frame)
     column, said = NAMES[frame.choice[17]], frame[NAMES].to_numpy()[17, frame.choice[17]]
     assert data.notes[-1] == (
         f"2 rewards of {len(frame)} cannot come from the payoff of the option chosen; the first is "
@@ -297,11 +297,11 @@ def test_an_empty_payoff_is_refused_with_its_row():
 def test_payoffs_of_other_options_than_the_models_are_refused_or_said():
     frame = restless()
     frame = frame[frame.choice < 2]
-    run = functools.partial(pn.run_study, model=pn.QLearning(2), n_bootstrap=0, intervals="wald")
-    named = pn.study_data(frame, gaps="order", payoffs=NAMES)
+    run = functools.partial(pn.study, model=pn.QLearning(2), n_bootstrap=0, intervals="wald")
+    named = pn.read_study(frame, gaps="order", payoffs=NAMES)
     with pytest.raises(pn.DataError, match="payoffs must be a column for each of 2 options; got 3"):
         run(named)
-    found = run(pn.study_data(frame, gaps="order"))
+    found = run(pn.read_study(frame, gaps="order"))
     assert "of which the model has 2" in found.data.notes[-1]
     assert found.how_simulated == "one step ahead"
 
@@ -337,7 +337,7 @@ def test_without_payoffs_every_choice_is_foretold_from_the_subjects_own_history(
 
 def test_a_study_without_payoffs_says_that_nobody_played_anew():
     frame = restless(6).drop(columns=NAMES)
-    found = pn.run_study(pn.study_data(frame), MODEL, n_bootstrap=0, intervals="wald")
+    found = pn.study(pn.read_study(frame), MODEL, n_bootstrap=0, intervals="wald")
     table = found.to_frame("forward", "pandas")
     assert set(table.how) == {"one step ahead"}
     agents = table.groupby("measure").simulated.apply(lambda values: values.notna().any())
@@ -357,7 +357,7 @@ def test_means_of_options_chosen_let_agents_play_only_if_every_option_was_chosen
     frame["mean"] = frame.choice.map({0: 0.3, 1: 0.5, 2: 0.9})
     whole = measurer(frame, expected="mean")
     assert how_simulated(whole.data, whole.landscapes) == "landscape"
-    data = pn.study_data(frame[frame.choice < 2], expected="mean", gaps="order")
+    data = pn.read_study(frame[frame.choice < 2], expected="mean", gaps="order")
     assert how_simulated(data, landscapes_of(data, 3, None)) == "one step ahead"
 
 
@@ -365,7 +365,7 @@ def test_payoffs_are_part_of_what_makes_a_study_the_same():
     frame, other = restless(), restless()
     other.loc[3, NAMES] += 1e-3 * (np.arange(3) != other.choice[3])
     options = {"n_replicates": 0, "n_bootstrap": 0, "intervals": "wald"}
-    one, two = (pn.run_study(pn.study_data(f), MODEL, **options) for f in (frame, other))
+    one, two = (pn.study(pn.read_study(f), MODEL, **options) for f in (frame, other))
     assert one.fingerprint()["data"] != two.fingerprint()["data"]
 
 
@@ -379,7 +379,7 @@ def test_classes_are_made_by_themselves_only_where_one_option_stays_the_best(rev
             chosen = int(rng.random() < 0.6)
             rows.append((f"s{subject}", t, chosen, int(rng.random() < p[chosen]), *p))
     names = ["subject", "trial", "chosen", "reward", "p_left", "p_right"]
-    data = pn.study_data(pd.DataFrame(rows, columns=names), payoffs=["p_left", "p_right"])
-    found = pn.run_study(data, pn.QLearning(2), n_bootstrap=0, n_replicates=1, intervals="wald")
+    data = pn.read_study(pd.DataFrame(rows, columns=names), payoffs=["p_left", "p_right"])
+    found = pn.study(data, pn.QLearning(2), n_bootstrap=0, n_replicates=1, intervals="wald")
     assert found.plan.performance is not reverses
     assert found.how_simulated == "payoffs"

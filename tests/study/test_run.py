@@ -9,9 +9,9 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError, PenchantWarning
-from penchant.study.groups import natural_again
-from penchant.study.plan import Plan
-from penchant.study.study import TABLES
+from penchant.studies.findings import TABLES
+from penchant.studies.groups import natural_again
+from penchant.studies.plan import Plan
 from small_study import MEANS, MODEL, NOMINALS, data, study, table
 
 LARGE = table(n_a=9, n_b=8)  # all four groups have two subjects or more
@@ -56,7 +56,7 @@ def test_linearised_estimates_are_those_about_the_point_of_the_performance(found
 def test_performance_is_the_growth_order_of_the_regret(found):
     for episode, (place,) in zip(found.data.episodes, found.data.landscapes, strict=True):
         landscape = pn.Landscape(MEANS[place], pn.GaussianNoise(2.5))
-        order = pn.growth_order(pn.cumulative_regret(episode, landscape))
+        (order,) = pn.growth_orders([pn.cumulative_regret(episode, landscape)])
         assert found.growth.of(episode.subject).order == order.order
 
 
@@ -91,7 +91,7 @@ def test_table_2_is_the_map_of_the_average(found):
     theta = {column.group.label: column.theta for column in found.linearized}
     for column in found.linearized:
         model, point = linear(column.group.performance)
-        again = pn.back_map(theta[column.group.label], model, nominal=point)
+        again = pn.paper.back_map(theta[column.group.label], model, nominal=point)
         np.testing.assert_array_equal(column.natural.estimate, again.estimate)
     table_2 = found.to_frame("table-2", "pandas")
     printed = table_2[table_2.estimator == "linearised"].estimate
@@ -131,7 +131,7 @@ def test_tests_are_welchs_on_the_same_scale(found):
         welch = stats.ttest_ind(first, second, equal_var=False)
         assert row.p_value == pytest.approx(welch.pvalue, rel=1e-9)
         assert row.difference == pytest.approx(first.mean() - second.mean(), rel=1e-9)
-    expected = pn.adjusted_p_values(exact.p_value)
+    expected = pn.results.adjusted_p_values(exact.p_value)
     np.testing.assert_allclose(exact.adjusted_p_value, expected, rtol=1e-12)
     assert exact.adjusted_p_value.max() <= 1.0
 
@@ -186,14 +186,14 @@ def test_too_few_decisions_are_not_classified():
 
 
 def test_q_learning_needs_no_places_and_has_no_nominal_point():
-    found = pn.run_study(
+    found = pn.study(
         data(), pn.QLearning(12), landscape=MEANS, n_replicates=2, n_bootstrap=0, threads=1
     )
     assert found.linearized == ()
     assert set(found.counts()) <= {"converged", "at a bound", "weakly identified"}
     assert np.isfinite(found.to_frame("forward", "pandas").simulated).any()
     point = {"low": {"learning_rate": 0.3}, "high": {"learning_rate": 0.3}}
-    with_point = pn.run_study(
+    with_point = pn.study(
         data(), pn.QLearning(12), landscape=MEANS, nominals=point, n_replicates=0, n_bootstrap=0
     )
     assert with_point.linearized[0].theta.names == ("theta1", "theta2")
@@ -253,3 +253,19 @@ def test_the_plan_holds_a_nominal_length_scale_fixed():
 
 def test_the_study_says_what_it_is(found):
     assert repr(found) == "<Study of 17 subjects in 4 groups: 15 converged, 2 weakly identified>"
+
+
+def test_parts_are_kept_in_a_folder_and_gone_on_with(tmp_path):
+    whole = study(joint=True)
+    kept = study(joint=True, keep=tmp_path / "out")
+    again = study(joint=True, keep=tmp_path / "out", resume=True)
+    for name in ("subjects", "table-1", "tests"):
+        found = {repr(one.columns(name)) for one in (whole, kept, again)}  # nan is nan
+        assert len(found) == 1
+    assert again.timings.get("exact fits", 0.0) == 0.0 < whole.timings["exact fits"]
+    with pytest.raises(pn.DataError, match="output must not exist, or be empty"):
+        study(keep=tmp_path / "out")
+    with pytest.raises(pn.DataError, match="resume must go on with the data and settings"):
+        study(seed=8, keep=tmp_path / "out", resume=True)
+    with pytest.raises(pn.DataError, match="keep must name the folder to resume; got none"):
+        study(resume=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import penchant as pn
-from penchant.study.comparisons import paired_difference
+from penchant.studies.comparisons import paired_difference
 
 EFFECT = 0.8  # of the drug, on the logarithm of the discount rate
 
@@ -31,8 +31,8 @@ def offers(n_subjects=9, n_decisions=50, seed=4, conditions=("drug", "placebo"))
 
 @pytest.fixture(scope="module")
 def study():
-    data = pn.study_trials(offers(), columns={"subject": "who"}, conditions=["arm"])
-    return pn.run_study(data, pn.HyperbolicDiscounting(), intervals="wald")
+    data = pn.read_study(offers(), columns={"subject": "who"}, conditions=["arm"])
+    return pn.study(data, pn.HyperbolicDiscounting(), intervals="wald")
 
 
 def test_every_subject_is_fitted_in_every_condition(study):
@@ -74,11 +74,11 @@ def test_only_subjects_with_both_conditions_are_paired():
         not (who == "s2" and arm == "drug")
         for who, arm in zip(table["who"].to_pylist(), table["arm"].to_pylist(), strict=True)
     ]
-    data = pn.study_trials(
+    data = pn.read_study(
         table.filter(pa.array(keep)), columns={"subject": "who"}, conditions=["arm"]
     )
     assert "arm varies within 5 of 6 subjects" in data.notes[-1]
-    found = pn.run_study(data, pn.HyperbolicDiscounting(), intervals="wald").paired_tests
+    found = pn.study(data, pn.HyperbolicDiscounting(), intervals="wald").paired_tests
     assert {d.n_pairs for d in found} == {5}
 
 
@@ -86,9 +86,9 @@ def test_conditions_between_subjects_are_groups():
     table = offers(n_subjects=8, conditions=("placebo",))
     arms = ["new" if who < "s4" else "old" for who in table["who"].to_pylist()]
     table = table.set_column(1, "arm", [arms])
-    data = pn.study_trials(table, columns={"subject": "who"}, conditions=["arm"])
+    data = pn.read_study(table, columns={"subject": "who"}, conditions=["arm"])
     assert data.people is None and data.n_people == 8
-    found = pn.run_study(data, pn.HyperbolicDiscounting(), intervals="wald")
+    found = pn.study(data, pn.HyperbolicDiscounting(), intervals="wald")
     assert [group.label for group in found.groups] == ["new", "old"]
     assert found.paired_tests == () and len(found.exact_tests.differences) == 2
     assert "performance" not in found.columns("table-2")
@@ -108,10 +108,10 @@ def test_play_is_split_by_its_blocks():
     names = ("subject", "arm", "trial", "choice", "reward")
     table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
     with pytest.raises(pn.DataError, match=r"another at row 30 \(subject al\)\. Name the column"):
-        pn.study_data(table, conditions=["arm"])
-    data = pn.study_data(table, columns={"block": "arm"}, conditions=["arm"])
+        pn.read_study(table, conditions=["arm"])
+    data = pn.read_study(table, columns={"block": "arm"}, conditions=["arm"])
     assert data.n_people == 4 and len(data.episodes) == 8
-    found = pn.run_study(data, pn.QLearning(3), intervals="wald", n_bootstrap=0, n_replicates=1)
+    found = pn.study(data, pn.QLearning(3), intervals="wald", n_bootstrap=0, n_replicates=1)
     assert {(d.first, d.second) for d in found.paired_tests} == {("drug", "none")}
 
 
@@ -119,14 +119,14 @@ def test_an_empty_condition_is_named():
     table = offers(n_subjects=2, n_decisions=3)
     arms = [None, *table["arm"].to_pylist()[1:]]
     with pytest.raises(pn.DataError, match=r"condition 'arm' must not be missing; .* at row 0"):
-        pn.study_trials(
+        pn.read_study(
             table.set_column(1, "arm", [arms]), columns={"subject": "who"}, conditions=["arm"]
         )
 
 
 def test_a_table_without_subjects_is_refused():
     with pytest.raises(pn.DataError, match="`subject` must be given, as no column is called"):
-        pn.study_trials(offers(n_subjects=2, n_decisions=3))
+        pn.read_study(offers(n_subjects=2, n_decisions=3))
 
 
 @settings(deadline=None, max_examples=30)

@@ -12,8 +12,13 @@ from penchant.workflow.folds import fold_labels, splits
 MODELS = {
     "learner": pn.QLearning(3, initial_value=0.0),
     "sticky": pn.QLearning(3, initial_value=0.0, stickiness=True),
-    "habit": pn.RandomChoice(3),
+    "habit": pn.models.RandomChoice(3),
 }
+
+
+def _blocks(task, *who, rng):
+    done = pn.simulate(task, *who, rng=rng)
+    return done if isinstance(done, list) else [done]
 
 
 def _plays(n_subjects=3, n_blocks=2, n=26, seed=4, rate=0.4):
@@ -23,7 +28,7 @@ def _plays(n_subjects=3, n_blocks=2, n=26, seed=4, rate=0.4):
     found = []
     for i in range(n_subjects):
         rule = {"temperature": 0.3, "learning_rate": rate}
-        for k, e in enumerate(task.play(pn.QLearning(3), rule, rng=rng, subject=f"s{i}")):
+        for k, e in enumerate(_blocks(task, pn.QLearning(3), rule, rng=rng)):
             chosen, rewards = e.chosen.copy(), e.rewards.copy()
             chosen[5 + i], rewards[5 + i] = -1, np.nan
             scored = np.arange(n) != 9 + k
@@ -50,7 +55,7 @@ def _with_scored(episode, scored):
 
 def test_criteria_are_those_of_maximum_likelihood():
     plays = _plays()
-    found = pn.compare(MODELS, plays)
+    found = pn.compare_models(MODELS, plays)
     for k, model in enumerate(MODELS.values()):
         for i, estimate in enumerate(pn.fit_each(plays, model)):
             assert found.log_likelihood[i, k] == pytest.approx(estimate.log_likelihood, rel=1e-9)
@@ -77,7 +82,7 @@ def _numbered(episodes):
 def test_held_out_log_likelihoods_are_those_of_literal_refits(folds):
     plays = _plays(n_subjects=2)
     models = {"learner": MODELS["learner"], "habit": MODELS["habit"]}
-    found = pn.compare(models, plays, folds=folds).held_out
+    found = pn.compare_models(models, plays, folds=folds).held_out
     places = list(_numbered(plays))
     label = [block if folds == "block" else number % folds for _, block, _, number in places]
     assert found.folds.tolist() == label
@@ -105,7 +110,7 @@ def test_held_out_log_likelihoods_are_those_of_literal_refits(folds):
 
 
 def test_totals_are_sums_over_the_decisions_of_a_subject():
-    found = pn.compare({"habit": MODELS["habit"]}, _plays(), folds="block")
+    found = pn.compare_models({"habit": MODELS["habit"]}, _plays(), folds="block")
     values = found.held_out.log_likelihoods["habit"]
     for i, subject in enumerate(found.subjects):
         by_hand = values[found.held_out.subjects == subject].sum()
@@ -135,8 +140,8 @@ def test_every_decision_is_held_out_once():
 
 def test_labels_make_the_folds_that_numbers_make():
     plays = _plays()
-    by_number = pn.compare({"learner": MODELS["learner"]}, plays, folds=3)
-    by_label = pn.compare({"learner": MODELS["learner"]}, plays, folds=fold_labels(plays, 3))
+    by_number = pn.compare_models({"learner": MODELS["learner"]}, plays, folds=3)
+    by_label = pn.compare_models({"learner": MODELS["learner"]}, plays, folds=fold_labels(plays, 3))
     np.testing.assert_allclose(
         by_label.held_out_log_likelihood, by_number.held_out_log_likelihood, rtol=1e-9
     )
@@ -146,7 +151,8 @@ def test_events_that_are_not_scored_need_no_label():
     plays = _plays(n_subjects=1)
     labels = [np.where(e.scored, "ab"[k], None) for k, e in enumerate(plays)]
     by_label, by_block = (
-        pn.compare({"habit": MODELS["habit"]}, plays, folds=folds) for folds in (labels, "block")
+        pn.compare_models({"habit": MODELS["habit"]}, plays, folds=folds)
+        for folds in (labels, "block")
     )
     np.testing.assert_allclose(
         by_label.held_out_log_likelihood, by_block.held_out_log_likelihood, rtol=1e-12
@@ -155,7 +161,7 @@ def test_events_that_are_not_scored_need_no_label():
 
 def test_averaged_predictions_are_those_of_predict():
     plays = _plays(n_subjects=1)
-    found = pn.compare({"learner": MODELS["learner"]}, plays, folds="block", average=True)
+    found = pn.compare_models({"learner": MODELS["learner"]}, plays, folds="block", average=True)
     fitted = pn.fit(plays[1:], MODELS["learner"], parameter_prior=pn.ScaledPrior())
     p = fitted.predict(plays[0], average=True)
     by_hand = np.log(p[np.arange(len(p)), plays[0].scored_options])
@@ -165,7 +171,7 @@ def test_averaged_predictions_are_those_of_predict():
 
 def test_likelihood_ratios_are_compared_with_chi_squared():
     plays = _plays()
-    found = pn.compare(MODELS, plays, nested=[("learner", "sticky")])
+    found = pn.compare_models(MODELS, plays, nested=[("learner", "sticky")])
     (ratio,) = found.likelihood_ratios
     by_hand = 2 * (found.log_likelihood[:, 1] - found.log_likelihood[:, 0])
     assert ratio.df == 1
@@ -180,13 +186,12 @@ def test_p_values_are_uniform_where_the_smaller_model_is_true():
     task = pn.Task(pn.Landscape([0.3, 0.6], pn.GaussianNoise(0.1)), 150)
     rng = np.random.default_rng(8)
     plays = [
-        e
+        pn.simulate(task, pn.models.RandomChoice(2), {"bias_0": 0.2}, rng=rng, subject=i)
         for i in range(120)
-        for e in task.play(pn.RandomChoice(2), {"bias_0": 0.2}, rng=rng, subject=i)
     ]
 
-    found = pn.compare(
-        {"habit": pn.RandomChoice(2), "more": _Lagged()}, plays, nested=[("habit", "more")]
+    found = pn.compare_models(
+        {"habit": pn.models.RandomChoice(2), "more": _Lagged()}, plays, nested=[("habit", "more")]
     )
     assert stats.kstest(found.likelihood_ratios[0].p_values, "uniform").pvalue > 1e-3
 
@@ -206,8 +211,8 @@ class _Lagged:
 
 
 def test_models_that_are_not_nested_are_found_out():
-    models = {"learner": MODELS["learner"], "lags": pn.HistoryRegression(3, choice_lags=3)}
-    found = pn.compare(models, _plays(), nested=[("learner", "lags")])
+    models = {"learner": MODELS["learner"], "lags": pn.models.HistoryRegression(3, choice_lags=3)}
+    found = pn.compare_models(models, _plays(), nested=[("learner", "lags")])
     assert len(found.likelihood_ratios[0].impossible)
     assert "The larger model fits worse for s0" in found.summary()
 
@@ -216,13 +221,12 @@ def test_without_a_prior_separated_folds_make_the_loss_infinite_and_it_says_so()
     sure = pn.Task(pn.Landscape([0.1, 0.9], pn.GaussianNoise(0.01)), 24)
     rule = {"temperature": 0.02, "learning_rate": 0.5}
     plays = [
-        e
+        pn.simulate(sure, pn.QLearning(2), rule, rng=np.random.default_rng(i), subject=i)
         for i in range(4)
-        for e in sure.play(pn.QLearning(2), rule, rng=np.random.default_rng(i), subject=i)
     ]
     models = {"learner": pn.QLearning(2)}
     weak, plain = (
-        pn.compare(models, plays, folds=3, parameter_prior=prior)
+        pn.compare_models(models, plays, folds=3, parameter_prior=prior)
         for prior in (pn.ScaledPrior(), None)
     )
     assert np.isfinite(weak.totals).all() and weak.best == "learner"
@@ -236,17 +240,19 @@ def test_people_who_follow_different_models_are_told_apart():
     turning = np.repeat([[0.2, 0.8], [0.8, 0.2], [0.1, 0.7]], 40, axis=0)
     task, rng = pn.Task(turning), np.random.default_rng(5)
     rules = [(pn.QLearning(2), {"temperature": 0.15, "learning_rate": 0.4})] * 6
-    rules += [(pn.RandomChoice(2), {"bias_0": 0.9})] * 3
-    plays = [e for i, (m, rule) in enumerate(rules) for e in task.play(m, rule, rng=rng, subject=i)]
-    found = pn.compare({"learner": pn.QLearning(2), "habit": pn.RandomChoice(2)}, plays)
+    rules += [(pn.models.RandomChoice(2), {"bias_0": 0.9})] * 3
+    plays = [pn.simulate(task, m, rule, rng=rng, subject=i) for i, (m, rule) in enumerate(rules)]
+    found = pn.compare_models(
+        {"learner": pn.QLearning(2), "habit": pn.models.RandomChoice(2)}, plays
+    )
     assert found.n_best.tolist() == [6, 3]
     assert found.selection.frequencies == pytest.approx([7 / 11, 4 / 11], abs=0.05)
-    evidence = pn.select_models(-found.bic / 2, found.names)
+    evidence = pn.results.select_models(-found.bic / 2, found.names)
     assert found.selection.exceedance == pytest.approx(evidence.exceedance)
 
 
 def test_differences_are_positive_where_the_first_is_better():
-    found = pn.compare(MODELS, _plays(), criterion="aic")
+    found = pn.compare_models(MODELS, _plays(), criterion="aic")
     differences = found.differences("learner", "habit")
     np.testing.assert_allclose(differences, found.aic[:, 2] - found.aic[:, 0])
     spread = found.scores() - found.scores()[:, [found.names.index(found.best)]]
@@ -256,7 +262,7 @@ def test_differences_are_positive_where_the_first_is_better():
 def test_the_order_of_subjects_does_not_matter():
     plays = _plays()
     turned = [e for subject in ("s2", "s0", "s1") for e in plays if e.subject == subject]
-    found, other = (pn.compare(MODELS, given, folds="block") for given in (plays, turned))
+    found, other = (pn.compare_models(MODELS, given, folds="block") for given in (plays, turned))
     order = [other.subjects.index(subject) for subject in found.subjects]
     np.testing.assert_allclose(found.bic, other.bic[order], rtol=1e-9)
     np.testing.assert_allclose(
@@ -268,7 +274,9 @@ def test_the_order_of_subjects_does_not_matter():
 def test_interleaved_episodes_of_subjects_are_kept_apart():
     plays = _plays()
     mixed = [plays[k] for k in (0, 2, 4, 1, 3, 5)]
-    found, other = (pn.compare({"h": MODELS["habit"]}, given, folds=3) for given in (plays, mixed))
+    found, other = (
+        pn.compare_models({"h": MODELS["habit"]}, given, folds=3) for given in (plays, mixed)
+    )
     np.testing.assert_allclose(
         found.held_out.log_likelihoods["h"], other.held_out.log_likelihoods["h"], rtol=1e-9
     )
@@ -283,18 +291,20 @@ def test_static_choices_are_compared_too():
     }
     rule = {"temperature": 4.0, "discount_rate": 0.02}
     plays = [
-        pn.simulate_trials(offers, pn.HyperbolicDiscounting(), rule, rng=rng, subject=i)
-        for i in range(4)
+        pn.simulate(offers, pn.HyperbolicDiscounting(), rule, rng=rng, subject=i) for i in range(4)
     ]
-    models = {"hyperbolic": pn.HyperbolicDiscounting(), "exponential": pn.ExponentialDiscounting()}
-    found = pn.compare(models, plays, folds=5)
+    models = {
+        "hyperbolic": pn.HyperbolicDiscounting(),
+        "exponential": pn.models.ExponentialDiscounting(),
+    }
+    found = pn.compare_models(models, plays, folds=5)
     assert np.isfinite(found.totals).all()
     assert len(found.held_out.events) == 240
 
 
 def test_subjects_without_a_decision_are_left_out_and_named():
     silent = pn.Episode([-1, -1], [np.nan, np.nan], subject="quiet")
-    found = pn.compare({"habit": pn.RandomChoice(3)}, [silent, *_plays()])
+    found = pn.compare_models({"habit": pn.models.RandomChoice(3)}, [silent, *_plays()])
     assert found.left_out == ("quiet",) and found.subjects == ("s0", "s1", "s2")
     assert "Left out, without a decision: quiet" in found.summary()
 
@@ -302,15 +312,15 @@ def test_subjects_without_a_decision_are_left_out_and_named():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_do_not_change_the_result(threads):
     plays = _plays()
-    found = pn.compare(MODELS, plays, folds=3, threads=threads)
-    same = pn.compare(MODELS, plays, folds=3)
+    found = pn.compare_models(MODELS, plays, folds=3, threads=threads)
+    same = pn.compare_models(MODELS, plays, folds=3)
     np.testing.assert_allclose(
         found.held_out_log_likelihood, same.held_out_log_likelihood, rtol=1e-9
     )
 
 
 def test_tables_and_documents_hold_all_of_it():
-    found = pn.compare(MODELS, _plays(), folds=3, nested=[("learner", "sticky")])
+    found = pn.compare_models(MODELS, _plays(), folds=3, nested=[("learner", "sticky")])
     assert found.to_frame(backend="pyarrow").num_rows == 9
     rows = found.decisions(backend="pyarrow")
     assert rows.num_rows == int(found.n_decisions.sum())
@@ -341,15 +351,15 @@ def test_tables_and_documents_hold_all_of_it():
 )
 def test_wrong_options_are_refused(options, words):
     with pytest.raises(pn.DataError, match=words):
-        pn.compare(MODELS, _plays(), **options)
+        pn.compare_models(MODELS, _plays(), **options)
 
 
 @pytest.mark.parametrize("folds", ["block", 3])
 def test_whoever_has_decisions_in_one_fold_only_is_left_out_and_named(folds):
     alone = pn.Episode([1, None], [1, None], subject="brief", block="b0")
     others = _plays()
-    found = pn.compare(MODELS, [alone, *others], folds=folds)
-    without = pn.compare(MODELS, others, folds=folds)
+    found = pn.compare_models(MODELS, [alone, *others], folds=folds)
+    without = pn.compare_models(MODELS, others, folds=folds)
     assert found.undivided == ("brief",) and found.left_out == ()
     assert found.subjects == without.subjects
     np.testing.assert_array_equal(found.held_out_log_likelihood, without.held_out_log_likelihood)
@@ -360,24 +370,24 @@ def test_whoever_has_decisions_in_one_fold_only_is_left_out_and_named(folds):
 def test_one_block_cannot_be_left_out():
     alone = pn.Episode([0, 1, 2], [1, 0, 1], subject="s0", block="b0")
     with pytest.raises(pn.DataError, match="got one block, b0, for subject s0"):
-        pn.compare(MODELS, alone, folds="block")
+        pn.compare_models(MODELS, alone, folds="block")
 
 
 @pytest.mark.parametrize(
     ("models", "words"),
     [
-        ([pn.RandomChoice(3)], "models must be one or more by name; got list"),
+        ([pn.models.RandomChoice(3)], "models must be one or more by name; got list"),
         ({}, "models must be one or more by name"),
         ({"x": 3}, "models must be models such as"),
     ],
 )
 def test_wrong_models_are_refused(models, words):
     with pytest.raises(pn.DataError, match=words):
-        pn.compare(models, _plays())
+        pn.compare_models(models, _plays())
 
 
 def test_decisions_need_folds():
-    found = pn.compare({"habit": pn.RandomChoice(3)}, _plays())
+    found = pn.compare_models({"habit": pn.models.RandomChoice(3)}, _plays())
     with pytest.raises(pn.DataError, match="folds must be given"):
         found.decisions()
     with pytest.raises(pn.DataError, match="model must be one of habit"):

@@ -12,12 +12,11 @@ TASK = pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), n_decisions=40)
 
 @pytest.mark.parametrize(("bias", "width"), [(0.0, 0.8), (0.9, 1.0)])
 def test_decisions_for_the_log_odds_are_those_of_the_formula(bias, width):
-    found = pn.decisions_needed(
-        pn.RandomChoice(2),
+    found = pn.design(
+        pn.models.RandomChoice(2),
         TASK,
         {"bias_0": bias},
-        parameter="bias_0",
-        width=width,
+        goal=pn.Narrow("bias_0", width),
         n_subjects=60,
         rng=np.random.default_rng(1),
     )
@@ -30,13 +29,11 @@ def test_decisions_for_the_log_odds_are_those_of_the_formula(bias, width):
 
 
 def test_a_width_may_be_relative_to_the_true_value():
-    found = pn.decisions_needed(
-        pn.RandomChoice(2),
+    found = pn.design(
+        pn.models.RandomChoice(2),
         TASK,
         {"bias_0": 0.5},
-        parameter="bias_0",
-        width=2.0,
-        relative=True,
+        goal=pn.Narrow("bias_0", 2.0, relative=True),
         n_subjects=40,
         rng=np.random.default_rng(1),
     )
@@ -45,14 +42,12 @@ def test_a_width_may_be_relative_to_the_true_value():
 
 
 def test_a_goal_out_of_reach_is_said_to_be():
-    found = pn.decisions_needed(
-        pn.RandomChoice(2),
+    found = pn.design(
+        pn.models.RandomChoice(2),
         TASK,
         {"bias_0": 0.0},
-        parameter="bias_0",
-        width=0.01,
+        goal=pn.Narrow("bias_0", 0.01, most=50),
         n_subjects=10,
-        most=50,
         rng=np.random.default_rng(1),
     )
     assert found.needed is None
@@ -64,13 +59,12 @@ def test_a_goal_out_of_reach_is_said_to_be():
 @pytest.mark.slow
 def test_subjects_for_a_difference_are_those_of_the_noncentral_t():
     spread, apart, n_decisions = 0.5, 0.55, 80
-    groups = ({"bias_0": stats.norm(0.0, spread)}, {"bias_0": stats.norm(apart, spread)})
-    found = pn.subjects_needed(
-        pn.RandomChoice(2),
+    found = pn.design(
+        pn.models.RandomChoice(2),
         TASK.with_decisions(n_decisions),
-        groups,
-        parameter="bias_0",
-        n_pool=250,
+        {"bias_0": stats.norm(0.0, spread)},
+        goal=pn.Differ({"bias_0": stats.norm(apart, spread)}),
+        n_subjects=250,
         rng=np.random.default_rng(3),
     )
     # estimates vary by what people differ and by 1 / (n p q), about 4.4 / n here
@@ -91,13 +85,12 @@ def test_subjects_for_a_difference_are_those_of_the_noncentral_t():
 
 def test_without_a_difference_it_is_found_as_often_as_the_level_says():
     group = {"bias_0": stats.norm(0.2, 0.5)}
-    found = pn.subjects_needed(
-        pn.RandomChoice(2),
+    found = pn.design(
+        pn.models.RandomChoice(2),
         TASK,
-        (group, group),
-        parameter="bias_0",
-        n_pool=150,
-        most=16,
+        group,
+        goal=pn.Differ(group, most=16),
+        n_subjects=150,
         rng=np.random.default_rng(4),
     )
     assert found.needed is None
@@ -125,14 +118,12 @@ def test_the_search_brackets_a_step():
 
 def test_the_same_randomness_gives_the_same_design():
     def found(threads):
-        return pn.decisions_needed(
+        return pn.design(
             pn.QLearning(2),
             pn.Task(pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1)), 1),
             {"temperature": (0.2, 0.4), "learning_rate": (0.3, 0.6)},
-            parameter="temperature",
-            width=0.3,
+            goal=pn.Narrow("temperature", 0.3, first=40),
             n_subjects=5,
-            first=40,
             rng=np.random.default_rng(9),
             threads=threads,
         )
@@ -151,19 +142,25 @@ def test_the_same_randomness_gives_the_same_design():
     ],
 )
 def test_wrong_goals_are_refused(options, words):
-    given = {"parameter": "bias_0", "width": 1.0, "n_subjects": 3, **options}
+    goal = pn.Narrow(**{"parameter": "bias_0", "width": 1.0, **options})
     with pytest.raises(pn.DataError, match=words):
-        pn.decisions_needed(
-            pn.RandomChoice(2), TASK, {"bias_0": 0.0}, rng=np.random.default_rng(0), **given
+        pn.design(
+            pn.models.RandomChoice(2),
+            TASK,
+            {"bias_0": 0.0},
+            goal=goal,
+            n_subjects=3,
+            rng=np.random.default_rng(0),
         )
 
 
-def test_groups_are_two():
-    with pytest.raises(pn.DataError, match="groups must be two; got 1"):
-        pn.subjects_needed(
-            pn.RandomChoice(2),
+def test_which_of_several_differences_is_tested_must_be_said():
+    words = "parameter must be given where groups differ in bias_0 and bias_1; got none"
+    with pytest.raises(pn.DataError, match=words):
+        pn.design(
+            pn.models.RandomChoice(3),
             TASK,
-            ({"bias_0": 0.0},),
-            parameter="bias_0",
+            {"bias_0": 0.0, "bias_1": 0.0},
+            goal=pn.Differ({"bias_0": 1.0, "bias_1": 0.5}),
             rng=np.random.default_rng(0),
         )

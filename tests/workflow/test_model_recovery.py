@@ -6,7 +6,11 @@ import pytest
 import penchant as pn
 
 TURNING = pn.Task(np.repeat([[0.2, 0.8], [0.8, 0.2], [0.1, 0.7]], 30, axis=0))
-MODELS = {"learner": pn.QLearning(2), "habit": pn.RandomChoice(2), "stay": pn.WinStayLoseShift(2)}
+MODELS = {
+    "learner": pn.QLearning(2),
+    "habit": pn.models.RandomChoice(2),
+    "stay": pn.models.WinStayLoseShift(2),
+}
 RANGES = {
     "learner": {"temperature": (0.1, 0.2), "learning_rate": (0.2, 0.5)},
     "habit": {"bias_0": (0.3, 1.2)},
@@ -16,7 +20,7 @@ RANGES = {
 def _two(**options):
     models = {name: MODELS[name] for name in ("learner", "habit")}
     given = {"n_subjects": 25, "rng": np.random.default_rng(6), **options}
-    return pn.model_recovery(models, TURNING, RANGES, **given)
+    return pn.recover_models(models, TURNING, RANGES, **given)
 
 
 @pytest.mark.parametrize("options", [{}, {"criterion": "aic"}, {"folds": 3}])
@@ -29,7 +33,9 @@ def test_models_that_differ_are_found_where_they_simulated(options):
 
 
 def test_matrices_are_shares_of_the_counts():
-    found = pn.ModelRecovery(("a", "b"), np.array([[8, 2], [5, 5]]), np.array([0, 1]), "bic")
+    found = pn.results.ModelRecovery(
+        ("a", "b"), np.array([[8, 2], [5, 5]]), np.array([0, 1]), "bic"
+    )
     np.testing.assert_allclose(found.confusion, [[0.8, 0.2], [0.5, 0.5]])
     # Bayes: 0.8 / 1.3 and so on, models as likely beforehand
     np.testing.assert_allclose(found.inversion, [[0.8 / 1.3, 0.2 / 0.7], [0.5 / 1.3, 0.5 / 0.7]])
@@ -39,7 +45,9 @@ def test_matrices_are_shares_of_the_counts():
 
 
 def test_a_model_never_found_has_no_inversion():
-    found = pn.ModelRecovery(("a", "b"), np.array([[3, 0], [4, 0]]), np.zeros(2, int), "bic")
+    found = pn.results.ModelRecovery(
+        ("a", "b"), np.array([[3, 0], [4, 0]]), np.zeros(2, int), "bic"
+    )
     assert np.isnan(found.inversion[:, 1]).all()
     assert found.inversion[:, 0] == pytest.approx([0.5, 0.5])
 
@@ -58,6 +66,6 @@ def test_tables_hold_every_pair():
 
 def test_wrong_input_is_refused():
     with pytest.raises(pn.DataError, match="ranges for each model; got none for stay"):
-        pn.model_recovery(MODELS, TURNING, RANGES, n_subjects=2, rng=np.random.default_rng(0))
+        pn.recover_models(MODELS, TURNING, RANGES, n_subjects=2, rng=np.random.default_rng(0))
     with pytest.raises(pn.DataError, match="folds must be a number or 'block' here; got labels"):
         _two(folds=[[0, 1]])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
+from penchant.models.simulate import play_like
 from penchant.workflow.replays import best_options, decisions_of, statistics
 
 WEAK = pn.ScaledPrior()
@@ -14,7 +15,7 @@ TURNING = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)
 
 def _plays(model, rule, n_subjects=8, seed=2, world=TURNING):
     rng, task = np.random.default_rng(seed), pn.Task(world, 60)
-    return [e for i in range(n_subjects) for e in task.play(model, rule, rng=rng, subject=i)]
+    return [pn.simulate(task, model, rule, rng=rng, subject=i) for i in range(n_subjects)]
 
 
 def _learners(**options):
@@ -58,7 +59,7 @@ def test_a_model_that_cannot_stay_is_found_out():
     sticky = pn.QLearning(2, stickiness=True)
     rule = {"temperature": 0.6, "learning_rate": 0.3, "stickiness": 2.0}
     plays = _plays(sticky, rule)
-    wrong = pn.fit_each(plays, pn.RandomChoice(2), parameter_prior=WEAK)
+    wrong = pn.fit_each(plays, pn.models.RandomChoice(2), parameter_prior=WEAK)
     right = pn.fit_each(plays, sticky, parameter_prior=WEAK)
     rng = np.random.default_rng(3)
     blamed, fine = (pn.predictive_check(e, n_draws=100, rng=rng) for e in (wrong, right))
@@ -69,8 +70,8 @@ def test_a_model_that_cannot_stay_is_found_out():
 
 
 def test_given_the_history_predictions_are_mean_probabilities():
-    (episode,) = _plays(pn.RandomChoice(2), {"bias_0": 0.4}, n_subjects=1)
-    fitted = pn.fit(episode, pn.RandomChoice(2))
+    (episode,) = _plays(pn.models.RandomChoice(2), {"bias_0": 0.4}, n_subjects=1)
+    fitted = pn.fit(episode, pn.models.RandomChoice(2))
     sharp = dataclasses.replace(fitted, covariance=1e-12 * fitted.covariance)
     found = pn.predictive_check(sharp, n_draws=400, rng=np.random.default_rng(0))
     p = fitted.predict()[0, 0]
@@ -97,9 +98,8 @@ def test_worlds_may_differ_between_blocks():
     worlds = {"calm": pn.Landscape([0.1, 0.9], pn.GaussianNoise(0.05)), "turning": TURNING}
     rule = {"temperature": 0.25, "learning_rate": 0.4}
     plays = [
-        pn.Episode(e.chosen, e.rewards, subject="a", block=block)
+        pn.simulate(world, pn.QLearning(2), rule, n_decisions=60, rng=rng, subject="a", block=block)
         for block, world in worlds.items()
-        for e in pn.Task(world, 60).play(pn.QLearning(2), rule, rng=rng)
     ]
     estimate = pn.fit(plays, pn.QLearning(2), parameter_prior=WEAK)
     found = pn.predictive_check(estimate, world=worlds, n_draws=40, rng=rng)
@@ -113,8 +113,7 @@ def test_everybody_may_have_a_schedule_of_their_own():
     worlds = {s: np.cumsum(rng.normal(0, 0.2, (50, 2)), axis=0) for s in ("a", "b")}
     rule = {"temperature": 0.25, "learning_rate": 0.4}
     plays = [
-        pn.Task(world).play(pn.QLearning(2), rule, rng=rng, subject=s)[0]
-        for s, world in worlds.items()
+        pn.simulate(world, pn.QLearning(2), rule, rng=rng, subject=s) for s, world in worlds.items()
     ]
     estimates = pn.fit_each(plays, pn.QLearning(2), parameter_prior=WEAK)
     found = pn.predictive_check(estimates, world=worlds, n_draws=5, rng=rng)
@@ -146,7 +145,7 @@ def test_agents_are_shown_what_people_were_shown(own):
     chosen[10], rewards[10] = np.nan, np.nan
     is_choice = np.arange(33) >= 3
     seen = pn.Episode(chosen, rewards, is_choice=is_choice, scored=np.arange(33) != 20)
-    played = pn.Task(schedule).play_like(seen, model, sure, rng=np.random.default_rng(1))
+    played = play_like(seen, pn.Task(schedule), model, sure, np.random.default_rng(1))
     np.testing.assert_array_equal(played.chosen[:3], 1)
     np.testing.assert_array_equal(played.rewards[:3], 5.0)
     np.testing.assert_array_equal(played.is_choice, seen.is_choice)
@@ -205,15 +204,15 @@ def test_choices_among_offers_are_checked():
         "delay": np.column_stack([np.zeros(60), rng.uniform(5, 200, 60)]),
     }
     rule = {"temperature": 4.0, "discount_rate": 0.02}
-    trials = pn.simulate_trials(offers, pn.HyperbolicDiscounting(), rule, rng=rng)
-    estimate = pn.fit(trials, pn.HyperbolicDiscounting(), parameter_prior=WEAK)
+    decisions = pn.simulate(offers, pn.HyperbolicDiscounting(), rule, rng=rng)
+    estimate = pn.fit(decisions, pn.HyperbolicDiscounting(), parameter_prior=WEAK)
     found = pn.predictive_check(estimate, n_draws=50, rng=rng)
     assert found.p_values[0] > 0.01
     assert found.names == ("share of option 0", "share of option 1", "switches")
     assert "best option" not in found.summary()
     known = pn.predictive_check(estimate, best=[1], n_draws=5, rng=rng)
     assert known.observed[3] == pytest.approx(known.observed[1])
-    with pytest.raises(pn.DataError, match="world must be left out for Trials"):
+    with pytest.raises(pn.DataError, match="world must be left out for Offers"):
         pn.predictive_check(estimate, world=offers, n_draws=5, rng=rng)
 
 

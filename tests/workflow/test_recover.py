@@ -88,7 +88,7 @@ def test_many_true_values_are_cut_into_parts_of_as_many_people():
 def test_intervals_of_a_bias_cover_as_often_as_they_say():
     # one weight, an indicator: the logit of a share, nearly normal at n = 80
     found = pn.recover(
-        pn.RandomChoice(2),
+        pn.models.RandomChoice(2),
         _coin(80),
         {"bias_0": (-0.8, 0.8)},
         n_subjects=300,
@@ -185,22 +185,18 @@ def test_tables_hold_every_person_and_every_parameter():
 
 def test_a_schedule_pays_what_it_says_and_begins_again():
     rewards = np.arange(12.0).reshape(4, 3)
-    (episode,) = pn.Task(rewards, n_decisions=6).play(
-        pn.RandomChoice(3), {"bias_0": 0.3, "bias_1": -0.2}, rng=np.random.default_rng(0)
-    )
+    rule, rng = {"bias_0": 0.3, "bias_1": -0.2}, np.random.default_rng(0)
+    task = pn.Task(rewards, n_decisions=6)
+    episode = pn.simulate(task, pn.models.RandomChoice(3), rule, rng=rng)
     rows = [0, 1, 2, 3, 0, 1]
     np.testing.assert_array_equal(episode.rewards, rewards[rows, episode.chosen])
-    assert (
-        pn.Task(rewards)
-        .play(pn.RandomChoice(3), {"bias_0": 0.3, "bias_1": -0.2}, rng=np.random.default_rng(0))[0]
-        .n_events
-        == 4
-    )
+    assert pn.simulate(rewards, pn.models.RandomChoice(3), rule, rng=rng).n_events == 4
 
 
 def test_a_world_may_be_drawn_for_every_block():
     task = pn.Task(lambda rng: rng.normal(size=(5, 2)), n_decisions=5, n_blocks=3)
-    blocks = task.play(pn.RandomChoice(2), {"bias_0": 0.1}, rng=np.random.default_rng(2), subject=8)
+    rule, rng = {"bias_0": 0.1}, np.random.default_rng(2)
+    blocks = pn.simulate(task, pn.models.RandomChoice(2), rule, rng=rng, subject=8)
     assert [b.block for b in blocks] == [0, 1, 2]
     assert {b.subject for b in blocks} == {8}
     assert len({b.rewards.tobytes() for b in blocks}) == 3
@@ -222,7 +218,7 @@ class Learner:
     """A model as a user writes one, without agents."""
 
     weights = ("inverse_temperature",)
-    shape = (pn.Shape("learning_rate", 0.001, 1.0),)
+    shape = (pn.models.Shape("learning_rate", 0.001, 1.0),)
 
     def explanatory(self, episode, learning_rate):
         values, x = np.zeros(2), np.empty((episode.n_events, 2, 1))
@@ -235,36 +231,37 @@ class Learner:
 def test_people_have_the_offers_of_one_who_is_drawn():
     model, rule = pn.HyperbolicDiscounting(), {"temperature": 1.0, "discount_rate": 0.1}
 
-    def trials(amount, n, **labels):
+    def decisions(amount, n, **labels):
         offers = {"amount": [[1, amount]] * n, "delay": [[0, 7]] * n}
-        return pn.Trials([0] * n, offers, **labels)
+        return pn.Offers([0] * n, offers, **labels)
 
-    blocks = [trials(2, 3, subject="ann", block=1), trials(3, 2, subject="ann", block=2)]
-    task = pn.Task([*blocks, trials(4, 6, subject="bob")])
+    blocks = [decisions(2, 3, subject="ann", block=1), decisions(3, 2, subject="ann", block=2)]
+    task = pn.Task([*blocks, decisions(4, 6, subject="bob")])
     lengths = {5: [2, 2, 2, 3, 3], 6: [4] * 6}
     drawn = set()
     for seed in range(20):
-        (played,) = task.play(model, rule, rng=np.random.default_rng(seed))
+        played = pn.simulate(task, model, rule, rng=np.random.default_rng(seed))
         assert played.offers["amount"][:, 1].tolist() == lengths[played.n_events]
         drawn.add(played.n_events)
     assert drawn == {5, 6}
     assert pn.Task(blocks[0]).length() == 3
-    assert task.with_decisions(9).play(model, rule, rng=np.random.default_rng(1))[0].n_events == 9
+    assert (
+        pn.simulate(task.with_decisions(9), model, rule, rng=np.random.default_rng(1)).n_events == 9
+    )
 
 
 def test_a_model_without_agents_plays_as_one_with_them():
-    theirs = TASK.play(
-        pn.QLearning(2), {"temperature": 0.25, "learning_rate": 0.4}, rng=np.random.default_rng(5)
-    )
-    ours = TASK.play(
-        Learner(), {"inverse_temperature": 4.0, "learning_rate": 0.4}, rng=np.random.default_rng(5)
-    )
-    np.testing.assert_array_equal(ours[0].chosen, theirs[0].chosen)
-    np.testing.assert_array_equal(ours[0].rewards, theirs[0].rewards)
+    rule = {"temperature": 0.25, "learning_rate": 0.4}
+    theirs = pn.simulate(TASK, pn.QLearning(2), rule, rng=np.random.default_rng(5))
+    rule = {"inverse_temperature": 4.0, "learning_rate": 0.4}
+    ours = pn.simulate(TASK, Learner(), rule, rng=np.random.default_rng(5))
+    np.testing.assert_array_equal(ours.chosen, theirs.chosen)
+    np.testing.assert_array_equal(ours.rewards, theirs.rewards)
 
 
 def test_choices_follow_the_probabilities_of_the_model():
-    (episode,) = _coin(4000).play(pn.RandomChoice(2), {"bias_0": 0.9}, rng=np.random.default_rng(6))
+    rng = np.random.default_rng(6)
+    episode = pn.simulate(_coin(4000), pn.models.RandomChoice(2), {"bias_0": 0.9}, rng=rng)
     p = 1 / (1 + np.exp(-0.9))
     counts = np.bincount(episode.chosen, minlength=2)
     assert stats.chisquare(counts, [4000 * p, 4000 * (1 - p)]).pvalue > 1e-3
@@ -273,7 +270,7 @@ def test_choices_follow_the_probabilities_of_the_model():
 def test_longer_play_begins_as_shorter_play_does():
     rule = {"temperature": 0.25, "learning_rate": 0.4}
     short, long = (
-        TASK.with_decisions(n).play(pn.QLearning(2), rule, rng=np.random.default_rng(5))[0]
+        pn.simulate(TASK.with_decisions(n), pn.QLearning(2), rule, rng=np.random.default_rng(5))
         for n in (40, 90)
     )
     np.testing.assert_array_equal(long.chosen[:40], short.chosen)
@@ -324,11 +321,11 @@ def test_wrong_parameters_are_refused(parameters, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"world": pn.landscape_a()}, "n_decisions must be given with a landscape"),
+        ({"world": pn.paper.landscape_a()}, "n_decisions must be given with a landscape"),
         ({"world": [1.0, 2.0]}, "world must be a Landscape, a schedule"),
         ({"world": {}}, "world must hold an attribute or more"),
-        ({"world": pn.landscape_a(), "n_decisions": 0}, "n_decisions must be"),
-        ({"world": pn.landscape_a(), "n_decisions": 5, "n_blocks": 0}, "n_blocks must be"),
+        ({"world": pn.paper.landscape_a(), "n_decisions": 0}, "n_decisions must be"),
+        ({"world": pn.paper.landscape_a(), "n_decisions": 5, "n_blocks": 0}, "n_blocks must be"),
     ],
 )
 def test_wrong_tasks_are_refused(arguments, words):
@@ -338,7 +335,8 @@ def test_wrong_tasks_are_refused(arguments, words):
 
 def test_a_task_of_other_options_is_refused():
     with pytest.raises(pn.DataError, match="task must have the 3 options of the model; got 2"):
-        TASK.play(pn.RandomChoice(3), {"bias_0": 0, "bias_1": 0}, rng=np.random.default_rng(0))
+        rule = {"bias_0": 0, "bias_1": 0}
+        pn.simulate(TASK, pn.models.RandomChoice(3), rule, rng=np.random.default_rng(0))
 
 
 def test_an_unknown_parameter_is_refused():
@@ -351,13 +349,13 @@ def test_an_agent_that_remembers_takes_shares_as_parameters():
     class Stayer:
         weights = ("stay",)
         shape = ()
-        natural = (pn.Natural("lapse", "share", 0, scale=0.8),)
+        natural = (pn.models.Natural("lapse", "share", 0, scale=0.8),)
 
         def explanatory(self, episode):
             x = np.zeros((episode.n_events, 2, 1))
             x[:, 0, 0] = 1.0
             return x
 
-    (episode,) = _coin(3000).play(Stayer(), {"lapse": 0.2}, rng=np.random.default_rng(3))
+    episode = pn.simulate(_coin(3000), Stayer(), {"lapse": 0.2}, rng=np.random.default_rng(3))
     # 0.2 = 0.8 / (1 + e^w): e^w = 3, so that option 0 is taken three times of four
     assert (episode.chosen == 0).mean() == pytest.approx(0.75, abs=0.03)

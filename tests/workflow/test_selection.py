@@ -31,7 +31,7 @@ def _exact_evidence(evidence, alpha0=1.0):
 
 
 def test_people_of_known_models_are_counted():
-    found = pn.select_models(_certain([5, 2, 1]))
+    found = pn.results.select_models(_certain([5, 2, 1]))
     assert found.alpha == pytest.approx([6.0, 3.0, 2.0], abs=1e-9)
     assert found.frequencies == pytest.approx([6 / 11, 3 / 11, 2 / 11])
     assert found.responsibilities == pytest.approx(np.eye(3)[[0] * 5 + [1] * 2 + [2]])
@@ -39,7 +39,7 @@ def test_people_of_known_models_are_counted():
 
 def test_with_known_models_the_omnibus_risk_is_a_ratio_of_multinomials():
     # p(y | equal) = 3^-8; p(y | unequal) = 2! 5! 2! 1! / 10!
-    found = pn.select_models(_certain([5, 2, 1]))
+    found = pn.results.select_models(_certain([5, 2, 1]))
     unequal = 2 * 120 * 2 / 3628800
     by_hand = 3.0**-8 / (3.0**-8 + unequal)
     assert found.equal_probability == pytest.approx(by_hand, rel=1e-8)
@@ -87,7 +87,7 @@ def test_exceedance_does_not_depend_on_the_order_of_models():
 @given(st.integers(0, 1000), st.integers(2, 5), st.integers(2, 3))
 def test_free_energy_is_a_lower_bound_near_the_exact_evidence(seed, n, k):
     evidence = np.random.default_rng(seed).normal(0.0, 3.0, (n, k))
-    found = pn.select_models(evidence)
+    found = pn.results.select_models(evidence)
     bound = free_energy(evidence, found.alpha, found.responsibilities)
     exact = _exact_evidence(evidence)
     assert bound <= exact + 1e-9
@@ -100,7 +100,7 @@ def test_the_evidence_of_equal_frequencies_is_a_product_of_means():
 
 
 def test_evidence_that_tells_nothing_leaves_all_as_likely():
-    found = pn.select_models(np.zeros((6, 3)))
+    found = pn.results.select_models(np.zeros((6, 3)))
     assert found.exceedance == pytest.approx([1 / 3] * 3)
     assert found.protected_exceedance == pytest.approx([1 / 3] * 3)
     assert found.equal_probability > 0.5
@@ -111,13 +111,13 @@ def test_evidence_may_be_shifted_for_each_person(seed, shift):
     rng = np.random.default_rng(seed)
     evidence = rng.normal(0.0, 2.0, (7, 3))
     moved = evidence + shift * rng.random((7, 1))
-    before, after = pn.select_models(evidence), pn.select_models(moved)
+    before, after = pn.results.select_models(evidence), pn.results.select_models(moved)
     assert after.alpha == pytest.approx(before.alpha, rel=1e-6)
     assert after.equal_probability == pytest.approx(before.equal_probability, abs=1e-6)
 
 
 def test_tables_say_what_was_found():
-    found = pn.select_models(_certain([9, 1]), ["learner", "habit"])
+    found = pn.results.select_models(_certain([9, 1]), ["learner", "habit"])
     assert "learner" in found.summary() and "protected" in found.summary()
     frame = found.to_frame(backend="pyarrow")
     assert frame.column("model").to_pylist() == ["learner", "habit"]
@@ -135,4 +135,4 @@ def test_tables_say_what_was_found():
 )
 def test_wrong_input_is_refused(evidence, options, words):
     with pytest.raises(pn.DataError, match=words):
-        pn.select_models(evidence, **options)
+        pn.results.select_models(evidence, **options)

@@ -178,7 +178,7 @@ def episode_rows(
     >>> import penchant as pn
     >>> import pyarrow as pa
     >>> table = pa.table({"who": ["bo", "al", "bo", "al"], "trial": [2, 1, 1, 2]})
-    >>> [rows.tolist() for rows in pn.episode_rows(table, subject="who", decision="trial")]
+    >>> [rows.tolist() for rows in pn.results.episode_rows(table, subject="who", decision="trial")]
     [[1, 3], [2, 0]]
     """
     table = open_frame(frame)

@@ -197,7 +197,7 @@ def landscape_a(
 
     Examples
     --------
-    >>> from penchant import landscape_a
+    >>> from penchant.paper import landscape_a
     >>> landscape_a().mean_rewards[:10]
     array([ 0., 12., 24., 36., 48., 60., 48., 36., 24., 12.])
     """
@@ -229,7 +229,7 @@ def landscape_b(
 
     Examples
     --------
-    >>> from penchant import landscape_b
+    >>> from penchant.paper import landscape_b
     >>> landscape_b().mean_rewards[:10]
     array([50., 40., 30., 20., 10.,  0., 15., 30., 45., 60.])
     """

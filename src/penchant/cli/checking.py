@@ -29,10 +29,10 @@ from penchant.files.table import read_table
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import ModelEstimates, fit_each
 from penchant.models.catalogue import entry_of
-from penchant.models.model import model_words
+from penchant.models.model import Declared, model_words
 from penchant.models.task_values import doubts_of, for_task
 from penchant.output.notes import counted
-from penchant.study.data import data_notes
+from penchant.studies.data import data_notes
 from penchant.tables.columns import is_play
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.offer_columns import is_offers
@@ -150,7 +150,7 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
         places = _places(str(file), agent, data, history)
     else:
         ready = ready_model(agent, data, history)
-        places = getattr(ready, "locations", None)
+        places = Declared(ready).locations
     play = load_episodes(file, data, history, places)
     mapped = agent.grid is not None or agent.locations is not None
     if places is not None and mapped:
@@ -174,7 +174,7 @@ def model_notes(ready: Any, play: Play, agent: Agent) -> list[str]:
     """What the rewards say of settings of the model that are in their units."""
     model = model_named(agent, play.n_options) if ready is None else ready
     chosen = for_task(model, play.episodes)
-    said = [f"{model_words(chosen)}."] if getattr(chosen, "because", "") else []
+    said = [f"{model_words(chosen)}."] if Declared(chosen).because else []
     return [*said, *doubts_of(chosen, play.episodes)]
 
 
@@ -275,7 +275,7 @@ def run_check(
     file: str | None, data: Data, terms: Terms, json: bool, agent: Agent, history: History
 ) -> int:
     """Validate, diagnose, print; the exit code."""
-    if agent.model is not None and entry_of(agent.model).data == "trials":
+    if agent.model is not None and entry_of(agent.model).data == "offers":
         return run_check_offers(file, data, agent, history, json)
     if is_history(file, data, terms, agent, history):
         return run_check_play(file, data, agent, history, json)

@@ -16,7 +16,7 @@ from penchant.figures.comparison import exceedance, model_totals
 from penchant.figures.style import figure, remark
 from penchant.files.output import TABLES, write_table
 from penchant.output.notes import counted
-from penchant.workflow.compare import compare
+from penchant.workflow.compare import compare_models
 from penchant.workflow.comparison import WORDS, ModelComparison
 
 
@@ -45,7 +45,7 @@ def run_compare(
         if folds is not None and folds != "block":
             folds = int(folds) if _is_whole(folds) else fold_labels(field.play, folds, table.gaps)
         criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
-        found = compare(
+        found = compare_models(
             field.models,
             field.episodes,
             folds=folds,

@@ -25,12 +25,11 @@ from penchant.cli.workflow_options import Goal, People, Regained, Simulated, Wri
 from penchant.errors import DataError
 from penchant.figures.recovery import data_needed
 from penchant.figures.style import figure
+from penchant.models.task import Task
 from penchant.output.document import plain
-from penchant.workflow.design import Design, decisions_needed, subjects_needed
-from penchant.workflow.task import Task
+from penchant.workflow.design import Design, Differ, Narrow, design
 
 DONE, NONE_FOUND = 0, 1
-POOL = 500  # people of each group, from whom experiments are drawn
 OF_WIDTH, OF_AGAINST = {"relative", "share"}, {"tested", "power", "alpha"}
 
 
@@ -88,19 +87,22 @@ def _decisions(
 ) -> Design:
     name, width = _width(str(goal.width))
     most = goal.most or 6400
-    return decisions_needed(
+    narrow = Narrow(
+        name,
+        width,
+        relative=goal.relative,
+        share=goal.share,
+        level=regained.level,
+        intervals=regained.intervals,
+        first=min(25, most),
+        most=most,
+    )
+    return design(
         model,
         task,
         given,
-        parameter=name,
-        width=width,
-        relative=goal.relative,
-        share=goal.share,
+        goal=narrow,
         n_subjects=simulated.subjects or PEOPLE,
-        first=min(25, most),
-        most=most,
-        level=regained.level,
-        intervals=regained.intervals,
         parameter_prior=prior(regained.prior),
         rng=np.random.default_rng(simulated.seed),
         threads=regained.threads,
@@ -116,15 +118,12 @@ def _subjects(
             f"--tested must be given where groups differ in {' and '.join(differs)}; got none. "
             f"Say which difference shall be found: --tested {next(iter(differs))}."
         )
-    return subjects_needed(
+    return design(
         model,
         task,
-        (given, given | differs),
-        parameter=goal.tested or next(iter(differs)),
-        power=goal.power,
-        alpha=goal.alpha,
-        n_pool=simulated.subjects or POOL,
-        most=goal.most or 1000,
+        given,
+        goal=Differ(differs, goal.tested, goal.power, goal.alpha, most=goal.most or 1000),
+        n_subjects=simulated.subjects,
         parameter_prior=prior(regained.prior),
         rng=np.random.default_rng(simulated.seed),
         threads=regained.threads,

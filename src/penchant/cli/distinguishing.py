@@ -27,7 +27,7 @@ from penchant.errors import DataError
 from penchant.figures.recovery import confusion
 from penchant.figures.style import figure, heading
 from penchant.output.document import plain
-from penchant.workflow.recover_models import ModelRecovery, model_recovery
+from penchant.workflow.recover_models import ModelRecovery, recover_models
 
 
 def run_distinguish(
@@ -59,7 +59,7 @@ def run_distinguish(
         }
         for name, model in models.items():
             say(f"Model: {name}: {model}.")
-        found = model_recovery(
+        found = recover_models(
             models,
             task_of(world, simulated),
             given,

@@ -42,7 +42,7 @@ from penchant.inference.linearized_estimate import (
     nominal_words,
 )
 from penchant.models.catalogue import entry_of
-from penchant.models.spatial.ucl import UCL
+from penchant.models.model import Declared
 from penchant.models.task_values import for_task
 from penchant.output.table import Table, number
 
@@ -247,14 +247,14 @@ def play_result(
     refuse(model, "with --model", names=OF_CHOICES)
     options = fit_options(model)
     assert agent.model is not None
-    if entry_of(agent.model).data == "trials":
+    if entry_of(agent.model).data == "offers":
         return _offers_result(file, data, options, show, agent, history)
     prior = _nominal(agent, history)
     if prior is not None:
         refuse(model, "with --linearized", names={"prior"})
         refuse(show, "with --linearized", names={"intervals"})
     ready = ready_model(agent, data, history)
-    places = getattr(ready, "locations", None)
+    places = Declared(ready).locations
     play = load_episodes(file, data, history, places)
     say_episodes(play.episodes)
     played = model_for_play(ready, play, agent)
@@ -354,7 +354,7 @@ def _with_options(ready: Any, play: Play, agent: Agent) -> Any:
         if play.labels is None:
             say(f"Options: {n_options}, as the largest number says; --options if there were more.")
         return model_named(agent, n_options)
-    if getattr(ready, "locations", None) is None:
+    if Declared(ready).locations is None:
         named = (
             f"--options {ready.n_options}" if counts_options(agent) else f"--model {agent.model}"
         )
@@ -363,14 +363,10 @@ def _with_options(ready: Any, play: Play, agent: Agent) -> Any:
     said = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
     play.check_options(ready.n_options, said)
     say_places(agent, play, ready.locations)
-    if isinstance(ready, UCL) and any(_is_random_at_first(ready, e) for e in play.episodes):
-        say("Note: with logarithmic cooling a choice at t = 1 is random: it tells nothing.")
+    notes_on = Declared(ready).notes_on
+    for note in () if notes_on is None else notes_on(play.episodes):
+        say(f"Note: {note}")
     return ready
-
-
-def _is_random_at_first(model: UCL, episode: Episode) -> bool:
-    first = (model.times(episode)[episode.scored] == 1).any()
-    return model.cooling == "logarithmic" and bool(first)
 
 
 def _linearized(

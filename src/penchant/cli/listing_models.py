@@ -13,7 +13,7 @@ from penchant.models.model import natural_parameters
 WIDTH = 100
 TITLES = {
     "play": "Histories of play: what was chosen, and what it paid",
-    "trials": "Offers: amounts, delays, probabilities",
+    "offers": "Offers: amounts, delays, probabilities",
 }
 
 

@@ -13,10 +13,10 @@ from penchant.cli.words import refuse, say
 from penchant.errors import DataError
 from penchant.files.source import source
 from penchant.files.table import read_table
-from penchant.models.offers.offers import Trials
-from penchant.models.offers.table import trials_from_frame
+from penchant.models.offers.offers import Offers
+from penchant.models.offers.table import offers_from_frame
 from penchant.output.notes import counted
-from penchant.tables.offer_columns import NO_COLUMN, TrialColumns, trial_columns
+from penchant.tables.offer_columns import NO_COLUMN, OfferColumns, offer_columns
 
 OF_OPTIONS = {"decision", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
 OF_OPTIONS |= {"wide", "missing"}
@@ -25,14 +25,14 @@ OF_PLAY = {"reward", "is_choice", "gaps", "shown", "missing_reward", "clock", "l
 
 @dataclass(frozen=True)
 class Offered:
-    """Trials, and the table that they come from."""
+    """Offers, and the table that they come from."""
 
-    trials: list[Trials]
+    trials: list[Offers]
     table: Any
-    columns: TrialColumns
+    columns: OfferColumns
 
 
-def load_trials(file: str | None, data: Data, history: History, name: str) -> list[Trials]:
+def load_trials(file: str | None, data: Data, history: History, name: str) -> list[Offers]:
     """Read the table and make trials of it; says which columns are taken for what."""
     return load_offered(file, data, history, name).trials
 
@@ -59,7 +59,7 @@ def load_offered(file: str | None, data: Data, history: History, name: str) -> O
         return _offered(table, data, history, offers)
 
 
-def load_offers(file: str | None, example: str | None, words: Sequence[str]) -> list[Trials]:
+def load_offers(file: str | None, example: str | None, words: Sequence[str]) -> list[Offers]:
     """The offers of a table, whatever was chosen among them; says which columns they are."""
     offers = named_offers(words)
     if example is not None:
@@ -69,15 +69,15 @@ def load_offers(file: str | None, example: str | None, words: Sequence[str]) -> 
         return _only_offers(read_table(origin), offers)
 
 
-def _only_offers(table: Any, offers: Any) -> list[Trials]:
-    """Trials in which everybody takes the first option: what was chosen does not matter."""
+def _only_offers(table: Any, offers: Any) -> list[Offers]:
+    """Offers in which everybody takes the first option: what was chosen does not matter."""
     names = list(table.column_names)
     taken = "first option" + "'" * len(names)  # a name that no column has
-    columns = trial_columns(names, {"chosen": taken}, offers)
+    columns = offer_columns(names, {"chosen": taken}, offers)
     whose = f"; subject = {columns.subject}" if columns.subject else ""
     say(f"Offers: {columns.offer_words()}{whose}")
     table = table.append_column(taken, [[0] * len(table)])
-    return trials_from_frame(table, chosen=taken, offers=offers, scored=NO_COLUMN)
+    return offers_from_frame(table, chosen=taken, offers=offers, scored=NO_COLUMN)
 
 
 def _example(name: str) -> Any:
@@ -98,11 +98,11 @@ def _offered(table: Any, data: Data, history: History, offers: Any) -> Offered:
         "chosen": data.chosen,
         "scored": history.scored,
     }
-    columns = trial_columns(list(table.column_names), given, offers)
+    columns = offer_columns(list(table.column_names), given, offers)
     say(f"Columns: {columns.words()}")
     parts = {part: getattr(columns, part) or NO_COLUMN for part in given}
     options = data.options or None
-    trials = trials_from_frame(table, **parts, offers=offers, options=options, base=history.base)
+    trials = offers_from_frame(table, **parts, offers=offers, options=options, base=history.base)
     return Offered(trials, table, columns)
 
 
@@ -136,7 +136,7 @@ def _cell(word: str) -> Any:
         return word.strip()
 
 
-def say_trials(trials: Sequence[Trials]) -> None:
+def say_trials(trials: Sequence[Offers]) -> None:
     """What the data are, and what a reader should know of them."""
     scored, events = sum(t.n_decisions for t in trials), sum(t.n_events for t in trials)
     subjects = len({t.subject for t in trials})

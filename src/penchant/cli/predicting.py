@@ -28,9 +28,10 @@ from penchant.files.output import TABLES, json_text, without_nan, write_table
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.catalogue import entry_of
+from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.softmax.prior import ParameterPrior
-from penchant.workflow.beliefs import Latent, latent
+from penchant.workflow.beliefs import Latent, beliefs
 from penchant.workflow.predictive import PredictiveCheck, predictive_check
 
 OF_THE_DATA = ("subject", "block", "chosen", "reward")  # columns that the file has already
@@ -55,7 +56,7 @@ def run_predict(
             estimates = fit_each_model(
                 episodes, model, parameter_prior=weights, threads=prediction.threads
             )
-        found = latent(estimates, episodes)
+        found = beliefs(estimates, episodes)
         _say_found(found, model, weights)
         made = _table(found, given, table.gaps, prediction.all_options)
         printed = written.output is None
@@ -107,7 +108,7 @@ def _loaded(
 ) -> tuple[Any, Sequence[Any], Play | Offered]:
     """The model, the episodes or trials, and the table that they come from."""
     assert agent.model is not None
-    if entry_of(agent.model).data == "trials":
+    if entry_of(agent.model).data == "offers":
         refuse(prediction, f"with --model {agent.model}", names={"clock"})
         model = model_named(agent, 0)
         offered = load_offered(file, data, history, agent.model)
@@ -116,7 +117,7 @@ def _loaded(
     if prediction.clock != "choices":
         history = _with_clock(history, prediction.clock)
     ready = ready_model(agent, data, history)
-    play = load_episodes(file, data, history, getattr(ready, "locations", None))
+    play = load_episodes(file, data, history, Declared(ready).locations)
     say_episodes(play.episodes)
     return model_for_play(ready, play, agent), play.episodes, play
 

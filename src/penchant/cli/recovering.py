@@ -16,6 +16,7 @@ from penchant.cli.words import check_threads, say
 from penchant.cli.workflow_options import People, Regained, Simulated, Written
 from penchant.figures.recovery import recovery
 from penchant.figures.style import figure
+from penchant.models.model import Declared
 from penchant.output.document import plain
 from penchant.workflow.recover import QUANTITIES, Recovery, recover
 
@@ -37,7 +38,7 @@ def run_recover(
         model = model_in(world, agent)
         given = ranges(people.parameters, model)
         say(f"Model: {model}.")
-        if hasattr(model, "locations"):
+        if Declared(model).locations is not None:
             say(map_words(agent, model.locations))
         found = recover(
             model,

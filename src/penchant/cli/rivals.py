@@ -17,6 +17,7 @@ from penchant.cli.settings import PLACES, TAKEN, model_named
 from penchant.cli.workflow_options import Rivals
 from penchant.errors import DataError
 from penchant.models.catalogue import entry_of
+from penchant.models.model import Declared
 
 SHARED = ("grid", "locations", "noise_variance", "length_scale")
 OF_UCL = {*PLACES, "noise_variance", "length_scale"}
@@ -52,13 +53,13 @@ def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -
             "--model must be all of play, or all of offers; got both. Compare those of one kind: "
             "penchant models lists them."
         )
-    if kinds == {"trials"}:
+    if kinds == {"offers"}:
         models = {name: model_named(agent, 0) for name, agent in agents.items()}
         trials = load_trials(file, data, history, next(iter(agents)))
         say_trials(trials)
         return Contenders(models, trials, None)
     ready = {name: ready_model(agent, data, history) for name, agent in agents.items()}
-    places = next((m.locations for m in ready.values() if hasattr(m, "locations")), None)
+    places = next((m.locations for m in ready.values() if Declared(m).locations is not None), None)
     play = load_episodes(file, data, history, places)
     say_episodes(play.episodes)
     return Contenders(_models(agents, ready, play), play.episodes, play)
@@ -70,7 +71,8 @@ def _models(agents: dict[str, Agent], ready: dict[str, Any], play: Play) -> dict
     said: set[str] = set()
     for name, agent in agents.items():
         model = ready[name]
-        kind = "counted" if model is None else "placed" if hasattr(model, "locations") else "own"
+        placed = Declared(model).locations is not None
+        kind = "counted" if model is None else "placed" if placed else "own"
         if kind == "counted" and kind in said:
             found[name] = model_named(agent, play.n_options)
         elif kind == "placed" and kind in said:
@@ -129,7 +131,7 @@ def rival_agents(rivals: Rivals, of_the_task: Collection[str] = ()) -> dict[str,
 def _rival(words: str) -> str:
     """A model to compare this one with: one that learns nothing, or another of its kind."""
     name = words.partition(":")[0]
-    if entry_of(name).data == "trials":
+    if entry_of(name).data == "offers":
         kin = ("hyperbolic", "exponential")
         kin = kin if name in (*kin, "quasi-hyperbolic", "constant-sensitivity") else GAMBLES
         return f"Add another, such as --model {next(other for other in kin if other != name)}"

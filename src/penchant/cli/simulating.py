@@ -23,11 +23,11 @@ from penchant.cli.workflow_options import Simulated
 from penchant.errors import DataError, nearest
 from penchant.files.output import TABLES, write_table
 from penchant.models.catalogue import entry_of
-from penchant.models.model import natural_parameters
-from penchant.models.offers.offers import Trials
-from penchant.models.simulate import simulate_many
+from penchant.models.model import Declared, natural_parameters
+from penchant.models.offers.offers import Offers
+from penchant.models.simulate import simulate
+from penchant.models.task import Task
 from penchant.output.notes import counted
-from penchant.workflow.task import Task
 
 LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 
@@ -40,14 +40,14 @@ def run_simulate(agent: Agent, world: World) -> int:
         model = model_of(agent, landscape)
         parameters = _parameters(world.parameters, model)
         say(f"Model: {model}.")
-        if hasattr(model, "locations"):
+        if Declared(model).locations is not None:
             say(map_words(agent, model.locations))
-        episodes = simulate_many(
+        episodes = simulate(
             landscape,
             model,
             parameters,
             n_decisions=world.decisions,
-            n_agents=world.agents,
+            n_subjects=world.agents,
             rng=np.random.default_rng(world.seed),
         )
         made = f"{counted(world.agents, 'agent')}, {counted(world.decisions, 'decision')} each"
@@ -110,7 +110,7 @@ def model_of(agent: Agent, landscape: Landscape) -> Any:
     model = ucl(agent) if agent.model == "ucl" else _other_model(agent, landscape.n_options)
     if model.n_options != landscape.n_options:
         said = f"--model {agent.model}"
-        if hasattr(model, "locations"):
+        if Declared(model).locations is not None:
             said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         raise DataError(
             f"--means must hold one number per option; got {landscape.n_options}, but {said} has "
@@ -131,7 +131,7 @@ def _check_play(name: str) -> None:
     if entry_of(name).data != "play":
         raise DataError(
             f"--model must be one of a history of play; got {name}, which is for offers. "
-            "Use simulate_trials in Python."
+            "Use simulate in Python."
         )
 
 
@@ -185,7 +185,7 @@ def _table(episodes: Sequence[Episode], model: Any) -> pa.Table:
         "chosen": chosen,
         "reward": np.concatenate([episode.rewards for episode in episodes]),
     }
-    if hasattr(model, "locations"):
+    if Declared(model).locations is not None:
         places = _whole(model.locations)[chosen]
         names = COORDINATES[: places.shape[1]]
         columns |= {name: places[:, a] for a, name in enumerate(names)}
@@ -212,18 +212,18 @@ def _write(table: pa.Table, world: World) -> None:
 PEOPLE, DECISIONS = 100, 100  # simulated where nobody says how many
 OF_OFFERS = {"offers_from", "example", "offers"}
 
-SimulatedWorld = Landscape | list[Trials]
+SimulatedWorld = Landscape | list[Offers]
 
 
 def world_for(agent: Agent, simulated: Simulated) -> SimulatedWorld:
     """What the options pay, or what is offered."""
-    if agent.model is not None and entry_of(agent.model).data == "trials":
+    if agent.model is not None and entry_of(agent.model).data == "offers":
         return _offers_for(agent, simulated)
     refuse(simulated, "with models of play", "They learn from rewards", names=OF_OFFERS)
     return landscape_of(agent, PlayedWorld(landscape=simulated.landscape, means=simulated.means))
 
 
-def _offers_for(agent: Agent, simulated: Simulated) -> list[Trials]:
+def _offers_for(agent: Agent, simulated: Simulated) -> list[Offers]:
     named = f"with --model {agent.model}"
     refuse(simulated, named, "It is about offers, not rewards", names={"landscape", "means"})
     refuse(agent, named, names={"grid", "locations", "noise_variance"})
@@ -241,7 +241,7 @@ def model_in(world: SimulatedWorld, agent: Agent) -> Any:
     if isinstance(world, Landscape):
         return model_of(agent, world)
     assert agent.model is not None
-    if entry_of(agent.model).data != "trials":
+    if entry_of(agent.model).data != "offers":
         raise DataError(
             f"--model must be one of offers, as the first one is; got {agent.model}, which is for "
             "histories of play. penchant models lists both."

@@ -36,19 +36,19 @@ from penchant.files.output import json_text, write_json
 from penchant.files.source import source
 from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
+from penchant.models.model import Declared
 from penchant.output.document import plain
 from penchant.output.notes import counted
-from penchant.report.study_files import StudyFolder, write_study
+from penchant.report.study import PAPER, Study, study
+from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short
-from penchant.study.data import StudyData, study_data
-from penchant.study.fitting import PART, USABLE
-from penchant.study.offers import study_trials
-from penchant.study.plan import PAPER_NOMINALS, Plan
-from penchant.study.run import carry_out
-from penchant.study.study import Study
+from penchant.studies.data import StudyData
+from penchant.studies.fitting import PART, USABLE
+from penchant.studies.plan import PAPER_NOMINALS
+from penchant.studies.read import read_study
 from penchant.tables.frames import Table, column_floats, column_labels, open_frame
 from penchant.tables.labels import in_natural_order
-from penchant.tables.offer_columns import trial_columns
+from penchant.tables.offer_columns import offer_columns
 
 OPTION = ("option", "arm", "chosen", "choice", "option_index")
 MEAN = ("mean_reward", "mean", "expected", "expected_reward", "reward")
@@ -151,7 +151,7 @@ def _order(
     return [int(place) for place in np.argsort(numbers)]
 
 
-def read_study(
+def read_play(
     file: str, table: Played, compared: Compared, history: History, ready: Any
 ) -> tuple[StudyData, LandscapeFile | None, Play]:
     """The data, the mean rewards if there are any, and what names lines of the file."""
@@ -159,7 +159,7 @@ def read_study(
     rows = read_table(
         origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
     )
-    places = getattr(ready, "locations", None)
+    places = Declared(ready).locations
     if compared.landscape is not None and compared.expected is not None:
         raise DataError(
             "--expected must be left out with --landscape; got both. Either tells the mean rewards."
@@ -175,8 +175,9 @@ def read_study(
         )
     by = compared.landscape_by or (None if landscape is None else landscape.by)
     with in_lines(origin, data):
-        found = study_data(
+        found = read_study(
             rows,
+            kind="play",
             columns=columns.arguments() | {part: "none" for part in _absent(columns)},
             conditions=compared.condition,
             landscape_by=by,
@@ -208,9 +209,10 @@ def read_offers_study(file: str, table: Played, compared: Compared, model: str) 
     )
     parts = {part: getattr(table, part) for part in ("subject", "block", "chosen", "scored")}
     with in_lines(origin, data):
-        say(f"Columns: {trial_columns(list(rows.column_names), parts, offers).words()}")
-        found = study_trials(
+        say(f"Columns: {offer_columns(list(rows.column_names), parts, offers).words()}")
+        found = read_study(
             rows,
+            kind="offers",
             columns=parts,
             offers=offers,
             conditions=compared.condition,
@@ -249,14 +251,14 @@ def run_study_command(
     check_base(table.base)
     agent = _with_model(agent)
     history = table.history(analysis.clock)
-    of_offers = entry_of(str(agent.model)).data == "trials"
+    of_offers = entry_of(str(agent.model)).data == "offers"
     if of_offers:
         _refuse_play(agent, compared, analysis)
         ready = model_named(agent, 0)
     else:
         ready = ready_model(agent, table.data(), history)
     performance = _performance(compared, analysis)
-    nominals = {} if performance is False else _nominals(agent, analysis)
+    nominals = None if performance is False else _nominals(agent, analysis)
     _check_counts(analysis)
     weights = prior(analysis.prior)
     with StudyFolder(kept.output, resume=kept.resume) as folder:
@@ -265,30 +267,26 @@ def run_study_command(
             data, landscape = read_offers_study(file, table, compared, str(agent.model)), None
             model = ready
         else:
-            data, landscape, play = read_study(file, table, compared, history, ready)
+            data, landscape, play = read_play(file, table, compared, history, ready)
             model = model_for_play(ready, play, agent)
-        plan = Plan(
-            model,
-            nominals,
-            weights,
-            analysis.level,
-            analysis.intervals,
-            analysis.replicates,
-            analysis.bootstrap,
-            analysis.seed,
-            performance,
-        )
         reading = time.perf_counter() - begun
         say(f"Study: {counted(data.n_people, 'subject')}, {_amount(data)}.")
         with when_interrupted(lambda: _kept_words(folder, data)), _kept_said(folder, data):
-            found = carry_out(
+            found = study(
                 data,
-                plan,
+                model,
+                nominals=nominals,
                 landscape=None if landscape is None else landscape.means,
+                performance=performance,
+                parameter_prior=weights,
+                level=analysis.level,
+                intervals=analysis.intervals,
+                n_replicates=analysis.replicates,
+                n_bootstrap=analysis.bootstrap,
                 joint=analysis.joint,
+                seed=analysis.seed,
                 threads=analysis.threads,
-                keeper=folder,
-                begin=folder.begin,
+                keep=folder,
             )
             _say_unused(analysis, found)
             found.timings["reading"] = reading
@@ -353,12 +351,14 @@ def _check_counts(analysis: Analysis) -> None:
         )
 
 
-def _nominals(agent: Agent, analysis: Analysis) -> dict[Any, Any]:
+def _nominals(agent: Agent, analysis: Analysis) -> Any:
     """Nominal points by performance: given, or the paper's."""
     given = {"low": analysis.nominal_low, "high": analysis.nominal_high}
     if analysis.exact_only:
         refuse(analysis, "with --exact-only", names={"nominal_low", "nominal_high"})
-        return {}
+        return None
+    if not any(given.values()):
+        return PAPER
     usual: Mapping[Any, Any] = PAPER_NOMINALS if agent.model == "ucl" else {}
     points = {
         name: usual.get(name) if words is None else _point(words, f"--nominal-{name}", agent)
@@ -398,8 +398,7 @@ def _write(
     begun = time.perf_counter()
     said = in_short(found)
     try:
-        report = write_study(
-            found,
+        report = found.write(
             folder.path,
             title=kept.title or f"A study of choices: {Path(source(file).name).name}",
             command=command,

@@ -13,7 +13,7 @@ from penchant.errors import DataError, nearest
 class Dataset:
     """Example data and the roles of their columns, as `Choices.from_frame` takes them.
 
-    Where `offers` is given, a row is a whole decision, as `trials_from_frame` takes it.
+    Where `offers` is given, a row is a whole decision, as `offers_from_frame` takes it.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, whole_grids
 from penchant.inference.search.peaks import Peak
 from penchant.inference.search.search import shared_suprema
-from penchant.models.model import Model, Natural, model_words, natural_parameters
+from penchant.models.model import Declared, Model, Natural, model_words, natural_parameters
 from penchant.models.natural_prior import Prior
 from penchant.output.document import plain, plain_label
 from penchant.output.table import Table, number
@@ -54,9 +54,9 @@ def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
     diagnostics
         Which directions are not identified.
     """
-    known = getattr(model, "unidentified", {})
+    known = Declared(model).unidentified
     alone = [_alone(direction) for direction in diagnostics.null_directions]
-    own = "".join(f"{known[name]} " for name in alone if name in known)
+    own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
     return _OF_VARIABLES.sub(f"{own}Else use" if own else "Use", message)
 
 
@@ -580,7 +580,7 @@ def _consistent(estimates: Sequence[ModelEstimate], natural: Natural) -> Matrix:
 
     A model of one rate may know its points of indifference; else they are searched for.
     """
-    exact = getattr(estimates[0].model, "consistent_rates", None)
+    exact = Declared(estimates[0].model).consistent_rates
     known = [None if exact is None else exact(list(e.episodes or ())) for e in estimates]
     ends = np.array([(np.nan, np.nan) if pair is None else pair for pair in known])
     unknown = [k for k, pair in enumerate(known) if pair is None]

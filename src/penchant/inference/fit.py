@@ -77,7 +77,7 @@ def fit(
     >>> import penchant as pn
     >>> rng = np.random.default_rng(0)
     >>> sets = pn.Choices.from_arrays(rng.normal(size=(500, 4, 2)), None, names=["gain", "risk"])
-    >>> choices = pn.simulate_choices(sets, [1.0, -0.5], rng=rng)
+    >>> choices = pn.simulate(sets, [1.0, -0.5], rng=rng)
     >>> pn.fit(choices)
     <Estimate converged: gain=0.91642, risk=-0.5182>
 
@@ -85,7 +85,7 @@ def fit(
 
     >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
     >>> truth = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 1000.0}
-    >>> episode = pn.simulate(pn.landscape_a(), model, truth, n_decisions=90, rng=rng)
+    >>> episode = pn.simulate(pn.paper.landscape_a(), model, truth, n_decisions=90, rng=rng)
     >>> pn.fit(episode, model)
     <ModelEstimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """

@@ -22,7 +22,7 @@ from penchant.inference.predict import as_episodes, weights_only
 from penchant.inference.profile.problem import Problem
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.status import nothing_known
-from penchant.models.model import Model
+from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
 from penchant.models.task_values import for_task
 from penchant.softmax.constraints import Constraints
@@ -104,7 +104,7 @@ def fit_each(
     Parameters
     ----------
     data
-        `Choices` with a subject, or a list of `Episode` or of `Trials`, of many subjects; or what
+        `Choices` with a subject, or a list of `Episode` or of `Offers`, of many subjects; or what
         `read` returns.
     model, parameter_prior, method, constraints, covariance, max_steps
         As in `fit`.
@@ -118,7 +118,7 @@ def fit_each(
     Examples
     --------
     >>> import penchant as pn
-    >>> people = pn.trials_from_frame(pn.datasets.load("delays"))
+    >>> people = pn.offers_from_frame(pn.datasets.load("delays"))
     >>> pn.fit_each(people, pn.HyperbolicDiscounting())
     <ModelEstimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
     """
@@ -183,7 +183,7 @@ def fit_each_model(
 def _at_once(model: Model, n_events: list[int], workers: int) -> int:
     """Subjects to search together: many if they are little work, and some for every worker."""
     n_points = math.prod(shape.n_grid for shape in model.shape)
-    width = getattr(model, "n_options", 2) * len(model.weights) * n_points
+    width = (Declared(model).n_options or 2) * len(model.weights) * n_points
     largest = max(n_events, default=1) * width
     share = -(-len(n_events) // workers)
     return max(FEWEST, min(MOST, share, int(NUMBERS / largest)))

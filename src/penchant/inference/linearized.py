@@ -48,8 +48,7 @@ from penchant.inference.profile.problem import Problem
 from penchant.inference.search.peaks import Peak
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at
-from penchant.models.model import Model, natural_parameters
-from penchant.models.spatial.ucl import UCL
+from penchant.models.model import Declared, Model, natural_parameters
 from penchant.models.task_values import for_task
 from penchant.output.notes import pooled_notes
 from penchant.softmax.constraints import Constraints
@@ -89,7 +88,7 @@ def fit_linearized(
     >>> import penchant as pn
     >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=0.01, length_scale=1.0)
     >>> truth = {"decision_noise": 4.0, "prior_mean": 200.0, "prior_variance": 1.0}
-    >>> place = pn.landscape_a(noise=pn.GaussianNoise(0.01))
+    >>> place = pn.paper.landscape_a(noise=pn.GaussianNoise(0.01))
     >>> rng = np.random.default_rng(3)
     >>> episode = pn.simulate(place, model, truth, n_decisions=100, rng=rng)
     >>> found = pn.fit_linearized(episode, model, nominal=pn.RewardPrior(mean=150, variance=2))
@@ -134,8 +133,8 @@ def fit_linearized_each(
     >>> import penchant as pn
     >>> task = pn.Landscape([0.2, 0.5, 0.9], pn.GaussianNoise(0.1))
     >>> rule = {"temperature": 0.3, "learning_rate": 0.4}
-    >>> plays = pn.simulate_many(
-    ...     task, pn.QLearning(3), rule, n_decisions=200, n_agents=3, rng=np.random.default_rng(1)
+    >>> plays = pn.simulate(
+    ...     task, pn.QLearning(3), rule, n_decisions=200, n_subjects=3, rng=np.random.default_rng(1)
     ... )
     >>> people = [pn.Episode(e.chosen, e.rewards, subject=s) for e, s in zip(plays, "abc")]
     >>> pn.fit_linearized_each(people, pn.QLearning(3), nominal={"learning_rate": 0.5})
@@ -227,16 +226,13 @@ def validity_bounds(problem: Problem, psi: Vector) -> tuple[float, float]:
     """
     if not len(psi) or psi[0] == 0:
         return -np.inf, np.inf
-    if not isinstance(problem.model, UCL):
+    largest = Declared(problem.model).largest_deviation
+    if largest is None:
         shape = problem.model.shape[0]
         ends = (0.0, np.inf) if shape.scale == "log" else (shape.low, shape.high)
         low, high = sorted((end - float(psi[0])) / float(psi[0]) for end in ends)
         return low, high
-    highest = np.inf
-    for episode in problem.episodes:
-        known = problem.model.beliefs(episode, psi.tolist(), 1)
-        variance, slope = known.variance[0], known.variance[1]
-        highest = min(highest, float((2.0 * variance / -slope).min(initial=np.inf)))
+    highest = min((largest(episode, psi) for episode in problem.episodes), default=np.inf)
     return -1.0, highest / float(psi[0])
 
 
@@ -250,7 +246,7 @@ def _constraints(
     for q, shape in enumerate(problem.model.shape):
         low, high = (0.0, np.inf) if shape.scale == "log" else (shape.low, shape.high)
         name = shape.name
-        if q == 0 and isinstance(problem.model, UCL):
+        if q == 0 and Declared(problem.model).largest_deviation is not None:
             high, name = float(psi[0] * (1.0 + bounds[1])), "delta"
         rows.append((psi[q] - low) * first + np.eye(n)[d + q])
         labels.append(f"{name} >= {low:g}")

@@ -13,8 +13,14 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import DataError, nearest
 from penchant.inference.estimate import BySubject
-from penchant.models.model import Model, Shape, model_words, natural_parameters, positive_weights
-from penchant.models.spatial.ucl import UCL
+from penchant.models.model import (
+    Declared,
+    Model,
+    Shape,
+    model_words,
+    natural_parameters,
+    positive_weights,
+)
 from penchant.output.document import plain
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import Estimate
@@ -113,28 +119,20 @@ def _check(model: Model, name: str, value: float, known: list[str]) -> None:
 
 
 def _of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[Vector, Vector]:
-    if not isinstance(model, UCL):
+    point = Declared(model).nominal_point
+    if point is None:
         raise DataError(
             "nominal must be a mapping for this model; got a RewardPrior. "
             "Give {name: value} of its shape parameters."
         )
-    psi = [nominal.relative_precision(model.noise_variance)]
-    if model.length_scale is None:
-        if nominal.length_scale is None:
-            raise DataError(
-                "nominal must have a length_scale where the model estimates it; got none. "
-                "Give RewardPrior(mean, variance, length_scale)."
-            )
-        psi.append(nominal.length_scale)
-    extra = [] if model.bonus == "known" else [float(np.sqrt(model.noise_variance))]
-    return np.array(psi), np.array([1.0, nominal.mean, *extra])
+    return point(nominal)
 
 
 def check_coordinate(model: Model, coordinate: str) -> None:
     """Raise an error unless it is one of the two, and one of this model."""
     if coordinate not in ("delta", "sigma0"):
         raise DataError(f"coordinate must be 'delta' or 'sigma0'; got {coordinate!r}. Choose one.")
-    if coordinate == "sigma0" and not isinstance(model, UCL):
+    if coordinate == "sigma0" and Declared(model).nominal_point is None:
         raise DataError(
             "coordinate must be left out for models other than UCL; got 'sigma0'. "
             "Their shape parameters map back as they are."

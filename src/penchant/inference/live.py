@@ -15,9 +15,8 @@ from penchant.inference.search.grid import Grid, grid_steps, whole_grids
 from penchant.inference.search.peaks import Peak
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at, nothing_known
-from penchant.models.model import Model, is_smooth
+from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
-from penchant.models.offers.variables import StaticModel
 from penchant.models.task_values import for_task
 from penchant.tables.events import NOTHING
 
@@ -58,10 +57,10 @@ class Live:
     """
 
     def __init__(self, model: Model, parameter_prior: Prior | None = None) -> None:
-        if isinstance(model, StaticModel):
+        if Declared(model).attributes:
             raise DataError(
-                f"model must learn from rewards; got {type(model).__name__}, a model of Trials. "
-                "Collect Trials and use fit."
+                f"model must learn from rewards; got {type(model).__name__}, a model of Offers. "
+                "Collect Offers and use fit."
             )
         self.model = model
         self.parameter_prior = parameter_prior
@@ -90,7 +89,7 @@ class Live:
                 f"reward must be a number; got {reward!r} at decision {self.episode.n_events}. "
                 "Pass None for the last reward of a play where it is not known."
             )
-        longer.check_options(getattr(self.model, "n_options", np.iinfo(np.int64).max))
+        longer.check_options(Declared(self.model).n_options or np.iinfo(np.int64).max)
         self.episode = longer
 
     def estimate(self) -> ModelEstimate:
@@ -136,7 +135,7 @@ class Live:
 
 def _stands_out(problem: Problem, grid: Grid, peak: Peak, by: float) -> bool:
     """Whether the grid is lower by so much, more than three steps from a peak."""
-    if not problem.n_shape or not is_smooth(problem.model):
+    if not problem.n_shape or not Declared(problem.model).smooth:
         return False
     profiles = problem.profiles
     away = np.abs(profiles.to_search(grid.psi) - peak.u) > 3 * grid_steps(profiles.shape)

@@ -56,7 +56,7 @@ class Entry:
     what
         What it says of the player, in a few words.
     data
-        "play": a history of play; "trials": decisions each described by what was offered.
+        "play": a history of play; "offers": decisions each described by what was offered.
     plain
         Arguments of the example whose weights and shape parameters are shown.
     """
@@ -64,7 +64,7 @@ class Entry:
     name: str
     model: type
     what: str
-    data: Literal["play", "trials"] = "play"
+    data: Literal["play", "offers"] = "play"
     plain: Mapping[str, Any] = field(default_factory=dict)
 
     def example(self) -> Any:
@@ -106,13 +106,13 @@ CATALOGUE = {
         Entry("ucl", UCL, "stochastic UCL of a spatial bandit", plain={"noise_variance": 1.0}),
         Entry("gp-ucb", GPUCB, "Gaussian-process UCB of a spatial bandit"),
         Entry("locality", Locality, "places only, no learning"),
-        Entry("hyperbolic", HyperbolicDiscounting, "A / (1 + k D)", "trials"),
-        Entry("exponential", ExponentialDiscounting, "A exp(-k D)", "trials"),
-        Entry("quasi-hyperbolic", QuasiHyperbolicDiscounting, "present bias", "trials"),
-        Entry("constant-sensitivity", ConstantSensitivityDiscounting, "A exp(-(k D)^s)", "trials"),
-        Entry("expected-utility", ExpectedUtility, "gambles by expected utility", "trials"),
-        Entry("prospect", ProspectValue, "gambles by prospect value", "trials"),
-        Entry("mean-variance", MeanVariance, "gambles by mean and variance", "trials"),
+        Entry("hyperbolic", HyperbolicDiscounting, "A / (1 + k D)", "offers"),
+        Entry("exponential", ExponentialDiscounting, "A exp(-k D)", "offers"),
+        Entry("quasi-hyperbolic", QuasiHyperbolicDiscounting, "present bias", "offers"),
+        Entry("constant-sensitivity", ConstantSensitivityDiscounting, "A exp(-(k D)^s)", "offers"),
+        Entry("expected-utility", ExpectedUtility, "gambles by expected utility", "offers"),
+        Entry("prospect", ProspectValue, "gambles by prospect value", "offers"),
+        Entry("mean-variance", MeanVariance, "gambles by mean and variance", "offers"),
     )
 }
 

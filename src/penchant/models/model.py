@@ -5,7 +5,7 @@ variables of every decision for a given psi. That is all a user writes to add on
 
     class Learner:
         weights = ("inverse_temperature",)
-        shape = (pn.Shape("learning_rate", 0.0, 1.0),)
+        shape = (pn.models.Shape("learning_rate", 0.0, 1.0),)
 
         def explanatory(self, episode, learning_rate):
             values, x = np.zeros(4), np.empty((episode.n_events, 4, 1))
@@ -19,17 +19,22 @@ Row t may use what happened before event t only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from scipy import special
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 
+if TYPE_CHECKING:
+    from penchant.bandit.beliefs import RewardPrior
+
+Described = Mapping[str, Matrix]  # numbers that describe every option, by name
+T = TypeVar("T")
 SQUEEZE = 8.0  # search units from 1 to either end of a range from 0 to infinity
 
 
@@ -233,9 +238,123 @@ class Model(Protocol):
         """Variables (n_events, n_options, n_weights), row t from what happened before event t."""
 
 
+class Agents(Protocol):
+    """Agents in play."""
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities (n_agents, n_options)."""
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Learn from what each agent chose and received."""
+
+
+class Member(Generic[T]):
+    """A member that a model may have, and what is taken where it has none."""
+
+    def __init__(self, otherwise: T) -> None:
+        self.otherwise = otherwise
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, declared: Declared, owner: type) -> T:
+        found: T = getattr(declared.model, self.name, self.otherwise)
+        return found
+
+
+class Declared:
+    """All that a model may say, with what is taken where it says nothing.
+
+    Every part of the library asks a model through this class, so that these are all the members
+    that have a meaning. `weights`, `shape` and `explanatory` are those that every model has.
+
+    Attributes
+    ----------
+    natural
+        Natural parameters; None for the weights and shape parameters themselves.
+    positive
+        Weights that must not be negative.
+    smooth
+        Whether the variables are smooth in psi.
+    n_options, attributes
+        Number of options; for a model of `Offers`, what it must know of every option.
+    locations, noise_variance
+        Where the options lie, and the variance of their rewards that the player takes for known.
+    clock
+        Whether an option that is shown takes the time of a choice: "events" if so, or "choices".
+    explanatory_and_slopes
+        Of an episode and psi: the variables, and their derivatives in psi along a first axis.
+    explanatory_many
+        Of a `Record`, the places of episodes in it and a psi for each: all variables in one call,
+        and their derivatives if asked for; see `CompiledModel`.
+    objective
+        Of an episode, theta and psi: the objective written out, for `check_model` to compare.
+    agents
+        Of natural parameters and a number: as many `Agents` before play.
+    parameter_names, usual_parameters
+        Natural parameters that agents may be given, used or not; those that have a usual value.
+    option_values
+        Of offers by attribute and natural parameters: what every option is worth, which a
+        simulation divides by the temperature.
+    latent
+        Of an episode, theta and psi: what the player believes before each event, by name; see
+        `beliefs`.
+    for_rewards, for_parameters
+        The model with the defaults that these rewards, or these parameters of agents, call for.
+    because
+        Why such a default was chosen.
+    doubts, notes_on
+        Of episodes: sentences on settings that the data speak against, and on what a reader should
+        know.
+    unidentified
+        For a weight that data may not tell: what to do, in a sentence.
+    consistent_rates
+        Of episodes: from which to which rate all choices are explained, or None.
+    nominal_point
+        Of a `RewardPrior`: psi, and the ratios of the weights to the first, to linearise about.
+    holding
+        Of a `RewardPrior`: the model with what the prior holds fixed, and the prior without it.
+    largest_deviation
+        Of an episode and psi: how far the first of psi may deviate in the linearised model.
+    """
+
+    weights: Member[tuple[str, ...] | None] = Member(None)
+    shape: Member[tuple[Shape, ...] | None] = Member(None)
+    explanatory: Member[Callable[..., Matrix] | None] = Member(None)
+    natural: Member[Sequence[Natural] | None] = Member(None)
+    positive: Member[Sequence[str]] = Member(())
+    smooth: Member[bool] = Member(True)
+    n_options: Member[int | None] = Member(None)
+    attributes: Member[tuple[str, ...]] = Member(())
+    locations: Member[Matrix | None] = Member(None)
+    noise_variance: Member[Any] = Member(None)
+    clock: Member[Literal["events", "choices"]] = Member("events")
+    explanatory_and_slopes: Member[Callable[..., tuple[Matrix, Matrix]] | None] = Member(None)
+    explanatory_many: Member[Callable[..., tuple[Matrix, Matrix | None]] | None] = Member(None)
+    objective: Member[Callable[[Any, Vector, Vector], Any] | None] = Member(None)
+    agents: Member[Callable[[dict[str, float], int], Agents] | None] = Member(None)
+    parameter_names: Member[Sequence[str]] = Member(())
+    usual_parameters: Member[Mapping[str, float]] = Member({})
+    option_values: Member[Callable[[Described, Mapping[str, float]], Matrix] | None] = Member(None)
+    latent: Member[Callable[[Any, Vector, Vector], Described] | None] = Member(None)
+    for_rewards: Member[Callable[[Vector], Any] | None] = Member(None)
+    for_parameters: Member[Callable[[Mapping[str, Any]], Any] | None] = Member(None)
+    because: Member[str] = Member("")
+    doubts: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
+    notes_on: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
+    unidentified: Member[Mapping[str, str]] = Member({})
+    consistent_rates: Member[Callable[[Any], tuple[float, float] | None] | None] = Member(None)
+    nominal_point: Member[Callable[[RewardPrior], tuple[Vector, Vector]] | None] = Member(None)
+    holding: Member[Callable[[RewardPrior], tuple[Any, RewardPrior]] | None] = Member(None)
+    largest_deviation: Member[Callable[[Episode, Vector], float] | None] = Member(None)
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+
 def natural_parameters(model: Model) -> tuple[Natural, ...]:
     """What the model declares, or its weights and shape parameters themselves."""
-    declared: Sequence[Natural] | None = getattr(model, "natural", None)
+    declared = Declared(model).natural
     if declared is not None:
         return tuple(declared)
     weights = [Natural(name, "weight", a) for a, name in enumerate(model.weights)]
@@ -244,13 +363,7 @@ def natural_parameters(model: Model) -> tuple[Natural, ...]:
 
 def positive_weights(model: Model) -> tuple[int, ...]:
     """Weights that must be positive."""
-    names = getattr(model, "positive", ())
-    return tuple(model.weights.index(name) for name in names)
-
-
-def is_smooth(model: Model) -> bool:
-    """Whether the variables are smooth in psi: yes, unless the model says `smooth = False`."""
-    return bool(getattr(model, "smooth", True))
+    return tuple(model.weights.index(name) for name in Declared(model).positive)
 
 
 def model_words(model: Any) -> str:

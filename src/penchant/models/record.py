@@ -60,14 +60,14 @@ class Record:
 
     @cached_property
     def offers(self) -> dict[str, Matrix]:
-        """What was offered at all events, by the attributes that all `Trials` have."""
-        every = [getattr(trials, "offers", {}) for trials in self.episodes]
+        """What was offered at all events, by the attributes that all `Offers` have."""
+        every = [getattr(one, "offers", {}) for one in self.episodes]
         shared = [name for name in every[0] if all(name in offers for offers in every)]
         for name in shared:
             shapes = sorted({offers[name].shape[1:] for offers in every})
             if len(shapes) > 1:
                 raise DataError(
-                    f"offers[{name!r}] must have as many options and outcomes in all Trials; got "
+                    f"offers[{name!r}] must have as many options and outcomes in all Offers; got "
                     f"{' and '.join(map(str, shapes))}. Fit those that differ apart."
                 )
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
@@ -168,6 +168,16 @@ def in_units_of_temperature(weights: tuple[str, ...]) -> list[Natural]:
         ratio = name != weight
         found.append(Natural(name, "ratio", a, 0) if ratio else Natural(name, "weight", a))
     return found
+
+
+def with_starts(weights: tuple[str, ...], x: Matrix, theta: Vector, *starts: str) -> Matrix:
+    """The first variable, with what each start that is estimated adds, in units of rewards."""
+    value = x[:, :, 0].copy()
+    for name in starts:
+        if f"{name}/temperature" in weights:
+            column = weights.index(f"{name}/temperature")
+            value += theta[column] / theta[0] * x[:, :, column]
+    return np.asarray(value)
 
 
 def known_number(value: object, name: str, advice: str) -> None:

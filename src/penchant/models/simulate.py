@@ -1,9 +1,15 @@
-"""Play and offers: agents of a model choose and receive rewards, people choose among offers."""
+"""Agents of any model at work: they play and are paid, or choose among what is offered.
+
+This is the one place where options are drawn and agents learn. Models that come with agents are
+played by those, which share no code with the variables of a fit, so that one can check the other.
+Any other is asked for its variables after every event, which takes time that grows with the square
+of the number of decisions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -11,79 +17,438 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
+from penchant.choices import Choices
 from penchant.errors import DataError, nearest
-from penchant.models.model import Model, natural_parameters
-from penchant.models.offers.offers import Trials, decision_places, read_offers
-from penchant.models.spatial.ucl import UCL, UCLAgents
+from penchant.models.agents import softmax
+from penchant.models.model import Agents, Declared, Model, natural_parameters
+from penchant.models.offers.offers import Offers, decision_places, read_offers
+from penchant.models.task import Task
 from penchant.models.task_values import for_agents
+from penchant.softmax.probabilities import drawn_choices
+from penchant.tables.events import NOTHING, Events
 
 TEMPERATURE = "temperature"
+ALL = "Give all natural parameters of the model."
+Rule = Mapping[str, float]
+Pays = Callable[[int, IntVector], Vector]  # rewards of the options that are chosen at an event
 
 
-def simulate_trials(
-    offers: Mapping[str, Any],
+@overload
+def simulate(task: Choices, model: Any, *, rng: np.random.Generator) -> Choices: ...
+@overload
+def simulate(
+    task: Landscape,
     model: Model,
-    parameters: Mapping[str, float],
+    parameters: Rule,
     *,
+    n_decisions: int,
     rng: np.random.Generator,
     subject: Any = None,
     block: Any = None,
-) -> Trials:
-    """One person's choices among offers.
+) -> Episode: ...
+@overload
+def simulate(
+    task: Landscape,
+    model: Model,
+    parameters: Rule,
+    *,
+    n_decisions: int,
+    n_subjects: int,
+    rng: np.random.Generator,
+    block: Any = None,
+) -> list[Episode]: ...
+@overload
+def simulate(
+    task: Mapping[str, Any] | Offers,
+    model: Model,
+    parameters: Rule,
+    *,
+    n_decisions: int | None = None,
+    rng: np.random.Generator,
+    subject: Any = None,
+    block: Any = None,
+) -> Offers: ...
+@overload
+def simulate(
+    task: Any,
+    model: Model,
+    parameters: Rule | Sequence[Rule],
+    *,
+    n_decisions: int | None = None,
+    n_subjects: int | None = None,
+    rng: np.random.Generator,
+    subject: Any = None,
+    block: Any = None,
+) -> Any: ...
+def simulate(
+    task: Any,
+    model: Any,
+    parameters: Any = None,
+    *,
+    n_decisions: int | None = None,
+    n_subjects: int | None = None,
+    rng: np.random.Generator,
+    subject: Any = None,
+    block: Any = None,
+) -> Any:
+    """What people do who decide by a model: an `Episode` of play, or choices among `Offers`.
 
     Parameters
     ----------
-    offers
-        Numbers that describe the options, by attribute, as `Trials` takes them.
+    task
+        What they are given to do: a `Landscape`, offers by attribute, a schedule of rewards, or a
+        `Task` made of one of these. With `Choices`, their sets.
     model
-        How the person decides, such as `HyperbolicDiscounting`.
+        How they decide. With `Choices`, the weights theta, one per variable.
     parameters
-        Natural parameters of the model, by name. A temperature of 0 takes the best option always,
-        one of the best where there are several.
+        Natural parameters of the model, by name; or a list of these, one for each person. Among
+        offers, a temperature of 0 takes the best option always, one of the best where there are
+        several.
+    n_decisions
+        Decisions to make. As many as the offers or the schedule have, if not given; a `Task` says
+        it itself.
+    n_subjects
+        How many people; they are subjects 0, 1, 2 ...
     rng
         Source of randomness.
     subject, block
-        Labels of the person and of the part of the task.
+        Labels of one person, and of the part of the task.
 
-    Notes
-    -----
-    Built-in models are simulated from the formula in natural parameters, not from the variables
-    that a fit uses, so that one can check the other.
+    Returns
+    -------
+    What one person does. A list for several people, or for a `Task` of several blocks: person after
+    person, block after block. `Choices` with the options drawn by Eq. (3).
 
     Examples
     --------
     >>> import numpy as np
     >>> import penchant as pn
+    >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
+    >>> prior = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 100.0}
+    >>> rng = np.random.default_rng(1)
+    >>> pn.simulate(pn.paper.landscape_a(), model, prior, n_decisions=90, rng=rng)
+    Episode: 90 decisions scored of 90 events
+
+    Several people:
+
+    >>> place = pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1))
+    >>> rule = {"temperature": 0.3, "learning_rate": 0.2}
+    >>> plays = pn.simulate(place, pn.QLearning(2), rule, n_decisions=50, n_subjects=3, rng=rng)
+    >>> plays[2]
+    Episode: 50 decisions scored of 50 events, subject 2
+
+    Offers, and sets of choices:
+
     >>> offers = {"amount": [[20, 50], [30, 35]], "delay": [[0, 30], [0, 90]]}
     >>> rule = {"temperature": 0.0, "discount_rate": 0.02}
-    >>> rng = np.random.default_rng(0)
-    >>> pn.simulate_trials(offers, pn.HyperbolicDiscounting(), rule, rng=rng).chosen
+    >>> pn.simulate(offers, pn.HyperbolicDiscounting(), rule, rng=rng).chosen
     array([1, 0])
+    >>> sets = pn.Choices.from_arrays(np.ones((5, 3, 1)) * [[0.0], [1.0], [9.0]], None)
+    >>> pn.simulate(sets, [4.0], rng=rng).chosen
+    array([2, 2, 2, 2, 2])
     """
-    first = len(np.asarray(next(iter(offers.values())))) if offers else 0
+    if isinstance(task, Choices):
+        return drawn_choices(task, model, rng)
+    if isinstance(task, Offers):
+        subject = task.subject if subject is None else subject
+        block = task.block if block is None else block
+    given = _given_task(task, n_decisions)
+    several = None if isinstance(parameters, Mapping) else list(parameters)
+    if n_subjects is not None:
+        whole_number(n_subjects, "n_subjects", 1)
+    if several is None and n_subjects is None:
+        done = blocks_of(given, model, parameters, rng, subject, block)
+        return done[0] if given.n_blocks == 1 else list(done)
+    if several is None and isinstance(given.world, (Landscape, np.ndarray)):
+        rows = [
+            _play(
+                given.world, given.length(), model, parameters, rng, range(n_subjects or 0), label
+            )
+            for label in _labels(given, block)
+        ]
+        return [episode for own in zip(*rows, strict=True) for episode in own]
+    rules = [parameters] * (n_subjects or 0) if several is None else several
+    if n_subjects is not None and n_subjects != len(rules):
+        raise DataError(
+            f"n_subjects must be as many as there are parameters; got {n_subjects} and "
+            f"{len(rules)}. Leave it out."
+        )
+    each = zip(range(len(rules)), rules, rng.spawn(len(rules)), strict=True)
+    return [one for i, rule, own in each for one in blocks_of(given, model, rule, own, i, block)]
+
+
+def _given_task(task: Any, n_decisions: int | None) -> Task:
+    if not isinstance(task, Task):
+        return Task(dict(task.offers) if isinstance(task, Offers) else task, n_decisions)
+    if n_decisions is not None:
+        raise DataError(
+            f"n_decisions must be left out for a Task, which says it; got {n_decisions}. "
+            "Use task.with_decisions."
+        )
+    return task
+
+
+def _labels(task: Task, block: Any) -> Iterable[Any]:
+    """Of the blocks: as given, or their numbers where there are several."""
+    return (block,) if task.n_blocks == 1 else range(task.n_blocks)
+
+
+def blocks_of(
+    task: Task,
+    model: Model,
+    parameters: Rule,
+    rng: np.random.Generator,
+    subject: Any = None,
+    block: Any = None,
+) -> tuple[Any, ...]:
+    """What one person does: an `Episode`, or `Offers`, for every block."""
+    found: list[Any] = []
+    for label in _labels(task, block):
+        world = task.drawn_world(rng)
+        n = task.length(world)
+        if isinstance(world, Mapping):
+            found.append(_choose(world, n, model, parameters, rng, subject, label))
+        else:
+            found += _play(world, n, model, parameters, rng, (subject,), label)
+    return tuple(found)
+
+
+def _choose(
+    offers: Mapping[str, Any],
+    n: int,
+    model: Model,
+    parameters: Rule,
+    rng: np.random.Generator,
+    *labels: Any,
+) -> Offers:
+    """One person's choices among the first n offers, from the start again where there are fewer."""
+    subject, block = labels
+    first = len(np.asarray(next(iter(offers.values()))))
     described = read_offers(offers, first, decision_places(subject, block))
-    checked_parameters(model, parameters)
-    p = _probabilities(model, described, dict(parameters))
-    drawn = (p.cumsum(axis=1) < rng.random((len(p), 1)) * p.sum(axis=1)[:, None]).sum(axis=1)
-    chosen = np.minimum(drawn, p.shape[1] - 1)
-    return Trials(chosen, described, subject=subject, block=block)
+    described = {name: values[np.arange(n) % first] for name, values in described.items()}
+    check_parameters(model, parameters)
+    _check_finite(parameters)
+    chosen = picked(_probabilities(model, described, parameters), rng)
+    return Offers(chosen, described, subject=subject, block=block)
 
 
-def checked_parameters(model: Model, parameters: Mapping[str, float]) -> None:
-    """Raise an error unless all natural parameters are given, and no others."""
+def _probabilities(model: Any, offers: Mapping[str, Matrix], parameters: Rule) -> Matrix:
+    """Choice probabilities of every decision among offers.
+
+    From the model's values in natural parameters where it has them, and not from the variables that
+    a fit uses, so that one can check the other.
+    """
+    values = Declared(model).option_values
+    if values is not None and TEMPERATURE in parameters:
+        value, temperature = values(offers, parameters), parameters[TEMPERATURE]
+    else:
+        nobody = Offers(np.zeros(len(next(iter(offers.values())))), offers)
+        theta, psi = weights_and_shape(model, parameters)
+        value, temperature = np.asarray(model.explanatory(nobody, *psi)) @ theta, 1.0
+    lead = value - value.max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        e = np.exp(lead / temperature) if temperature > 0 else (lead == 0).astype(np.float64)
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+
+def _play(
+    world: Landscape | Matrix,
+    n: int,
+    model: Model,
+    parameters: Rule,
+    rng: np.random.Generator,
+    subjects: Sequence[Any],
+    block: Any,
+) -> list[Episode]:
+    """Play of people with the same parameters, each by itself."""
+    chosen, rewards = played(
+        model, parameters, _payment(world, rng), rng, n, len(subjects), n_options=_options(world)
+    )
+    return [
+        Episode(chosen[:, a], rewards[:, a], subject=subject, block=block)
+        for a, subject in enumerate(subjects)
+    ]
+
+
+def play_like(
+    episode: Episode, task: Task, model: Model, parameters: Rule, rng: np.random.Generator
+) -> Episode:
+    """What a person of this model does in the place of another.
+
+    The same options are shown and the same decisions missed; of the others those are scored that
+    were. The world pays by the number of the decision.
+    """
+    world = task.drawn_world(rng)
+    pays, decision = _payment(world, rng), np.cumsum(episode.is_choice) - 1
+    chosen, rewards = played(
+        model,
+        parameters,
+        lambda k, options: pays(int(decision[k]), options),
+        rng,
+        episode.n_events,
+        like=episode,
+        n_options=_options(world),
+    )
+    events = Events(
+        chosen[:, 0].copy(), rewards[:, 0].copy(), episode.is_choice.copy(), episode.scored.copy()
+    )
+    return Episode.of_events(events, episode.subject, episode.block)
+
+
+def played(
+    model: Model,
+    parameters: Rule,
+    pays: Pays,
+    rng: np.random.Generator,
+    n_events: int,
+    n_agents: int = 1,
+    *,
+    like: Episode | None = None,
+    n_options: int | None = None,
+) -> tuple[IntVector, Matrix]:
+    """Options and rewards of agents in play: (n_events, n_agents) each.
+
+    Parameters
+    ----------
+    model, parameters
+        How they decide.
+    pays
+        What the options that they choose pay at an event.
+    rng
+        Source of randomness.
+    n_events, n_agents
+        How long they play, and how many of them, each by itself.
+    like
+        An episode whose options they are shown, and whose decisions without a choice they miss.
+    n_options
+        Options of the task, to be those of the model; not checked if not given.
+    """
+    agents, clock = agents_of(model, parameters, n_agents), Declared(model).clock
+    chosen = np.full((n_events, n_agents), NOTHING)
+    rewards = np.full((n_events, n_agents), np.nan)
+    for k in range(n_events):
+        if like is not None and not like.is_choice[k]:
+            chosen[k], rewards[k] = like.chosen[k], like.rewards[k]
+            _show(agents, chosen[k], rewards[k], clock == "choices")
+        elif like is not None and like.chosen[k] == NOTHING:
+            _miss(agents, n_agents)
+        else:
+            p = agents.probabilities()
+            if n_options not in (None, p.shape[1]):
+                raise DataError(
+                    f"task must have the {p.shape[1]} options of the model; got {n_options}. "
+                    "Match them."
+                )
+            chosen[k] = picked(p, rng)
+            rewards[k] = pays(k, chosen[k])
+            agents.observe(chosen[k], rewards[k])
+    return chosen, rewards
+
+
+def picked(p: Matrix, rng: np.random.Generator) -> IntVector:
+    """An option drawn for every row of choice probabilities (n, n_options)."""
+    cumulative = p.cumsum(axis=1)
+    below = cumulative <= rng.random((len(p), 1)) * cumulative[:, -1:]
+    return np.asarray(np.minimum(below.sum(axis=1), p.shape[1] - 1))
+
+
+def _payment(world: Landscape | Matrix, rng: np.random.Generator) -> Pays:
+    """What options pay at a decision."""
+    if isinstance(world, Landscape):
+        return lambda _, options: np.array([world.draw(int(i), rng=rng) for i in options])
+    return lambda t, options: np.asarray(world[t % len(world), options])
+
+
+def _options(world: Landscape | Matrix) -> int:
+    return world.n_options if isinstance(world, Landscape) else world.shape[1]
+
+
+def agents_of(model: Any, parameters: Rule, n_agents: int) -> Agents:
+    """Agents of a model, before play."""
+    model = for_agents(model, parameters)
+    told = Declared(model)
+    if told.natural is not None or told.agents is None:
+        check_parameters(model, parameters)
+    if told.agents is not None:
+        return told.agents(dict(parameters), n_agents)
+    _check_finite(parameters)
+    return RememberingAgents(model, *weights_and_shape(model, parameters), n_agents)
+
+
+class RememberingAgents:
+    """Agents that keep all that happened, and choose by the model's variables."""
+
+    def __init__(self, model: Model, theta: Vector, psi: Vector, n_agents: int) -> None:
+        self.model, self.theta, self.psi, self.n_agents = model, theta, psi, n_agents
+        self.chosen: list[IntVector] = []
+        self.rewards: list[Vector] = []
+        self.is_choice: list[bool] = []
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities (n_agents, n_options) after what happened."""
+        return softmax(np.stack([self._objective(a) for a in range(self.n_agents)]))
+
+    def _objective(self, agent: int) -> Vector:
+        # the variables of an event do not depend on what is chosen at it
+        episode = Episode(
+            [*(options[agent] for options in self.chosen), 0],
+            [*(rewards[agent] for rewards in self.rewards), np.nan],
+            is_choice=[*self.is_choice, True],
+        )
+        x = np.asarray(self.model.explanatory(episode, *self.psi))[-1]
+        return np.asarray(x @ self.theta)
+
+    def observe(self, chosen: IntVector, rewards: Vector, is_choice: bool = True) -> None:
+        """Remember what was chosen, or shown, and received."""
+        self.chosen.append(np.array(chosen))
+        self.rewards.append(np.array(rewards))
+        self.is_choice.append(is_choice)
+
+
+def _show(agents: Any, options: IntVector, rewards: Vector, takes_no_time: bool) -> None:
+    """Show agents an option and what it pays: it is learnt from."""
+    if isinstance(agents, RememberingAgents):
+        agents.observe(options, rewards, is_choice=False)
+        return
+    agents.observe(options, rewards)
+    if takes_no_time:
+        _turn_clock(agents, -1)
+
+
+def _miss(agents: Any, n_agents: int) -> None:
+    """Let agents run out of time."""
+    if isinstance(agents, RememberingAgents):
+        agents.observe(np.full(n_agents, NOTHING), np.full(n_agents, np.nan))
+    else:
+        _turn_clock(agents, 1)
+
+
+def _turn_clock(agents: Any, steps: int) -> None:
+    """Move the time of agents that have one."""
+    if hasattr(agents, "time"):
+        agents.time += steps
+
+
+def check_parameters(model: Model, names: Iterable[str], advice: str = ALL) -> None:
+    """Raise an error unless all natural parameters are named, and no others."""
+    told, given = Declared(model), list(names)
     wanted = [natural.name for natural in natural_parameters(model)]
-    missing = [name for name in wanted if name not in parameters]
+    missing = [name for name in wanted if name not in (*told.usual_parameters, *given)]
     if missing:
         raise DataError(
-            f"parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. "
-            "Give all natural parameters of the model."
+            f"parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. {advice}"
         )
+    known = list(told.parameter_names or wanted)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise DataError(
+            f"parameters must be among {', '.join(known)}; got {unknown[0]!r}."
+            f"{nearest(unknown[0], known) or ' Correct it.'}"
+        )
+
+
+def _check_finite(parameters: Rule) -> None:
     for name, value in parameters.items():
-        if name not in wanted:
-            raise DataError(
-                f"parameters must be among {', '.join(wanted)}; got {name!r}."
-                f"{nearest(name, wanted) or ' Correct it.'}"
-            )
         if not np.isfinite(value) or (name == TEMPERATURE and value < 0):
             rule = "not be negative" if name == TEMPERATURE and value < 0 else "be finite"
             raise DataError(f"{name} must {rule}; got {value}. Correct it.")
@@ -109,148 +474,3 @@ def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Ve
     for natural, value in ratios:
         theta[natural.index] = value * theta[natural.other]
     return theta, psi
-
-
-def _probabilities(model: Any, offers: dict[str, Matrix], parameters: dict[str, float]) -> Matrix:
-    """Choice probabilities of every decision."""
-    if hasattr(model, "values") and TEMPERATURE in parameters:
-        value, temperature = model.values(offers, parameters), parameters[TEMPERATURE]
-    else:
-        nobody = Trials(np.zeros(len(next(iter(offers.values())))), offers)
-        theta, psi = weights_and_shape(model, parameters)
-        value, temperature = np.asarray(model.explanatory(nobody, *psi)) @ theta, 1.0
-    lead = value - value.max(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):
-        e = np.exp(lead / temperature) if temperature > 0 else (lead == 0).astype(np.float64)
-    return np.asarray(e / e.sum(axis=1, keepdims=True))
-
-
-class Agents(Protocol):
-    """Agents in play."""
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities (n_agents, n_options)."""
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn from what each agent chose and received."""
-
-
-def simulate(
-    landscape: Landscape,
-    model: Model,
-    parameters: Mapping[str, float],
-    *,
-    n_decisions: int,
-    rng: np.random.Generator,
-    subject: Any = None,
-    block: Any = None,
-) -> Episode:
-    """One agent's play.
-
-    Parameters
-    ----------
-    landscape
-        Mean rewards of the options, and their noise.
-    model
-        How the agent decides.
-    parameters
-        Natural parameters of the model, by name.
-    n_decisions
-        Decisions to make.
-    rng
-        Source of randomness.
-    subject, block
-        Labels of the person and of the play.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
-    >>> prior = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 100.0}
-    >>> rng = np.random.default_rng(1)
-    >>> pn.simulate(pn.landscape_a(), model, prior, n_decisions=90, rng=rng)
-    Episode: 90 decisions scored of 90 events
-    """
-    (episode,) = simulate_many(
-        landscape, model, parameters, n_decisions=n_decisions, n_agents=1, rng=rng
-    )
-    return Episode(episode.chosen, episode.rewards, subject=subject, block=block)
-
-
-def simulate_many(
-    landscape: Landscape,
-    model: Model,
-    parameters: Mapping[str, float],
-    *,
-    n_decisions: int,
-    n_agents: int,
-    rng: np.random.Generator,
-) -> list[Episode]:
-    """Plays of many agents with the same parameters, each by itself; subjects are 0, 1, 2 ...
-
-    Parameters
-    ----------
-    landscape, model, parameters, n_decisions, rng
-        As in `simulate`.
-    n_agents
-        How many play.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> task = pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1))
-    >>> rule = {"temperature": 0.3, "learning_rate": 0.2}
-    >>> rng = np.random.default_rng(1)
-    >>> plays = pn.simulate_many(
-    ...     task, pn.QLearning(2), rule, n_decisions=50, n_agents=3, rng=rng
-    ... )
-    >>> plays[2]
-    Episode: 50 decisions scored of 50 events, subject 2
-    """
-    n_decisions = whole_number(n_decisions, "n_decisions", 0)
-    agents = agents_of(model, dict(parameters), whole_number(n_agents, "n_agents", 1))
-    chosen = np.empty((n_decisions, n_agents), dtype=np.int64)
-    rewards = np.empty((n_decisions, n_agents))
-    for t in range(n_decisions):
-        p = agents.probabilities()
-        if p.shape[1] != landscape.n_options:
-            raise DataError(
-                f"landscape must have the {p.shape[1]} options of the model; "
-                f"got {landscape.n_options}. Match them."
-            )
-        chosen[t] = (p.cumsum(axis=1) < rng.random((n_agents, 1)) * p.sum(axis=1)[:, None]).sum(1)
-        chosen[t] = np.minimum(chosen[t], p.shape[1] - 1)
-        rewards[t] = [landscape.draw(int(i), rng=rng) for i in chosen[t]]
-        agents.observe(chosen[t], rewards[t])
-    return [Episode(chosen[:, a], rewards[:, a], subject=a) for a in range(n_agents)]
-
-
-def agents_of(model: Any, parameters: dict[str, float], n_agents: int) -> Agents:
-    """Agents of a model, before play."""
-    model = for_agents(model, parameters)
-    wanted = [n.name for n in getattr(model, "natural", ())]
-    missing = [name for name in wanted if name not in parameters and name != "implied_noise_sd"]
-    if missing:
-        raise DataError(
-            f"parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. "
-            "Give all natural parameters of the model."
-        )
-    known = list(getattr(model, "parameter_names", wanted))
-    unknown = [name for name in parameters if known and name not in known]
-    if unknown:
-        raise DataError(
-            f"parameters must be among {', '.join(known)}; got {unknown[0]!r}."
-            f"{nearest(unknown[0], known) or ' Correct it.'}"
-        )
-    if isinstance(model, UCL):
-        return UCLAgents.of(model, parameters, n_agents)
-    make = getattr(model, "agents", None)
-    if make is None:
-        raise DataError(
-            "model must have a method agents(parameters, n_agents); got "
-            f"{type(model).__name__}. Add one to simulate it."
-        )
-    made: Agents = make(parameters, n_agents)
-    return made

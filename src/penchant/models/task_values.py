@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.models.model import Declared
 
 Task = Literal["task"]
 TASK: Task = "task"
@@ -30,14 +31,20 @@ def for_task(model: Any, episodes: Sequence[Any]) -> Any:
     episodes
         All that belong to the task: people who are fitted one by one share what is chosen.
     """
-    choose = getattr(model, "for_rewards", None)
+    choose = Declared(model).for_rewards
     return model if choose is None else choose(rewards_of(episodes))
 
 
 def for_agents(model: Any, parameters: Mapping[str, Any]) -> Any:
     """The model as agents with these parameters play it; itself, if nothing is left open."""
-    choose = getattr(model, "for_parameters", None)
+    choose = Declared(model).for_parameters
     return model if choose is None else choose(parameters)
+
+
+def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
+    """Sentences on settings of the model that these episodes speak against."""
+    doubts = Declared(model).doubts
+    return () if doubts is None else tuple(doubts(episodes))
 
 
 def rewards_of(episodes: Sequence[Any]) -> Vector:
@@ -100,34 +107,15 @@ def start_words(value: Any) -> str:
     return "estimated" if value is None else f"{value:g}"
 
 
-STARTS = ("initial_value", "initial_mean")
 ENOUGH = 5  # rewards beyond the first of an option that tell whether they vary
 
 
-def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
-    """Sentences on settings in units of rewards that these episodes speak against.
-
-    Parameters
-    ----------
-    model
-        One with what it expects before play, a threshold of wins or a variance of the noise; of
-        others there is nothing to say.
-    episodes
-        With their rewards.
-    """
-    if not any(hasattr(model, name) for name in (*STARTS, "win_above", "noise_variance")):
-        return ()
+def doubts_of_start(name: str, value: Any, episodes: Sequence[Any]) -> Iterator[str]:
+    """That what is expected before play lies outside the rewards."""
     rewards = rewards_of(episodes)
-    if not len(rewards):
-        return ()
-    return (*_starts(model, rewards), *_threshold(model, rewards), *_noise(model, episodes))
-
-
-def _starts(model: Any, rewards: Vector) -> Iterator[str]:
-    for name in STARTS:
-        value = getattr(model, name, None)
-        if value is None or is_open(value) or rewards.min() <= value <= rewards.max():
-            continue
+    if value is None or is_open(value) or not len(rewards):
+        return
+    if not rewards.min() <= value <= rewards.max():
         yield (
             f"{name} = {value:g} lies outside the rewards ({ends_of(rewards)}): other parameters "
             "make up for it, such as a rate that leaves it quickly. Leave it out to choose it by "
@@ -135,9 +123,10 @@ def _starts(model: Any, rewards: Vector) -> Iterator[str]:
         )
 
 
-def _threshold(model: Any, rewards: Vector) -> Iterator[str]:
-    above = getattr(model, "win_above", None)
-    if above is None or is_open(above):
+def doubts_of_threshold(above: Any, episodes: Sequence[Any]) -> Iterator[str]:
+    """That the threshold of a win makes every reward a win, or a loss."""
+    rewards = rewards_of(episodes)
+    if is_open(above) or not len(rewards):
         return
     wins = float((rewards > above).mean())
     if wins in (0.0, 1.0):
@@ -148,22 +137,33 @@ def _threshold(model: Any, rewards: Vector) -> Iterator[str]:
         )
 
 
-def _noise(model: Any, episodes: Sequence[Any]) -> Iterator[str]:
-    """Options that always give the same, where all are taken for noisy."""
-    if not hasattr(model, "noise_variance") or not hasattr(model, "uncertainty_words"):
+def doubts_of_noise(
+    noise: Sequence[float], words: str, advice: str, episodes: Sequence[Any]
+) -> Iterator[str]:
+    """That options always give the same which are taken for noisy.
+
+    Parameters
+    ----------
+    noise, words
+        Variance of each option's rewards, as the player takes it; the same in words.
+    advice
+        What it does to the model.
+    episodes
+        With their rewards.
+    """
+    if not len(rewards_of(episodes)):
         return
-    n_options = int(model.n_options)
-    variance, enough = _within(episodes, n_options)
+    variance, enough = _within(episodes, len(noise))
     noisy = np.flatnonzero(enough & (variance > 0))
-    fixed = [i for i in np.flatnonzero(enough & (variance == 0)) if model.noise_of(int(i)) > 0]
-    if not fixed:
+    fixed = np.flatnonzero(enough & (variance == 0) & (np.asarray(noise) > 0))
+    if not len(fixed):
         return
     which = " and ".join(map(str, fixed))
     others = f", and that of others varies by {variance[noisy].mean():.3g}" if len(noisy) else ""
     yield (
         f"The reward of option {which} is always the same within an episode{others}: who sees this "
-        f"is sure of it at once, while noise_variance = {model.noise_words} says that it stays "
-        f"uncertain. {model.uncertainty_words}"
+        f"is sure of it at once, while noise_variance = {words} says that it stays "
+        f"uncertain. {advice}"
     )
 
 

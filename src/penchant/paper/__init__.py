@@ -1,1 +1,18 @@
-"""The paper's numerical experiments and tables, with what they say of its claims."""
+"""The paper: its landscapes and examples, its experiments, tables and claims."""
+
+from typing import TYPE_CHECKING
+
+from penchant._lazy import lazily
+
+if TYPE_CHECKING:
+    from penchant.bandit.landscape import landscape_a as landscape_a
+    from penchant.bandit.landscape import landscape_b as landscape_b
+    from penchant.inference.linearized import compare_nominals as compare_nominals
+    from penchant.inference.linearized import relinearize as relinearize
+    from penchant.paper.examples import cooling_choices as cooling_choices
+    from penchant.paper.examples import q_learning_choices as q_learning_choices
+    from penchant.paper.examples import temperature_choices as temperature_choices
+    from penchant.population.mapping_back import back_map as back_map
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -18,7 +18,7 @@ from penchant.bandit.locations import grid
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.linearized_estimate import nominal_point
 from penchant.inference.profile.problem import Problem
-from penchant.models.simulate import simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.claims import Found
 from penchant.paper.published import GRID, HORIZON, SIMULATION_NOISE_VARIANCE
@@ -72,7 +72,7 @@ def _errors(
         "prior_mean": PRIOR_MEAN,
         "prior_variance": variance,
     }
-    plays = simulate_many(place, model, truth, n_decisions=HORIZON, n_agents=n_replicates, rng=rng)
+    plays = simulate(place, model, truth, n_decisions=HORIZON, n_subjects=n_replicates, rng=rng)
     psi, ratios = nominal_point(model, RewardPrior(PRIOR_MEAN, variance))
     found = []
     for play in plays:

@@ -1,9 +1,14 @@
 """Examples 1 to 3 of the paper: unknown temperature, cooling, Q-learning with known values.
 
-Q-learning with known values: Example 3 of the paper.
+Example 1, softmax with unknown temperature: P(i) = exp(V_i / tau) / sum_j exp(V_j / tau) is linear
+with theta = 1/tau and x_i = V_i.
 
-The value of the option taken moves by alpha times the prediction error. With the values before
-the last update known, the objective of option j at decision t is
+Example 2, softmax with a known form of cooling: the temperature falls as tau(t) = nu / log t, which
+is linear with theta = 1/nu and x_i = V_i log t.
+
+Example 3, Q-learning with known values: the value of the option taken moves by alpha times the
+prediction error. With the values before the last update known, the objective of option j at
+decision t is
 
     theta_1 V_j^{t-1} + theta_2 delta_{t-1} 1(j = i_{t-1}),   theta = (1/tau, alpha/tau),
 
@@ -12,20 +17,8 @@ with the prediction error delta_{t-1} = r_{t-1} - V^{t-1} of the option i_{t-1} 
 Notes
 -----
 Paper: the denominator prints 1(i = i_{t-1}) where it must be 1(j = i_{t-1}), and asks for V^{t-2}
-and r_t, which are not needed: V^{t-1} and r_{t-1} are.
-
-Softmax with unknown temperature: Example 1 of the paper.
-
-P(i) = exp(V_i / tau) / sum_j exp(V_j / tau): linear with theta = 1/tau and x_i = V_i.
-
-Softmax with a known form of cooling: Example 2 of the paper.
-
-The temperature falls as tau(t) = nu / log t: linear with theta = 1/nu and x_i = V_i log t.
-
-Notes
------
-Paper: Section V.A prints tau_k = theta / log k, which is not linear in theta; it must be
-1 / (theta log k).
+and r_t, which are not needed: V^{t-1} and r_{t-1} are. Section V.A prints tau_k = theta / log k,
+which is not linear in theta; it must be 1 / (theta log k).
 """
 
 from typing import Any
@@ -86,8 +79,8 @@ def temperature_choices(
     >>> import numpy as np
     >>> import penchant as pn
     >>> rng = np.random.default_rng(1)
-    >>> sets = pn.temperature_choices(rng.normal(size=(400, 5)), None)
-    >>> estimate = pn.fit(pn.simulate_choices(sets, [1 / 0.5], rng=rng))
+    >>> sets = pn.paper.temperature_choices(rng.normal(size=(400, 5)), None)
+    >>> estimate = pn.fit(pn.simulate(sets, [1 / 0.5], rng=rng))
     >>> [(p.name, round(p.estimate, 2)) for p in estimate.parameters]
     [('temperature', 0.5)]
     """
@@ -129,8 +122,8 @@ def cooling_choices(
     >>> import numpy as np
     >>> import penchant as pn
     >>> rng = np.random.default_rng(0)
-    >>> sets = pn.cooling_choices(rng.normal(size=(400, 5)), None)
-    >>> estimate = pn.fit(pn.simulate_choices(sets, [1 / 4.0], rng=rng))
+    >>> sets = pn.paper.cooling_choices(rng.normal(size=(400, 5)), None)
+    >>> estimate = pn.fit(pn.simulate(sets, [1 / 4.0], rng=rng))
     >>> [(p.name, round(p.estimate, 1)) for p in estimate.parameters]
     [('decision_noise', 4.0)]
     """

@@ -1,7 +1,5 @@
 """Figures 2 and 3: convergence of the estimate with one parameter and with three, and the claims.
 
-A case where larger options are picked more often, and the estimate is biased downwards.
-
 The paper explains the upward bias of Figure 2 by the choice of larger options. The first-order bias
 is -I'/(2 I^2) instead: its sign is that of the third moment of the variables. With positively
 skewed variables and small theta0 > 0, where larger options are still picked more often, information

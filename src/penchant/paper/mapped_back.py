@@ -1,8 +1,7 @@
 """Table I mapped back, the artefact in sigma0^2, and the bound of validity.
 
-What sigma0^2 the paper's procedure reports, whatever the subjects believed.
-
-Linearised about sigma0^2 = 1e6, agents who were far surer are reported as about a third of that:
+The paper's procedure reports one sigma0^2 whatever the subjects believed: linearised about
+sigma0^2 = 1e6, agents who were far surer are reported as about a third of that:
 the deviation sits on the bound 2 of Section VI.C, where delta is three times its nominal value.
 """
 
@@ -20,7 +19,7 @@ from penchant.bandit.landscape import GaussianNoise, landscape_a
 from penchant.bandit.locations import grid
 from penchant.errors import PenchantWarning
 from penchant.inference.linearized import fit_linearized
-from penchant.models.simulate import simulate, simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.published import (
     EXPERIMENT_DECISIONS,
@@ -109,7 +108,7 @@ def artefact(*, rng: np.random.Generator, n_replicates: int) -> Artefact:
     with progress("Tables", variances.size) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", PenchantWarning)
         for i, variance in enumerate(TRUE_VARIANCES):
-            episodes = simulate_many(
+            episodes = simulate(
                 place,
                 model,
                 {
@@ -118,7 +117,7 @@ def artefact(*, rng: np.random.Generator, n_replicates: int) -> Artefact:
                     "prior_variance": variance,
                 },
                 n_decisions=EXPERIMENT_DECISIONS,
-                n_agents=n_replicates,
+                n_subjects=n_replicates,
                 rng=rng,
             )
             for j, episode in enumerate(episodes):

@@ -1,9 +1,7 @@
 """Plays of stochastic UCL agents: exact and linearised estimates, nominal points, BFGS's stops.
 
-Where a quasi-Newton optimiser stops, and what it reports, on choices without an estimate.
-
 The paper's estimates come from BFGS (Matlab's fminunc). On separated choices the log-likelihood has
-no maximum: it rises for ever towards a supremum. An optimiser that starts at 0 stops where the
+no maximum: it keeps rising towards a supremum. An optimiser that starts at 0 stops where the
 slope falls below its tolerance, and calls it success.
 """
 
@@ -24,7 +22,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.linearized_estimate import BackMap, nominal_point
 from penchant.inference.profile.problem import Problem
-from penchant.models.simulate import simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.ensembles import Ensemble, fitted, joined
 from penchant.paper.prefixes import FINITE
@@ -60,12 +58,12 @@ def played(
     -----
     Paper: the landscape of the simulations is not stated. A is assumed, as reconstructed here.
     """
-    return simulate_many(
+    return simulate(
         landscape_a(*GRID, noise=GaussianNoise(SIMULATION_NOISE_VARIANCE)),
         model_of(setting),
         natural_truth(setting),
         n_decisions=n_decisions,
-        n_agents=n_replicates,
+        n_subjects=n_replicates,
         rng=rng,
     )
 

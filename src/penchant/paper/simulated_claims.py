@@ -1,11 +1,8 @@
 """What Section VII concludes, held against a study whose subjects are known.
 
-How often Welch's tests tell landscapes apart though the agents on them are alike.
-
-Studies with the high-performing subjects of the paper's design, 53 on Landscape A and 17 on B, all
-with the same parameters: linearised as in the paper, averaged, tested.
-
-How the regret of the agents of a figure grows, on the landscapes as they are reconstructed.
+Welch's tests tell landscapes apart though the agents on them are alike: studies with the high-
+performing subjects of the paper's design, 53 on Landscape A and 17 on B, all with the same
+parameters, are linearised as in the paper, averaged and tested.
 
 The paper states neither the landscape of its simulations nor the size of its rewards. Whether an
 agent with a given prior does well depends on both: a prior mean of 200 is far above rewards of up
@@ -34,7 +31,7 @@ from penchant.bandit.locations import grid
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.linearized_estimate import BackMap, nominal_point
 from penchant.inference.profile.problem import Problem
-from penchant.models.simulate import simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.claims import Claim, Found, Measured, Part, share_of
 from penchant.paper.ensembles import Ensemble, fitted
@@ -52,9 +49,9 @@ from penchant.paper.published import (
 )
 from penchant.population.comparison import Difference, GroupComparison
 from penchant.population.growth import growth_orders
-from penchant.study.comparisons import LinearizedGroup
-from penchant.study.study import Study
-from penchant.study.subject_fit import Fitted
+from penchant.studies.comparisons import LinearizedGroup
+from penchant.studies.findings import Findings
+from penchant.studies.subject_fit import Fitted
 
 SIGNIFICANT = 0.05
 
@@ -96,12 +93,12 @@ def alike(
         for _ in range(n_studies):
             groups = []
             for name, size in sizes.items():
-                plays = simulate_many(
+                plays = simulate(
                     places[name],
                     model_of_high(),
                     truth,
                     n_decisions=EXPERIMENT_DECISIONS,
-                    n_agents=size,
+                    n_subjects=size,
                     rng=rng,
                 )
                 groups.append(_linearized(plays, threads))
@@ -164,12 +161,12 @@ def regret_growth(
     for name, make in LANDSCAPES.items():
         for scale in REGRET_SCALES:
             place = Landscape(scale * make(*GRID).mean_rewards, noise)
-            plays = simulate_many(
+            plays = simulate(
                 place,
                 model_of(setting),
                 natural_truth(setting),
                 n_decisions=HORIZON,
-                n_agents=n_replicates,
+                n_subjects=n_replicates,
                 rng=rng,
             )
             orders = growth_orders([cumulative_regret(play, place) for play in plays])
@@ -307,7 +304,7 @@ Truth = Mapping[str, Mapping[str, float]]
 
 
 def claims_of_study(
-    study: Study,
+    study: Findings,
     drawn: Mapping[str, str],
     truth: Truth,
     scales: Mapping[str, LengthScales],
@@ -322,7 +319,7 @@ def claims_of_study(
     )
 
 
-def _categories(study: Study, drawn: Mapping[str, str]) -> Claim:
+def _categories(study: Findings, drawn: Mapping[str, str]) -> Claim:
     found = {s: study.growth.of(s).category for s in study.subjects}
     right = {
         who: share_of([found[s] == who for s in study.subjects if drawn[s] == who])
@@ -355,7 +352,7 @@ def _categories(study: Study, drawn: Mapping[str, str]) -> Claim:
     )
 
 
-def _table_2(study: Study, truth: Truth) -> Claim:
+def _table_2(study: Findings, truth: Truth) -> Claim:
     parts: dict[str, Part] = {}
     words = []
     values: dict[str, list[float]] = {}
@@ -411,7 +408,7 @@ def prior_variances(fits: Sequence[Fitted | None]) -> Vector:
     )
 
 
-def _exact_variances(study: Study) -> dict[str, float]:
+def _exact_variances(study: Findings) -> dict[str, float]:
     found = {}
     for group in study.groups:
         values = prior_variances([study.fits[subject].exact for subject in group.subjects])
@@ -420,7 +417,7 @@ def _exact_variances(study: Study) -> dict[str, float]:
     return found
 
 
-def _matched(study: Study, studies: Alike) -> Claim:
+def _matched(study: Findings, studies: Alike) -> Claim:
     exact = _between_landscapes(study.exact_tests)
     rejected = ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in studies.rejected)
     return Claim(

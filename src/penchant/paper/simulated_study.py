@@ -17,7 +17,7 @@ import numpy as np
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.bandit.locations import grid
-from penchant.models.simulate import simulate_many
+from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.claims import Claim
 from penchant.paper.published import EXPERIMENT_DECISIONS, EXPERIMENT_NOISE_VARIANCE, GRID, TABLES
@@ -28,9 +28,8 @@ from penchant.paper.simulated_claims import (
     claims_of_study,
     compared_length_scales,
 )
-from penchant.study.data import StudyData
-from penchant.study.run import run_study
-from penchant.study.study import Study
+from penchant.report.study import Study, study
+from penchant.studies.data import StudyData
 
 TRUTH: Mapping[str, Mapping[str, float]] = {
     "high": {
@@ -57,7 +56,7 @@ class SimulatedStudy:
     Attributes
     ----------
     study
-        The result of `run_study`.
+        The result of `study`.
     drawn
         Performance that each subject was drawn with.
     length_scales
@@ -123,7 +122,7 @@ def simulated_study(
         landscape_columns=("landscape",),
         landscapes=tuple((e.subject[0],) for e in episodes),
     )
-    study = run_study(
+    found = study(
         data,
         UCL(locations=grid(*GRID), noise_variance=EXPERIMENT_NOISE_VARIANCE),
         landscape={name: place.mean_rewards for name, place in places.items()},
@@ -141,8 +140,8 @@ def simulated_study(
     agents = {name: value for name, value in TRUTH["high"].items() if name != "length_scale"}
     n_studies = max(2, round(share * STUDIES))
     studies = alike(places, agents, rng=rng, n_studies=n_studies, threads=threads)
-    claims = claims_of_study(study, drawn, TRUTH, scales, studies)
-    return SimulatedStudy(study, drawn, scales, studies, claims)
+    claims = claims_of_study(found, drawn, TRUTH, scales, studies)
+    return SimulatedStudy(found, drawn, scales, studies, claims)
 
 
 def landscapes() -> dict[str, Landscape]:
@@ -164,12 +163,12 @@ def _subjects(
             noise_variance=EXPERIMENT_NOISE_VARIANCE,
             length_scale=truth.pop("length_scale"),
         )
-        plays = simulate_many(
+        plays = simulate(
             places[category.landscape],
             model,
             truth,
             n_decisions=EXPERIMENT_DECISIONS,
-            n_agents=max(4, round(share * category.n_subjects)),
+            n_subjects=max(4, round(share * category.n_subjects)),
             rng=rng,
         )
         for i, play in enumerate(plays):

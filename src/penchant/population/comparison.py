@@ -35,7 +35,7 @@ def adjusted_p_values(p_values: Any, method: Adjustment = "holm") -> Vector:
     Examples
     --------
     >>> import penchant as pn
-    >>> pn.adjusted_p_values([0.01, 0.04, 0.03])
+    >>> pn.results.adjusted_p_values([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
     given = np.array(p_values, dtype=np.float64)

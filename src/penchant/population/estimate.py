@@ -85,7 +85,7 @@ class PopulationEstimate:
         Examples
         --------
         >>> import penchant as pn
-        >>> low_a = pn.PopulationEstimate.from_summary([0.36, -5.22], [90.4, 1270.0], 153)
+        >>> low_a = pn.results.PopulationEstimate.from_summary([0.36, -5.22], [90.4, 1270.0], 153)
         >>> low_a.degrees_of_freedom
         152.0
         """

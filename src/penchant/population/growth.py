@@ -227,43 +227,6 @@ class GrowthOrders(Sequence[GrowthOrder]):
         return f"<GrowthOrders of {len(self)} subjects: {said}>"
 
 
-def growth_order(
-    regret: Any,
-    *,
-    n_bootstrap: int = 0,
-    rng: np.random.Generator | None = None,
-    subject: Any = None,
-) -> GrowthOrder:
-    """How cumulative regret grows: a + b t, a t^b or a + b log t, by least squares.
-
-    Parameters
-    ----------
-    regret
-        Cumulative regret after each decision, such as `cumulative_regret` gives. A last entry that
-        is missing is left out.
-    n_bootstrap
-        Replicates of the bootstrap: the best curve plus what was added beyond it in each decision,
-        the signs of short blocks turned at random. 200 tell a share to a few per cent.
-    rng
-        Required with a bootstrap.
-    subject
-        Whose regret it is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> pn.growth_order(40 + 25 * np.log(np.arange(1, 91)))
-    <GrowthOrder logarithmic, high: 90 decisions>
-    >>> always_the_same = pn.growth_order(12.0 * np.arange(1, 91))
-    >>> always_the_same, always_the_same.margin
-    (<GrowthOrder linear, low: 90 decisions>, 0.0)
-    >>> print(always_the_same.words.split(". ")[-1])
-    Linear against power is close to arbitrary; both are low.
-    """
-    return growth_orders([regret], [subject], n_bootstrap=n_bootstrap, rng=rng)[0]
-
-
 def growth_orders(
     regrets: Any,
     subjects: Sequence[Any] | None = None,
@@ -271,16 +234,34 @@ def growth_orders(
     n_bootstrap: int = 0,
     rng: np.random.Generator | None = None,
 ) -> GrowthOrders:
-    """`growth_order` of many subjects at once.
+    """How cumulative regrets grow: a + b t, a t^b or a + b log t, by least squares.
 
     Parameters
     ----------
     regrets
-        {subject: cumulative regret}, or one vector per subject, of any lengths.
+        {subject: cumulative regret}, or one vector per subject, of any lengths: regret after each
+        decision, such as `cumulative_regret` gives. A last entry that is missing is left out.
     subjects
         Labels, where `regrets` is not a mapping; by default their positions.
-    n_bootstrap, rng
-        As for `growth_order`.
+    n_bootstrap
+        Replicates of the bootstrap: the best curve plus what was added beyond it in each decision,
+        the signs of short blocks turned at random. 200 tell a share to a few per cent.
+    rng
+        Required with a bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> t = np.arange(1, 91)
+    >>> found = pn.growth_orders({"ann": 40 + 25 * np.log(t), "bob": 12.0 * t})
+    >>> found.of("ann")
+    <GrowthOrder logarithmic, high: 90 decisions>
+    >>> always_the_same = found.of("bob")
+    >>> always_the_same, always_the_same.margin
+    (<GrowthOrder linear, low: 90 decisions>, 0.0)
+    >>> print(always_the_same.words.split(". ")[-1])
+    Linear against power is close to arbitrary; both are low.
     """
     if n_bootstrap and rng is None:
         raise DataError("rng must be given with a bootstrap; got None. Pass default_rng(seed).")
@@ -324,7 +305,7 @@ def _checked(regret: Any, subject: Any) -> Vector:
     if found.ndim != 1:
         raise DataError(
             f"regret{whose} must be one number per decision; got shape {found.shape}. "
-            "Pass one subject's, or use growth_orders."
+            "Pass {subject: regret}, or a list with one vector for each."
         )
     if len(found) and np.isnan(found[-1]):
         found = found[:-1]

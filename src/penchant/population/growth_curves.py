@@ -9,11 +9,10 @@ every b, and b is searched: with u = (t/T)^b the explained sum of squares is (R.
 powers b and c overlap as 1 / cosh^2((s - r) / 2) in s = log(2b + 1), r = log(2c + 1) as T grows, so
 that an even grid in s sees every peak; Newton's method then polishes the highest one.
 
-How sure a growth order is: a wild bootstrap of what each decision added.
-
-Cumulative regret is a sum, so that its errors are sums too: the residuals of the curve go together,
-what each decision adds beyond the curve hardly does. Those additions are kept where they are, large
-early and small late, and the signs of short blocks of them are turned at random.
+How sure a growth order is comes from a wild bootstrap of what each decision added. Cumulative
+regret is a sum, so that its errors are sums too: the residuals of the curve go together, what each
+decision adds beyond the curve hardly does. Those additions are kept where they are, large early and
+small late, and the signs of short blocks of them are turned at random.
 """
 
 from __future__ import annotations

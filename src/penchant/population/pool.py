@@ -17,7 +17,7 @@ With theta_s and C_s the estimate and covariance of subject s, n subjects:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -39,52 +39,31 @@ from penchant.population.random_effects import (
 from penchant.population.subjects import Scale, SubjectEstimates, numbers_of, subject_estimates
 
 
-def pool_jointly(
+def _fitted_jointly(
     data: Choices | Sequence[Episode], model: Model | None = None, *, scale: Scale = "theta"
 ) -> PopulationEstimate:
-    """The estimate that all subjects share: `fit` of all their decisions.
-
-    The exact fixed effect. Subjects whose own maximum does not exist count like all others.
-
-    Parameters
-    ----------
-    data
-        `Choices` with subjects, or episodes.
-    model
-        For episodes.
-    scale
-        "theta" or "natural".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> rng = np.random.default_rng(0)
-    >>> sets = pn.Choices.from_arrays(
-    ...     rng.normal(size=(600, 4, 1)), None, names=["gain"], subject=["ann", "bob"] * 300
-    ... )
-    >>> pn.pool_jointly(pn.simulate_choices(sets, [1.0], rng=rng))
-    <PopulationEstimate joint of 2 subjects: gain=0.93583>
-    """
+    """The estimate that all subjects share, the exact fixed effect: `fit` of all decisions."""
     found = fit(data) if isinstance(data, Choices) else fit(data, model)
     return _population(found, _subjects(data), scale)
 
 
-def pooled_episodes(estimates: Any, scale: Scale) -> PopulationEstimate:
-    """The joint fit of the episodes that estimates were made from."""
-    fits = list(estimates) if hasattr(estimates, "__iter__") else [estimates]
+def _joint(given: Any, model: Model | None, scale: Scale) -> PopulationEstimate:
+    """The joint fit of data, or of the episodes that estimates were made from."""
+    if isinstance(given, Choices) or model is not None:
+        return _fitted_jointly(given, model, scale=scale)
+    fits = list(given) if hasattr(given, "__iter__") else [given]
     if not fits or not all(isinstance(f, ModelEstimate) and f.episodes for f in fits):
         raise DataError(
             "estimates must be of episodes, and hold them, for rule 'joint'; got others. "
-            "Use pool_jointly(data, model)."
+            "Use pool(data, model=model, rule='joint')."
         )
     if any(f.model != fits[0].model for f in fits[1:]):
         raise DataError(
             "estimates must be of the same model for rule 'joint'; got several. "
-            "Use pool_jointly(episodes, model)."
+            "Use pool(episodes, model=model, rule='joint')."
         )
     episodes = [episode for f in fits for episode in f.episodes]
-    return pool_jointly(episodes, fits[0].model, scale=scale)
+    return _fitted_jointly(episodes, fits[0].model, scale=scale)
 
 
 def _subjects(data: Choices | Sequence[Episode]) -> tuple[Any, ...]:
@@ -124,16 +103,40 @@ class Pooled(NamedTuple):
     doubt: str = ""
 
 
+@overload
+def pool(
+    estimates: Any,
+    covariances: Any = ...,
+    *,
+    rule: Rule = ...,
+    scale: Scale = ...,
+    names: Sequence[str] | None = ...,
+    subjects: Sequence[Any] | None = ...,
+    model: Model | None = ...,
+) -> PopulationEstimate: ...
+@overload
+def pool(
+    estimates: Any,
+    covariances: Any = ...,
+    *,
+    categories: Sequence[Any],
+    rule: Rule = ...,
+    scale: Scale = ...,
+    names: Sequence[str] | None = ...,
+    subjects: Sequence[Any] | None = ...,
+) -> PopulationEstimates: ...
 def pool(
     estimates: Any,
     covariances: Any = None,
     *,
+    categories: Sequence[Any] | None = None,
     rule: Rule = "random-effects",
     scale: Scale = "theta",
     names: Sequence[str] | None = None,
     subjects: Sequence[Any] | None = None,
-) -> PopulationEstimate:
-    """One estimate for a population, from one per subject.
+    model: Model | None = None,
+) -> PopulationEstimate | PopulationEstimates:
+    """One estimate for a population, from one per subject; or one for each category of subjects.
 
     Subjects without a finite estimate (separated, not identified, at a bound, stopped early, or
     numbers that are not finite) are listed in `left_out` and never averaged in; only the joint
@@ -143,9 +146,12 @@ def pool(
     ----------
     estimates
         What `fit_each` returns; a list of estimates, exact, linearised or of choices; or numbers
-        (n_subjects, n_parameters).
+        (n_subjects, n_parameters). For rule "joint" also the data: `Choices`, or episodes.
     covariances
         With numbers: (n_subjects, n_parameters, n_parameters). "mean-sample" does without.
+    categories
+        One label per subject, such as ("high", "A"); None leaves a subject out of all. There is one
+        population estimate for each.
     rule
         "mean-pooled", "mean-sample", "fixed-effect", "random-effects", "dersimonian-laird" or
         "joint"; `penchant.population.pool` has the formulas.
@@ -154,6 +160,8 @@ def pool(
         average of the maps.
     names, subjects
         Labels for numbers.
+    model
+        Of episodes, for rule "joint".
 
     Examples
     --------
@@ -164,58 +172,46 @@ def pool(
     <PopulationEstimate fixed-effect of 2 subjects: theta1=1.2>
     >>> found.left_out
     (LeftOut(subject=2, why='no finite theta1'),)
+    >>> rng = np.random.default_rng(0)
+    >>> sets = pn.Choices.from_arrays(
+    ...     rng.normal(size=(600, 4, 1)), None, names=["gain"], subject=["ann", "bob"] * 300
+    ... )
+    >>> pn.pool(pn.simulate(sets, [1.0], rng=rng), rule="joint")
+    <PopulationEstimate joint of 2 subjects: gain=0.93583>
     """
-    if rule == "joint":
-        return pooled_episodes(estimates, scale)
-    if rule not in RULES:
+    if rule not in (*RULES, "joint"):
         raise DataError(
             f"rule must be one of {', '.join((*RULES, 'joint'))}; got {rule!r}."
             f"{nearest(str(rule), (*RULES, 'joint')) or ' Choose one.'}"
         )
+    places = None if categories is None else _places(categories, len(estimates))
+    if rule == "joint":
+        if places is None:
+            return _joint(estimates, model, scale)
+        return PopulationEstimates(
+            {c: _joint([estimates[i] for i in mine], model, scale) for c, mine in places.items()}
+        )
     everyone = subject_estimates(
         estimates, covariances, scale=scale, names=names, subjects=subjects
     )
-    return _pooled(everyone, rule)
+    if places is None:
+        return _pooled(everyone, rule)
+    return PopulationEstimates(
+        {c: _pooled(everyone.subset(mine), rule) for c, mine in places.items()}
+    )
 
 
-def pool_each(
-    estimates: Any,
-    categories: Sequence[Any],
-    covariances: Any = None,
-    *,
-    rule: Rule = "random-effects",
-    scale: Scale = "theta",
-    names: Sequence[str] | None = None,
-    subjects: Sequence[Any] | None = None,
-) -> PopulationEstimates:
-    """One population estimate per category.
-
-    Parameters
-    ----------
-    categories
-        One label per subject, such as ("high", "A"); None leaves a subject out of all.
-    estimates, covariances, rule, scale, names, subjects
-        As for `pool`.
-    """
-    if len(categories) != len(estimates):
+def _places(categories: Sequence[Any], n_subjects: int) -> dict[Any, list[int]]:
+    """Positions of the subjects of each category."""
+    if len(categories) != n_subjects:
         raise DataError(
-            f"categories must be one per subject ({len(estimates)}); got {len(categories)}. "
-            "Match them."
+            f"categories must be one per subject ({n_subjects}); got {len(categories)}. Match them."
         )
     places: dict[Any, list[int]] = {}
     for i, category in enumerate(categories):
         if category is not None:
             places.setdefault(category, []).append(i)
-    if rule == "joint":
-        return PopulationEstimates(
-            {c: pooled_episodes([estimates[i] for i in mine], scale) for c, mine in places.items()}
-        )
-    everyone = subject_estimates(
-        estimates, covariances, scale=scale, names=names, subjects=subjects
-    )
-    return PopulationEstimates(
-        {c: pool(everyone.subset(mine), rule=rule) for c, mine in places.items()}
-    )
+    return places
 
 
 def _pooled(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:

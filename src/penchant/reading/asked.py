@@ -27,7 +27,7 @@ class Asked:
     attributes
         Attributes of options: names, or a formula.
     offers
-        {attribute: column or number of each option}, as for `trials_from_frame`.
+        {attribute: column or number of each option}, as for `offers_from_frame`.
     options
         Words of the choices in the order of the options, or {word: option}.
     opt_out

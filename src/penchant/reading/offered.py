@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from penchant.errors import DataError, listing
-from penchant.models.offers.table import trials_from_frame
+from penchant.models.offers.table import offers_from_frame
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
 from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.columns import named_column, plain_name
@@ -19,8 +19,8 @@ from penchant.tables.offer_columns import (
     NO_COLUMN,
     SECOND_WORDS,
     SOONER_DELAY,
-    TrialColumns,
-    trial_columns,
+    OfferColumns,
+    offer_columns,
 )
 from penchant.tables.offer_columns import USUAL as OFFERED
 from penchant.tables.surveys import WideLayout
@@ -65,7 +65,7 @@ def from_offers(
     given = {part: asked.columns.get(part) for part in ("subject", "block", "chosen", "scored")}
     if given["chosen"] is None and layout is not None:
         given["chosen"] = chosen_column(table, asked, OFFERED["chosen"])
-    found = trial_columns(table.column_names, given, offers)
+    found = offer_columns(table.column_names, given, offers)
     table, notes = _with_numbers(table, found, asked)
     words = layout.words if layout is not None else None
     taken = _taken(table, found, asked, words)
@@ -77,7 +77,7 @@ def from_offers(
         "chosen": TAKEN,
         "offers": found.offers if asked.offers or layout is not None else None,
     }
-    trials = trials_from_frame(table, **arguments)
+    trials = offers_from_frame(table, **arguments)
     columns = {
         part: str(getattr(found, part))
         for part in ("subject", "block", "chosen", "scored")
@@ -100,11 +100,11 @@ def _model(offers: Mapping[str, Any]) -> str:
     if "delay" in offers:
         return "HyperbolicDiscounting()"
     losses = "outcome" in offers and (offers["outcome"] < 0).any()
-    return "ProspectValue()" if losses else "ExpectedUtility()"
+    return "models.ProspectValue()" if losses else "models.ExpectedUtility()"
 
 
 def _with_numbers(
-    table: pa.Table, found: TrialColumns, asked: Asked
+    table: pa.Table, found: OfferColumns, asked: Asked
 ) -> tuple[pa.Table, tuple[str, ...]]:
     """The columns of offers as numbers, those of one attribute in one unit."""
     notes = []
@@ -161,7 +161,7 @@ class _Taken:
 
 
 def _taken(
-    table: pa.Table, found: TrialColumns, asked: Asked, words: Mapping[str, str] | None
+    table: pa.Table, found: OfferColumns, asked: Asked, words: Mapping[str, str] | None
 ) -> _Taken:
     """Which option the words of the column of choices mean."""
     cells = table[found.chosen].to_pylist()
@@ -188,7 +188,7 @@ def _taken(
     return _Taken(cells, {key: index[key] for key in seen if key in index}, labels)
 
 
-def _labels(found: TrialColumns, first: Sequence[Any]) -> list[str]:
+def _labels(found: OfferColumns, first: Sequence[Any]) -> list[str]:
     """What the options are called: sooner and later, sure and gamble, or by their columns."""
     wait = found.offers.get("delay", (1.0,))[0]
     if len(first) == 2 and (wait == 0.0 or named_column(SOONER_DELAY, [str(wait)])):
@@ -215,7 +215,7 @@ def _asked_place(value: Any, labels: Sequence[str]) -> int:
 
 
 def _understood(
-    seen: Sequence[str], asked: Asked, found: TrialColumns, labels: Sequence[str]
+    seen: Sequence[str], asked: Asked, found: OfferColumns, labels: Sequence[str]
 ) -> dict[str, int]:
     """Words such as sooner, later and gamble, and numbers that say where they begin."""
     numbers = {key: int(key) for key in seen if re.fullmatch(r"-?\d{1,3}", key)}
@@ -251,7 +251,7 @@ def _first_number(seen: set[int], m: int, base: int | None, column: str) -> int:
     )
 
 
-def _by_value(table: pa.Table, found: TrialColumns, cells: Sequence[Any]) -> list[Any] | None:
+def _by_value(table: pa.Table, found: OfferColumns, cells: Sequence[Any]) -> list[Any] | None:
     """The option whose amount stands in the column of choices, where it is one in every row."""
     for columns in found.offers.values():
         if not all(isinstance(name, str) for name in columns):
@@ -273,7 +273,7 @@ def _by_value(table: pa.Table, found: TrialColumns, cells: Sequence[Any]) -> lis
 
 
 def _not_understood(
-    unknown: Sequence[str], seen: Sequence[str], found: TrialColumns, labels: Sequence[str]
+    unknown: Sequence[str], seen: Sequence[str], found: OfferColumns, labels: Sequence[str]
 ) -> DataError:
     pair = [*seen[:2], "..."][:2] if len(seen) > 1 else [seen[0], "..."]
     return DataError(

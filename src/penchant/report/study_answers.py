@@ -9,18 +9,18 @@ import numpy as np
 
 from penchant.errors import listing
 from penchant.output.table import number, p_value
-from penchant.study.comparisons import PairedDifference
-from penchant.study.group_tests import GroupDifference, OverallTest
-from penchant.study.groups import LOG
-from penchant.study.left_out import LeftOutGroup
-from penchant.study.study import Study
+from penchant.studies.comparisons import PairedDifference
+from penchant.studies.findings import Findings
+from penchant.studies.group_tests import GroupDifference, OverallTest
+from penchant.studies.groups import LOG
+from penchant.studies.left_out import LeftOutGroup
 from penchant.tables.labels import NUMBER
 
 SIGNIFICANT = 0.05
 Key = tuple[str, str]
 
 
-def answers(study: Study) -> list[str]:
+def answers(study: Findings) -> list[str]:
     """Who is left out, then whether groups differ: one column of conditions after another."""
     said: list[str] = []
     explained = False  # once is enough
@@ -63,7 +63,7 @@ def p_words(value: float) -> str:
 # -- who is left out -------------------------------------------------------------------------------
 
 
-def _left_out(study: Study, key: Key, rows: Sequence[LeftOutGroup], explain: bool) -> str:
+def _left_out(study: Findings, key: Key, rows: Sequence[LeftOutGroup], explain: bool) -> str:
     column, lost = key[0], sum(row.n_left_out for row in rows)
     everyone = sum(row.n_subjects for row in rows)
     of = "the tests of means" if column else "all averages"
@@ -98,7 +98,7 @@ def _shares(rows: Sequence[LeftOutGroup]) -> str:
     )
 
 
-def _kept(study: Study) -> str:
+def _kept(study: Findings) -> str:
     tests = study.group_tests.differences or study.paired_tests
     ranks = "The rank tests keep everybody whose choices say where they rank; " if tests else ""
     if study.plan.parameter_prior is not None:
@@ -110,7 +110,7 @@ def _kept(study: Study) -> str:
 # -- whether groups differ -------------------------------------------------------------------------
 
 
-def _answer(study: Study, key: Key) -> list[str]:
+def _answer(study: Findings, key: Key) -> list[str]:
     overall = _of(study.group_tests.overall, key)
     differences = _of(study.group_tests.differences, key)
     pairs = _of(study.paired_tests, key)
@@ -134,7 +134,7 @@ def _of(tests: Sequence[Any], key: Key) -> list[Any]:
     return [test for test in tests if (test.column, test.stratum) == key]
 
 
-def _is_within(study: Study, key: Key) -> bool:
+def _is_within(study: Findings, key: Key) -> bool:
     return bool(_of(study.paired_tests, key))
 
 

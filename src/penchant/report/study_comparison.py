@@ -12,8 +12,8 @@ from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name
 from penchant.report.study_groups import some_columns
 from penchant.report.study_words import shown
-from penchant.study.groups import LOG
-from penchant.study.study import Study
+from penchant.studies.findings import Findings
+from penchant.studies.groups import LOG
 
 RANKS = (
     "The rank tests keep people without a finite estimate: an estimate at an end of the "
@@ -27,7 +27,7 @@ ON_RATIOS = (
 )
 
 
-def comparison_section(study: Study, command: str) -> list[Block]:
+def comparison_section(study: Findings, command: str) -> list[Block]:
     """Groups of different people, compared directly."""
     tests = study.group_tests
     if not tests.differences:
@@ -56,7 +56,7 @@ def comparison_section(study: Study, command: str) -> list[Block]:
     ]
 
 
-def paired_section(study: Study, command: str) -> list[Block]:
+def paired_section(study: Findings, command: str) -> list[Block]:
     """Conditions that the same subjects were in, compared within subjects."""
     if not study.paired_tests:
         return []
@@ -76,7 +76,7 @@ def paired_section(study: Study, command: str) -> list[Block]:
     ]
 
 
-def _left_out_table(study: Study) -> DataTable:
+def _left_out_table(study: Findings) -> DataTable:
     table = study.columns("left-out")
     keep = ["column", *(["stratum"] if any(table["stratum"]) else []), "group"]
     keep += ["n_subjects", "n_left_out", "reasons", "test", "p_value"]
@@ -156,7 +156,7 @@ def _overall_table(column: str, tests: Sequence[Any]) -> DataTable:
     return DataTable(f"{column}: all groups at once", header, rows, words=words)
 
 
-def _paired_table(study: Study, percent: str) -> DataTable:
+def _paired_table(study: Findings, percent: str) -> DataTable:
     tests = study.paired_tests
     strata = any(d.stratum for d in tests)
     header = ["first", "second", "parameter", *(["in"] if strata else []), "pairs"]
@@ -172,7 +172,7 @@ def _paired_table(study: Study, percent: str) -> DataTable:
     return DataTable(caption, header, rows, words=frozenset(words))
 
 
-def _paired_tests_table(study: Study, percent: str) -> DataTable:
+def _paired_tests_table(study: Findings, percent: str) -> DataTable:
     strata = any(d.stratum for d in study.paired_tests)
     header = ["first", "second", "parameter", *(["in"] if strata else []), "Cohen's dz"]
     header += [f"{percent} interval", "t (df)", "p", "ranked", "Wilcoxon p", "adjusted"]
@@ -187,7 +187,7 @@ def _paired_tests_table(study: Study, percent: str) -> DataTable:
     return DataTable(caption, header, rows, words=frozenset(range(3 + strata)))
 
 
-def _with_prior(study: Study, command: str) -> list[Block]:
+def _with_prior(study: Findings, command: str) -> list[Block]:
     """The command that gives everybody an estimate, where somebody has none."""
     if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
         return []
@@ -196,7 +196,7 @@ def _with_prior(study: Study, command: str) -> list[Block]:
         "draws the most consistent somewhat towards chance (--prior weak:0.03 less than --prior "
         "weak): compare both reports."
     )
-    words = "penchant.run_study(data, model, parameter_prior=penchant.ScaledPrior())"
+    words = "penchant.study(data, model, parameter_prior=penchant.ScaledPrior())"
     if command.startswith("penchant study "):
         before, output, after = command.rpartition(" --output ")
         words = f"{before or command} --prior weak{output}{after if before else ''}"

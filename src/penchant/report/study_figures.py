@@ -19,13 +19,14 @@ from penchant.figures import (
     population,
     regret_growth,
 )
+from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
 from penchant.report.study_words import not_simulated, simulation_words
-from penchant.study.forward_table import both, stacked
-from penchant.study.groups import Group, natural_again, positive
-from penchant.study.study import Study
-from penchant.study.subject_fit import Fitted
+from penchant.studies.findings import Findings
+from penchant.studies.forward_table import both, stacked
+from penchant.studies.groups import Group, natural_again, positive
+from penchant.studies.subject_fit import Fitted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +51,7 @@ class Drawn:
     figure: Figure
 
 
-def study_figures(study: Study) -> list[Drawn]:
+def study_figures(study: Findings) -> list[Drawn]:
     """All figures that the study has data for, in the order of the report."""
     made: list[Drawn] = [*_growth(study), *_maps(study), *_forests(study), *_scatter(study)]
     return [*made, *_populations(study), *_forward(study)]
@@ -73,7 +74,7 @@ def _title(axes: Any, text: str) -> None:
     axes.set_title(text, loc="left", fontsize=8)
 
 
-def _growth(study: Study) -> Iterator[Drawn]:
+def _growth(study: Findings) -> Iterator[Drawn]:
     played = study.groups if study.plan.performance else ()
     typical = [(group, _typical(study, group)) for group in played]
 
@@ -97,15 +98,15 @@ def _growth(study: Study) -> Iterator[Drawn]:
         )
 
 
-def _typical(study: Study, group: Group) -> Any:
+def _typical(study: Findings, group: Group) -> Any:
     """The subject with the middle final regret among those with curves."""
     known = [s for s in group.subjects if study.growth.of(s).curves]
     ranked = sorted(known, key=lambda s: (study.observed[s].regret[-1], str(s)))
     return ranked[(len(ranked) - 1) // 2]
 
 
-def _maps(study: Study) -> Iterator[Drawn]:
-    places = getattr(study.plan.model, "locations", None)
+def _maps(study: Findings) -> Iterator[Drawn]:
+    places = Declared(study.plan.model).locations
     if places is None or np.shape(places)[1] != 2 or len(study.groups) > MOST_MAPS:
         return
 
@@ -125,7 +126,7 @@ def _maps(study: Study) -> Iterator[Drawn]:
         )
 
 
-def _forests(study: Study) -> Iterator[Drawn]:
+def _forests(study: Findings) -> Iterator[Drawn]:
     logs = positive(study.plan.model)
     fits = [study.fits[subject].exact for subject in study.subjects]
     names = fits[0].natural_names
@@ -148,7 +149,7 @@ def _forests(study: Study) -> Iterator[Drawn]:
     )
 
 
-def _without(study: Study, fits: Sequence[Fitted]) -> str:
+def _without(study: Findings, fits: Sequence[Fitted]) -> str:
     """Who has no estimate of some parameter, and how that is drawn."""
     lost = [
         str(subject)
@@ -164,7 +165,7 @@ def _without(study: Study, fits: Sequence[Fitted]) -> str:
     )
 
 
-def _scatter(study: Study) -> Iterator[Drawn]:
+def _scatter(study: Findings) -> Iterator[Drawn]:
     group_of = {s: group.label for group in study.groups for s in group.subjects}
     # in the order of the groups, so that they have the same colours as elsewhere
     people = [*group_of, *(s for s in study.subjects if s not in group_of)]
@@ -203,7 +204,7 @@ def _lacking(x: BoolVector, y: BoolVector) -> str:
     return f"{said} {neither} without either have no place here." if neither else said
 
 
-def _populations(study: Study) -> Iterator[Drawn]:
+def _populations(study: Findings) -> Iterator[Drawn]:
     groups = study.groups
     if not groups:
         return
@@ -237,16 +238,16 @@ def _populations(study: Study) -> Iterator[Drawn]:
     )
 
 
-def _pooled(study: Study, group: Group) -> str:
+def _pooled(study: Findings, group: Group) -> str:
     """How many subjects the estimate of a group is of."""
     n, everyone = study.exact[group.label]["random-effects"].n_subjects, len(group.subjects)
     return f"n = {n}" if n == everyone else f"n = {n} of {everyone}"
 
 
-def _forward(study: Study) -> Iterator[Drawn]:
+def _forward(study: Findings) -> Iterator[Drawn]:
     if not any(study.fits[s].simulated is not None for s in study.subjects):
         return
-    places = getattr(study.plan.model, "locations", None)
+    places = Declared(study.plan.model).locations
     step, switches = "distance from the last choice", "How often another option is chosen than last"
     how_far = (step, f"The {step}") if places is not None else (SWITCH_RATE, switches)
     kind = "reward received" if study.landscapes.source == "estimated" else "mean reward"
@@ -277,14 +278,14 @@ def _forward(study: Study) -> Iterator[Drawn]:
         )
 
 
-def _fewer(study: Study) -> str:
+def _fewer(study: Findings) -> str:
     lengths = {len(study.observed[s].reward) for group in study.groups for s in group.subjects}
     if len(lengths) < 2:
         return ""
     return f" After decision {min(lengths)} they are of fewer subjects, as some played no longer."
 
 
-def _forward_panel(study: Study, measure: str, quantity: str) -> Callable[[Any, int], None]:
+def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[Any, int], None]:
     def draw(axes: Any, i: int) -> None:
         group = study.groups[i]
         people, agents = both(group, measure, study.observed, study.fits)

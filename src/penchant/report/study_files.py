@@ -24,8 +24,8 @@ from penchant.files.output import (
 from penchant.report.page import Drawing
 from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
-from penchant.study.fingerprint import changed
-from penchant.study.study import TABLES, Study
+from penchant.studies.findings import TABLES, Findings
+from penchant.studies.fingerprint import changed
 
 FORMAT, VERSION = "penchant-study", 1
 SETTINGS, PARTS = "study.json", "parts"
@@ -150,38 +150,15 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>'
 
 
 def write_study(
-    study: Study,
+    study: Findings,
     folder: str | os.PathLike[str],
     *,
     title: str = "A study of choices",
-    command: str = "penchant.write_study(study, folder)",
+    command: str = "study.write(folder)",
     figures: Figures = "both",
     overwrite: bool = False,
 ) -> Path:
-    """Write the tables, the figures and the report of a study.
-
-    Every file is written whole or not at all, the report last. The same study gives the same bytes.
-
-    Parameters
-    ----------
-    study
-        What was found.
-    folder
-        Where to; made if it does not exist.
-    title
-        Of the report.
-    command
-        What reproduces it, for the report to say.
-    figures
-        "both": as SVG and PDF files; "svg": without the PDF files, in half the time; "none": no
-        figures at all. Those of the report are SVG.
-    overwrite
-        Whether files may be replaced.
-
-    Returns
-    -------
-    The report's file.
-    """
+    """Write the tables, the figures and the report of a study; see `Study.write`."""
     place = Path(folder).expanduser()
     if figures not in ("both", "svg", "none"):
         raise DataError(f"figures must be 'both', 'svg' or 'none'; got {figures!r}. Choose one.")
@@ -200,7 +177,7 @@ def write_study(
     return place / REPORT
 
 
-def _write_tables(study: Study, folder: Path, overwrite: bool) -> None:
+def _write_tables(study: Findings, folder: Path, overwrite: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in TABLES:
         columns = study.columns(name)

@@ -7,14 +7,15 @@ from typing import Any
 
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import listing
+from penchant.models.model import Declared
 from penchant.output.table import p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.study_words import not_simulated, shown, simulation_words
 from penchant.softmax.transformations import Parameter
-from penchant.study.comparisons import LinearizedGroup
-from penchant.study.groups import natural_again
-from penchant.study.plan import CATEGORIES, nominal_words
-from penchant.study.study import Study
+from penchant.studies.comparisons import LinearizedGroup
+from penchant.studies.findings import Findings
+from penchant.studies.groups import natural_again
+from penchant.studies.plan import CATEGORIES, nominal_words
 from penchant.tables.labels import in_natural_order
 
 P_VALUES = ("p_value", "adjusted_p_value")
@@ -34,7 +35,7 @@ SHORT = {
 
 
 def study_table(
-    study: Study,
+    study: Findings,
     name: str,
     caption: str,
     keep: Sequence[str],
@@ -87,7 +88,7 @@ def only(table: Mapping[str, Sequence[Any]], name: str, value: Any) -> dict[str,
 CURVES = {"low": "linear, power law", "high": "logarithmic"}
 
 
-def paper_tables(study: Study) -> Iterator[DataTable]:
+def paper_tables(study: Findings) -> Iterator[DataTable]:
     """Table I of both performances, then Table II of both."""
     for made in (_table_1, _table_2):
         for performance in reversed(CATEGORIES):
@@ -97,7 +98,7 @@ def paper_tables(study: Study) -> Iterator[DataTable]:
                 yield made(study, columns, words)
 
 
-def _table_1(study: Study, columns: Sequence[LinearizedGroup], words: str) -> DataTable:
+def _table_1(study: Findings, columns: Sequence[LinearizedGroup], words: str) -> DataTable:
     header = ["parameter"]
     for column in columns:
         header += [f"{_name(column)}: theta", "std. error"]
@@ -114,7 +115,7 @@ def _table_1(study: Study, columns: Sequence[LinearizedGroup], words: str) -> Da
     return DataTable(f"Table I: theta, {words}", header, rows)
 
 
-def _table_2(study: Study, columns: Sequence[LinearizedGroup], words: str) -> DataTable:
+def _table_2(study: Findings, columns: Sequence[LinearizedGroup], words: str) -> DataTable:
     header = ["parameter"]
     for column in columns:
         header += [f"{_name(column)}: linearised", "exact", "low", "high"]
@@ -132,7 +133,7 @@ def _table_2(study: Study, columns: Sequence[LinearizedGroup], words: str) -> Da
     return DataTable(f"Table II: natural parameters, {words}", header, rows, note)
 
 
-def _exact(study: Study, column: LinearizedGroup) -> tuple[Parameter, ...]:
+def _exact(study: Findings, column: LinearizedGroup) -> tuple[Parameter, ...]:
     population = study.exact[column.group.label]["random-effects"]
     return natural_again(population, study.plan.level)
 
@@ -156,7 +157,7 @@ def some_drawn(drawn: Mapping[str, Drawing], *names: str) -> list[Block]:
     return [drawn[name] for name in names if name in drawn]
 
 
-def groups_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
+def groups_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     """Exact estimates of the groups."""
     if not study.groups:
         return []
@@ -180,7 +181,7 @@ def groups_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     ]
 
 
-def _weighted(study: Study) -> str:
+def _weighted(study: Findings) -> str:
     """Why these means are not those of the tests."""
     if not (study.group_tests.differences or study.paired_tests):
         return ""
@@ -190,14 +191,14 @@ def _weighted(study: Study) -> str:
     )
 
 
-def _left_out(study: Study) -> str:
+def _left_out(study: Findings) -> str:
     lost = {
         str(left) for rules in study.exact.values() for left in rules["random-effects"].left_out
     }
     return f"Left out: {listing(in_natural_order(lost))}." if lost else "No subject was left out."
 
 
-def linearized_section(study: Study) -> list[Block]:
+def linearized_section(study: Findings) -> list[Block]:
     """The paper's tables."""
     if not study.linearized:
         return []
@@ -227,7 +228,7 @@ def linearized_section(study: Study) -> list[Block]:
     ]
 
 
-def _own_scale(study: Study) -> str:
+def _own_scale(study: Findings) -> str:
     """That the two estimators need not have the same length scale."""
     points = study.plan.nominals.values()
     held = any(isinstance(p, RewardPrior) and p.length_scale is not None for p in points)
@@ -239,7 +240,7 @@ def _own_scale(study: Study) -> str:
     )
 
 
-def _linearized_columns(study: Study) -> list[str]:
+def _linearized_columns(study: Findings) -> list[str]:
     fits = [fit.linearized for fit in study.fits.values() if fit.linearized is not None]
     keep = ["subject", "condition", "performance", "status"]
     for name in fits[0].names:
@@ -247,7 +248,7 @@ def _linearized_columns(study: Study) -> list[str]:
     return [*keep, "ratio", "valid", *fits[0].natural_names, "exact_log_likelihood"]
 
 
-def tests_section(study: Study) -> list[Block]:
+def tests_section(study: Findings) -> list[Block]:
     """Tests between groups of a performance and a condition."""
     if study.exact_tests is None and not study.linearized_tests:
         alone = not study.group_tests.differences and not study.paired_tests
@@ -275,7 +276,7 @@ def tests_section(study: Study) -> list[Block]:
     ]
 
 
-def _optimistic(study: Study) -> str:
+def _optimistic(study: Findings) -> str:
     if not study.linearized_tests:
         return ""
     return (
@@ -290,7 +291,7 @@ def _joint(caption: str, table: Mapping[str, Sequence[Any]]) -> DataTable:
     return some_columns(caption, table, columns, names=own)
 
 
-def forward_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
+def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     """People and agents side by side."""
     figures = some_drawn(
         drawn, *(f"forward-{one}" for one in ("reward", "regret", "likeliest", "distance"))
@@ -322,7 +323,7 @@ def forward_section(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
             cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]
             rows.append([shown(cell) for cell in cells])
     who = "expected" if ahead else "agents"
-    step = "switch rate" if getattr(study.plan.model, "locations", None) is None else "mean step"
+    step = "switch rate" if Declared(study.plan.model).locations is None else "mean step"
     header = ("group", "subjects", f"{shown_as}: people", who, f"{step}: people", who)
     caption = "People, and what is expected one step ahead" if ahead else "People and agents"
     note = f"Beside the people: {simulation_words(study)}.{not_simulated(study)}"

@@ -19,7 +19,7 @@ from penchant.report.study_groups import (
     tests_section,
 )
 from penchant.report.study_words import asked, in_short, methods, no_performance
-from penchant.study.study import NOT_CLASSIFIED, Study
+from penchant.studies.findings import NOT_CLASSIFIED, Findings
 
 MEANINGS = {
     "decision_noise": "how random choices are, in the units of rewards; 0 is always the best guess",
@@ -44,7 +44,7 @@ STATUSES = {
 }
 
 
-def study_page(study: Study, figures: Sequence[Drawing], *, title: str, command: str) -> str:
+def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, command: str) -> str:
     """The report as one HTML document.
 
     Parameters
@@ -79,14 +79,14 @@ def study_page(study: Study, figures: Sequence[Drawing], *, title: str, command:
     return page(title, made, [section for section in sections if section.blocks])
 
 
-def _checked(study: Study) -> str:
+def _checked(study: Findings) -> str:
     """The question that a posterior predictive check answers."""
     if study.how_simulated == "one step ahead":
         return "Predictive check: do people choose as their model expects?"
     return "Predictive check: do agents behave like the people?"
 
 
-def _data(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
+def _data(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     data = study.data
     by_condition: dict[str, list[Any]] = {label: [] for label in data.condition_labels}
     for subject in study.subjects:
@@ -118,7 +118,7 @@ def _range(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} to {numbers[-1]}"
 
 
-def _performance(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
+def _performance(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     if not study.plan.performance:
         return [Paragraph(no_performance(study))] if study.data.is_play else []
     table = study.columns("subjects")
@@ -140,7 +140,7 @@ def _performance(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
     return [DataTable("How regret grows", header, rows, note), *some_drawn(drawn, "regret-growth")]
 
 
-def _doubtful(study: Study) -> str:
+def _doubtful(study: Findings) -> str:
     unsure = [str(order.subject) for order in study.growth if order.confidence < 0.9]
     if not study.plan.n_bootstrap:
         return "How sure the categories are was not asked (no bootstrap)."
@@ -152,7 +152,7 @@ def _doubtful(study: Study) -> str:
     )
 
 
-def _subjects(study: Study, drawn: Mapping[str, Drawing]) -> list[Block]:
+def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     counts = [[k, str(n), STATUSES.get(k, "")] for k, n in study.counts().items()]
     names = study.fits[study.subjects[0]].exact.natural_names
     keep = ["subject", *study.data.conditions, "n_decisions", "regret", "growth", "performance"]
@@ -185,7 +185,7 @@ def _glossary(names: Sequence[str]) -> list[Block]:
     return [Listing(known)] if known else []
 
 
-def _failures(study: Study) -> list[Block]:
+def _failures(study: Findings) -> list[Block]:
     table = study.columns("failures")
     if not table["subject"]:
         return [Paragraph("None: every fit has converged.")]
@@ -212,7 +212,7 @@ def _failures(study: Study) -> list[Block]:
     return [DataTable("What went wrong, and for whom", header, rows, note, words=words)]
 
 
-def _reproduce(study: Study, command: str) -> list[Block]:
+def _reproduce(study: Findings, command: str) -> list[Block]:
     facts = [[name, _fact(value)] for name, value in study.fingerprint().items()]
     return [
         Paragraph("This command makes the same tables, figures and report from the same file:"),

@@ -11,14 +11,14 @@ from penchant.errors import listing
 from penchant.output.notes import counted
 from penchant.output.table import number
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
-from penchant.study.forward_table import left_out
-from penchant.study.groups import positive
-from penchant.study.plan import model_words, nominal_words
-from penchant.study.study import Study
+from penchant.studies.findings import Findings
+from penchant.studies.forward_table import left_out
+from penchant.studies.groups import positive
+from penchant.studies.plan import model_words, nominal_words
 from penchant.tables.labels import in_natural_order
 
 
-def asked(study: Study) -> str:
+def asked(study: Findings) -> str:
     """What the study asks."""
     model = model_words(study.plan.model).split(",")[0]
     who = counted(study.data.n_people, "subject")
@@ -38,14 +38,14 @@ def asked(study: Study) -> str:
     return " ".join([*questions, modelled])
 
 
-def _groups_asked(column: str, study: Study) -> str:
+def _groups_asked(column: str, study: Findings) -> str:
     labels = in_natural_order(set(study.data.conditions[column].values()))
     named = [group_name(column, str(label)) for label in labels]
     who = " and ".join(named) if len(named) == 2 else listing(named)
     return f"Do {who} (column {column}) differ in their parameters?"
 
 
-def in_short(study: Study) -> list[str]:
+def in_short(study: Findings) -> list[str]:
     """The findings, each in one sentence."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
@@ -64,7 +64,7 @@ def in_short(study: Study) -> list[str]:
     return [*said, *crossed, *_agreement(study)]
 
 
-def no_performance(study: Study) -> str:
+def no_performance(study: Findings) -> str:
     """Why there is no regret, and no performance."""
     if not study.data.is_play:
         return (
@@ -78,7 +78,7 @@ def no_performance(study: Study) -> str:
     )
 
 
-def _performance(study: Study) -> str:
+def _performance(study: Findings) -> str:
     high = sum(1 for order in study.growth if order.category == "high")
     low = sum(1 for order in study.growth if order.category == "low")
     return (
@@ -91,7 +91,7 @@ def _unclassified(count: int) -> str:
     return f", {count} with too few decisions to tell" if count else ""
 
 
-def _linearized(study: Study) -> str:
+def _linearized(study: Findings) -> str:
     found = [fit.linearized for fit in study.fits.values() if fit.linearized is not None]
     valid = sum(fit.valid for fit in found)
     return (
@@ -100,7 +100,7 @@ def _linearized(study: Study) -> str:
     )
 
 
-def _differences(study: Study) -> list[str]:
+def _differences(study: Findings) -> list[str]:
     if study.exact_tests is None:
         return []
     tests = study.exact_tests.differences
@@ -121,7 +121,7 @@ def _differences(study: Study) -> list[str]:
     ]
 
 
-def _agreement(study: Study) -> list[str]:
+def _agreement(study: Findings) -> list[str]:
     """How agents, or the models one step ahead, compare with the people they come from."""
     if study.how_simulated == "one step ahead":
         return _ahead(study)
@@ -142,7 +142,7 @@ def _agreement(study: Study) -> list[str]:
     ]
 
 
-def _rewards_agree(study: Study) -> list[str]:
+def _rewards_agree(study: Findings) -> list[str]:
     pairs = [
         (np.nanmean(study.observed[s].reward), np.nanmean(fit.simulated.reward))
         for s, fit in study.fits.items()
@@ -157,7 +157,7 @@ def _rewards_agree(study: Study) -> list[str]:
     ]
 
 
-def _ahead(study: Study) -> list[str]:
+def _ahead(study: Findings) -> list[str]:
     """What the models expected one step ahead, and what the people then did."""
     known = [fit.simulated for fit in study.fits.values() if fit.simulated is not None]
     pairs = [
@@ -175,14 +175,14 @@ def _ahead(study: Study) -> list[str]:
     ]
 
 
-def _who(study: Study, n: int) -> str:
+def _who(study: Findings, n: int) -> str:
     """How many subjects; where each is fitted once in every condition, how many fits."""
     if study.data.people is None:
         return counted(n, "subject")
     return f"{counted(study.data.n_people, 'subject')} ({counted(n, 'fit')})"
 
 
-def simulation_words(study: Study) -> str:
+def simulation_words(study: Findings) -> str:
     """How agents were simulated, as the end of a sentence about them.
 
     Captions, methods and the section on agents say the same.
@@ -206,7 +206,7 @@ def simulation_words(study: Study) -> str:
     )
 
 
-def not_simulated(study: Study) -> str:
+def not_simulated(study: Findings) -> str:
     """How many subjects are left out: without an estimate to simulate with, or in no group."""
     lost = left_out(study.groups, study.fits)
     grouped = {subject for group in study.groups for subject in group.subjects}
@@ -218,7 +218,7 @@ def not_simulated(study: Study) -> str:
     )
 
 
-def methods(study: Study) -> list[str]:
+def methods(study: Findings) -> list[str]:
     """A methods paragraph for a paper, in its parts."""
     plan = study.plan
     logs = [
@@ -268,7 +268,7 @@ def methods(study: Study) -> list[str]:
     return paragraphs
 
 
-def _compared(study: Study, scale: str) -> list[str]:
+def _compared(study: Findings, scale: str) -> list[str]:
     """How the groups that conditions name were compared."""
     said = []
     if study.group_tests.differences:
@@ -291,13 +291,13 @@ def _compared(study: Study, scale: str) -> list[str]:
     return said
 
 
-def _overall(study: Study) -> str:
+def _overall(study: Findings) -> str:
     if not study.group_tests.overall:
         return ""
     return ", and more than two groups at once by Welch's F test and Kruskal-Wallis's test"
 
 
-def _crossed(study: Study) -> str:
+def _crossed(study: Findings) -> str:
     alike = "performance and condition" if study.data.conditions else "performance"
     return (
         f"Subjects of the same {alike} were also taken for a group. Groups that differ in one "
@@ -307,7 +307,7 @@ def _crossed(study: Study) -> str:
     )
 
 
-def _simulation(study: Study) -> str:
+def _simulation(study: Findings) -> str:
     if study.how_simulated == "one step ahead":
         return (
             "For every subject with an estimate, the choice probabilities of the fitted model were "
@@ -325,7 +325,7 @@ def _simulation(study: Study) -> str:
     )
 
 
-def _regret(study: Study) -> str:
+def _regret(study: Findings) -> str:
     return (
         f"{study.landscapes.words} Where a subject played several episodes, losses were averaged "
         "over them decision by decision. Curves a + b t, a t^b and a + b log t were fitted to "
@@ -335,11 +335,10 @@ def _regret(study: Study) -> str:
     )
 
 
-def _noise(study: Study) -> str:
+def _noise(study: Findings) -> str:
     if study.landscapes.binary:
         return "0 or 1 with the option's mean as probability"
-    variance = getattr(study.plan.model, "noise_variance", study.landscapes.noise_variance)
-    return f"normal, with variance {number(float(variance), 4)}"
+    return f"normal, with variance {number(study.landscapes.noise_for(study.plan.model), 4)}"
 
 
 def _bootstrap(n: int) -> str:
@@ -348,7 +347,7 @@ def _bootstrap(n: int) -> str:
     return f" A wild bootstrap with {n} replicates says how sure the category of a subject is."
 
 
-def _names(study: Study) -> tuple[str, ...]:
+def _names(study: Findings) -> tuple[str, ...]:
     return study.fits[study.subjects[0]].exact.natural_names
 
 

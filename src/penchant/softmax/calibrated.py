@@ -1,7 +1,5 @@
 """Calibrated intervals of the weights: likelihood ratios compared with those of choices redrawn.
 
-Choices drawn anew in the same choice sets: how far a true value may be from the best one.
-
 At a candidate value of a parameter everything else is estimated, choices are drawn from that, and
 each draw is asked how much better its own best fit is than the best with the candidate value: twice
 the difference, W, is the likelihood-ratio statistic. The share of draws whose W exceeds that of the

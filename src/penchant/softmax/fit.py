@@ -179,7 +179,7 @@ def fit(
     >>> import penchant as pn
     >>> rng = np.random.default_rng(0)
     >>> sets = pn.Choices.from_arrays(rng.normal(size=(500, 4, 2)), None, names=["gain", "risk"])
-    >>> choices = pn.simulate_choices(sets, [1.0, -0.5], rng=rng)
+    >>> choices = pn.simulate(sets, [1.0, -0.5], rng=rng)
     >>> pn.fit(choices)
     <Estimate converged: gain=0.91642, risk=-0.5182>
     """

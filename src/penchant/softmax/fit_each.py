@@ -139,7 +139,7 @@ def fit_each(
     >>> sets = pn.Choices.from_arrays(
     ...     rng.normal(size=(600, 4, 1)), None, subject=np.repeat(["ann", "bob", "cy"], 200)
     ... )
-    >>> pn.fit_each(pn.simulate_choices(sets, [1.0], rng=rng))
+    >>> pn.fit_each(pn.simulate(sets, [1.0], rng=rng))
     <Estimates of 3 subjects: 3 converged>
     """
     if choices.subject is None or choices.subject_labels is None:

@@ -65,26 +65,8 @@ def scores(theta: Vector, choices: Choices) -> Matrix:
     return expected_rows(p, choices)[choices.chosen_row]
 
 
-def simulate_choices(choices: Choices, theta: Any, *, rng: np.random.Generator) -> Choices:
-    """The same choice sets with options drawn with the probabilities of Eq. (3).
-
-    Parameters
-    ----------
-    choices
-        Choice sets; what was chosen in them is not used.
-    theta
-        Weights, one per variable.
-    rng
-        Source of randomness.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> sets = pn.Choices.from_arrays(np.ones((5, 3, 1)) * [[0.0], [1.0], [9.0]], None)
-    >>> pn.simulate_choices(sets, [4.0], rng=np.random.default_rng(1)).chosen
-    array([2, 2, 2, 2, 2])
-    """
+def drawn_choices(choices: Choices, theta: Any, rng: np.random.Generator) -> Choices:
+    """The same choice sets with options drawn with the probabilities of Eq. (3)."""
     weights = np.asarray(theta, dtype=np.float64)
     if weights.shape != (choices.n_parameters,) or not np.isfinite(weights).all():
         raise DataError(

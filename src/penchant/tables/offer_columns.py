@@ -87,7 +87,7 @@ NOTHING_WORDS = frozenset(
 
 
 @dataclass(frozen=True)
-class TrialColumns:
+class OfferColumns:
     """The column of every part, and of every attribute of every option.
 
     Attributes
@@ -119,7 +119,7 @@ class TrialColumns:
     def words(self) -> str:
         """Which column is what, in one line.
 
-        >>> TrialColumns("choice", {"amount": ("now", "later"), "delay": (0.0, "days")}).words()
+        >>> OfferColumns("choice", {"amount": ("now", "later"), "delay": (0.0, "days")}).words()
         'chosen = choice; amount = now, later; delay = 0, days'
         """
         parts = ("subject", "block", "chosen", "scored")
@@ -143,21 +143,21 @@ def _parts(cell: Any) -> Sequence[Any]:
     return (cell,) if isinstance(cell, (str, int, float)) else tuple(cell)
 
 
-def trial_columns(
+def offer_columns(
     names: Sequence[str],
     given: Mapping[str, str | None],
     offers: Mapping[str, Sequence[Any]] | None = None,
-) -> TrialColumns:
+) -> OfferColumns:
     """Find what is not given among the columns of a table.
 
     Examples
     --------
-    >>> found = trial_columns(["subjID", "ss_amount", "ll_amount", "ll_delay", "choice"], {})
+    >>> found = offer_columns(["subjID", "ss_amount", "ll_amount", "ll_delay", "choice"], {})
     >>> found.subject, found.offers["delay"]
     ('subjID', (0.0, 'll_delay'))
-    >>> trial_columns(["subj", "gain", "loss", "cert", "gamble"], {}).offers["outcome"]
+    >>> offer_columns(["subj", "gain", "loss", "cert", "gamble"], {}).offers["outcome"]
     (('cert', 0.0), ('gain', 'loss'))
-    >>> trial_columns(["subj", "gain", "loss", "accept"], {}).offers["outcome"]
+    >>> offer_columns(["subj", "gain", "loss", "accept"], {}).offers["outcome"]
     ((0.0, 0.0), ('gain', 'loss'))
     """
     described, losses = (offers, {}) if offers is not None else _recognised_offers(names)
@@ -178,7 +178,7 @@ def trial_columns(
             "chosen must be given, as no column is called chosen or choice; got columns "
             f"{named(names)}. Name the column with `chosen`."
         )
-    return TrialColumns(
+    return OfferColumns(
         chosen=parts["chosen"],
         offers=described,
         subject=parts["subject"],

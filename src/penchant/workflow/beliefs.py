@@ -13,8 +13,7 @@ whose arrays are (n_events, n_options), or (n_events,) for what does not belong 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import singledispatch
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,28 +25,15 @@ from penchant.errors import DataError, listing
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit_each import ModelEstimates
 from penchant.inference.predict import as_episodes
-from penchant.models.learning.hybrid import GershmanHybrid
-from penchant.models.learning.kalman import KalmanFilter
-from penchant.models.learning.known_values import KnownValues
-from penchant.models.learning.q_learning import QLearning
-from penchant.models.learning.ucb1 import UCB1
-from penchant.models.model import natural_parameters
-from penchant.models.offers.variables import StaticModel
-from penchant.models.spatial.gp_ucb import GPUCB
-from penchant.models.spatial.ucl import UCL
+from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.tables.events import NOTHING
 
-Beliefs = dict[str, Matrix]
 
-
-def option_beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    """Beliefs before each event, by name: "value" and "uncertainty" where the model has them.
-
-    Values are expected rewards, in units of rewards; uncertainty is a standard deviation.
-    """
-    own = getattr(model, "latent", None)
-    found = _beliefs(model, episode, theta, psi) if own is None else own(episode, theta, psi)
+def option_beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+    """Beliefs before each event, by name, as the model declares them; none where it does not."""
+    own = Declared(model).latent
+    found = {} if own is None else own(episode, theta, psi)
     for name, values in found.items():
         if np.shape(values)[:1] != (episode.n_events,) or np.ndim(values) > 2:
             raise DataError(
@@ -55,79 +41,6 @@ def option_beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> Beli
                 f"{np.shape(values)} of {name!r} for {episode.n_events} events. Correct it."
             )
     return {name: np.asarray(values, dtype=np.float64) for name, values in found.items()}
-
-
-@singledispatch
-def _beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    """No beliefs: the model only says how likely choices are."""
-    return {}
-
-
-@_beliefs.register
-def _(model: QLearning, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    x = model.explanatory(episode, *psi)
-    found = {"value": _affine(model, x, theta, "initial_value")}
-    if model.choice_kernel:
-        found["choice_trace"] = x[:, :, model.weights.index("choice_kernel")]
-    return found
-
-
-@_beliefs.register
-def _(model: KalmanFilter, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    full = replace(model, bonus=True)  # its variables hold the standard deviation
-    x = full.explanatory(episode, *psi)
-    sd = x[:, :, full.weights.index("uncertainty_bonus/temperature")]
-    weights = dict(zip(model.weights, theta, strict=True))
-    wide = np.array([weights.get(name, 0.0) for name in full.weights])
-    return {"value": _affine(full, x, wide, "initial_mean", "centre"), "uncertainty": sd}
-
-
-@_beliefs.register
-def _(model: GershmanHybrid, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    x = model.explanatory(episode, *psi)
-    return {"value": x[:, :, 0], "uncertainty": x[:, :, 1]}
-
-
-@_beliefs.register
-def _(model: UCB1, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    x = model.explanatory(episode, *psi)
-    bonus = x[:, :, model.weights.index("exploration/temperature")]
-    return {"value": _affine(model, x, theta, "initial_value"), "count_bonus": bonus}
-
-
-@_beliefs.register
-def _(model: UCL, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    known = model.beliefs(episode, tuple(psi))
-    mean = known.mean(theta[1] / theta[0])
-    return {"value": mean, "uncertainty": known.standard_deviation(model.noise_variance)}
-
-
-@_beliefs.register
-def _(model: GPUCB, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    x = model.explanatory(episode, *psi)
-    return {"value": _affine(model, x, theta, "prior_mean"), "uncertainty": x[:, :, 1]}
-
-
-@_beliefs.register
-def _(model: KnownValues, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    return {"value": np.tile(np.asarray(model.values, dtype=np.float64), (episode.n_events, 1))}
-
-
-@_beliefs.register
-def _(model: StaticModel, episode: Any, theta: Vector, psi: Vector) -> Beliefs:
-    parameters = {n.name: n.value(theta, psi) for n in natural_parameters(model)}
-    return {"value": model.values(episode.offers, parameters)}
-
-
-def _affine(model: Any, x: Matrix, theta: Vector, *starts: str) -> Matrix:
-    """The first variable, with what each start that is estimated adds, in units of rewards."""
-    value = x[:, :, 0].copy()
-    for name in starts:
-        weight = f"{name}/temperature"
-        if weight in model.weights:
-            column = model.weights.index(weight)
-            value += theta[column] / theta[0] * x[:, :, column]
-    return np.asarray(value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,7 +130,7 @@ class Latent:
         return f"<Latent variables of {counted(len(self), 'event')}: {said}{more}>"
 
 
-def latent(estimates: ModelEstimate | ModelEstimates, episodes: Any = None) -> Latent:
+def beliefs(estimates: ModelEstimate | ModelEstimates, episodes: Any = None) -> Latent:
     """Probabilities, values, prediction errors and uncertainty at every event.
 
     Parameters
@@ -239,7 +152,7 @@ def latent(estimates: ModelEstimate | ModelEstimates, episodes: Any = None) -> L
     >>> import penchant as pn
     >>> episode = pn.Episode([0, 1, None, 1, 0, 1], [1.0, 0.0, None, 0.5, 1.0, 0.2])
     >>> estimate = pn.fit(episode, pn.QLearning(2, learning_rate=0.5))
-    >>> found = pn.latent(estimate)
+    >>> found = pn.beliefs(estimate)
     >>> found
     <Latent variables of 6 events: probability, entropy, value, prediction_error>
     >>> found["prediction_error"].round(2)
@@ -267,12 +180,12 @@ def _described(estimate: ModelEstimate, episode: Any) -> tuple[dict[str, Any], d
     if _is_finite(estimate):
         q = x @ theta
         log_p = q - special.logsumexp(q, axis=1, keepdims=True)
-        beliefs = option_beliefs(estimate.model, episode, theta, psi)
+        found = option_beliefs(estimate.model, episode, theta, psi)
     else:
         log_p = np.full(x.shape[:2], np.nan)
         ones = np.ones(len(theta))
         known = option_beliefs(estimate.model, episode, ones, at)
-        beliefs = {name: np.full(values.shape, np.nan) for name, values in known.items()}
+        found = {name: np.full(values.shape, np.nan) for name, values in known.items()}
     p = np.exp(log_p)
     is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
@@ -289,11 +202,11 @@ def _described(estimate: ModelEstimate, episode: Any) -> tuple[dict[str, Any], d
         "entropy": -special.xlogy(p, p).sum(axis=1),
     }
     there = episode.chosen != NOTHING
-    for name, values in beliefs.items():
+    for name, values in found.items():
         columns[name] = values if values.ndim == 1 else _of_chosen(values, episode.chosen, there)
         if name == "value":
             columns["prediction_error"] = rewards - columns["value"]
-    matrices = {name: values for name, values in beliefs.items() if values.ndim == 2}
+    matrices = {name: values for name, values in found.items() if values.ndim == 2}
     return columns, {"probability": p, **matrices}
 
 

@@ -21,7 +21,7 @@ from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
 WEAK = ScaledPrior()
 
 
-def compare(
+def compare_models(
     models: Mapping[str, Model],
     episodes: Episode | Sequence[Episode],
     *,
@@ -39,7 +39,7 @@ def compare(
     models
         By name.
     episodes
-        Of all subjects: `Episode`s, or `Trials`.
+        Of all subjects: `Episode`s, or `Offers`.
     folds
         Cross-validation: "block" leaves out one block after another; a number k every k-th
         decision, in k ways; or labels, an array for each episode with a label for each event. A
@@ -68,11 +68,11 @@ def compare(
     >>> turning = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)  # the better option changes
     >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
     >>> learner = pn.QLearning(2, initial_value=0.0)  # as they play; it would be estimated
-    >>> plays = []
-    >>> for subject in range(8):
-    ...     plays += pn.Task(turning).play(learner, rule, rng=rng, subject=subject)
-    >>> found = pn.compare(
-    ...     {"learner": learner, "habit": pn.RandomChoice(2)}, plays, folds=4
+    >>> plays = [
+    ...     pn.simulate(turning, learner, rule, rng=rng, subject=subject) for subject in range(8)
+    ... ]
+    >>> found = pn.compare_models(
+    ...     {"learner": learner, "habit": pn.models.RandomChoice(2)}, plays, folds=4
     ... )
     >>> found.best, found.n_best.tolist()
     ('learner', [8, 0])

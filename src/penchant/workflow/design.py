@@ -14,6 +14,7 @@ from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
+from penchant.models.task import Task
 from penchant.models.task_values import for_agents
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import IntervalKind
@@ -21,7 +22,6 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.tails import normal_point, normal_tail, t_tail
 from penchant.workflow.people import drawn_people, is_positive, played_by
 from penchant.workflow.recover import recovered
-from penchant.workflow.task import Task
 
 FINE = 1.05  # neighbouring numbers differ by no more than this ratio when the search ends
 
@@ -154,6 +154,126 @@ def _bracket_words(small: int | None, large: int | None) -> str:
     return said + (" and none is surely enough." if large is None else f" and {large} is enough.")
 
 
+@dataclass(frozen=True)
+class Narrow:
+    """A goal of `design`: the interval of a parameter is as narrow as wanted, by more decisions.
+
+    Parameters
+    ----------
+    parameter
+        Natural parameter of interest.
+    width
+        Largest width, high - low; with `relative`, divided by the true value.
+    relative
+        Whether the width counts in true values.
+    share
+        Share of people whose interval must be so narrow. Who has no finite estimate, or an
+        unbounded interval, has none.
+    level, intervals
+        Confidence level and kind of the interval, as in `recover`.
+    first, most
+        Decisions in each block to begin with, and to end with.
+    """
+
+    parameter: str
+    width: float
+    relative: bool = False
+    share: float = 0.5
+    level: float = 0.95
+    intervals: IntervalKind = "wald"
+    first: int = 25
+    most: int = 6400
+
+
+@dataclass(frozen=True)
+class Differ:
+    """A goal of `design`: a difference between two groups is found, by more subjects.
+
+    Parameters
+    ----------
+    against
+        Natural parameters of the other group, as far as they differ: ranges or distributions.
+    parameter
+        The one whose difference is tested; that which differs if only one does.
+    power, alpha
+        Share of experiments that must find it, and the level of the test.
+    n_experiments
+        Experiments at every number.
+    most
+        Largest number of subjects in each group.
+    """
+
+    against: Mapping[str, Any]
+    parameter: str | None = None
+    power: float = 0.8
+    alpha: float = 0.05
+    n_experiments: int = 2000
+    most: int = 1000
+
+
+def design(
+    model: Model,
+    task: Task,
+    parameters: Mapping[str, Any],
+    *,
+    goal: Narrow | Differ,
+    rng: np.random.Generator,
+    n_subjects: int | None = None,
+    parameter_prior: ParameterPrior | None = None,
+    threads: int | None = None,
+) -> Design:
+    """How much data a goal needs: decisions for an interval, subjects for a difference.
+
+    For `Narrow` the same people play longer and longer. For `Differ` a pool of people of each group
+    is simulated and fitted. Experiments draw subjects from the pools, and find a difference where
+    Welch's test of the estimates has p < alpha: of logarithms for a positive parameter. Subjects
+    without a finite estimate are recruited, but not tested.
+
+    Parameters
+    ----------
+    model, task, parameters
+        As in `recover`; for `Narrow` the task's number of decisions is what is looked for.
+    goal
+        `Narrow(parameter, width)` or `Differ(against)`.
+    n_subjects
+        People simulated: at every number of decisions, 100 if not given; or in each group, 500.
+    parameter_prior, threads
+        As in `fit_each`.
+    rng
+        Source of randomness.
+
+    Notes
+    -----
+    The error of a power has two parts: that of the number of experiments, and that of the pools,
+    which is found by drawing the pools themselves anew.
+
+    Examples
+    --------
+    The log-odds of two options, whose interval is 2 x 1.96 / sqrt(n p (1 - p)) wide:
+
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> task = pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), n_decisions=1)
+    >>> found = pn.design(
+    ...     pn.models.RandomChoice(2),
+    ...     task,
+    ...     {"bias_0": 0.0},
+    ...     goal=pn.Narrow("bias_0", width=1.0),
+    ...     n_subjects=30,
+    ...     rng=np.random.default_rng(0),
+    ... )
+    >>> 55 < found.needed < 75  # by the formula 61.5, at p = 1/2
+    True
+    """
+    fitting = {"parameter_prior": parameter_prior, "threads": threads}
+    if isinstance(goal, Narrow):
+        return _decisions(model, task, parameters, goal, n_subjects or PEOPLE, rng, fitting)
+    return _subjects(model, task, parameters, goal, n_subjects or POOL, rng, fitting)
+
+
+PEOPLE, POOL = 100, 500  # whose play goes on; and of each group, from whom experiments are drawn
+
+
 def check_goal(model: Model, parameter: str, size: float, name: str) -> None:
     """Refuse a parameter that the model does not have, and a size that is not positive."""
     known = [natural.name for natural in natural_parameters(model)]
@@ -172,73 +292,22 @@ def check_share(value: float, name: str) -> None:
         raise DataError(f"{name} must lie between 0 and 1; got {value}. Correct it.")
 
 
-def decisions_needed(
+def _decisions(
     model: Model,
     task: Task,
     parameters: Mapping[str, Any],
-    *,
-    parameter: str,
-    width: float,
+    goal: Narrow,
+    n_subjects: int,
     rng: np.random.Generator,
-    relative: bool = False,
-    share: float = 0.5,
-    n_subjects: int = 100,
-    first: int = 25,
-    most: int = 6400,
-    level: float = 0.95,
-    intervals: IntervalKind = "wald",
-    parameter_prior: ParameterPrior | None = None,
-    threads: int | None = None,
+    fitting: dict[str, Any],
 ) -> Design:
-    """How many decisions until the interval of a parameter is as narrow as wanted.
-
-    Parameters
-    ----------
-    model, task, parameters
-        As in `recover`; the task's number of decisions is what is looked for.
-    parameter
-        Natural parameter of interest.
-    width
-        Largest width, high - low; with `relative`, divided by the true value.
-    relative
-        Whether the width counts in true values.
-    share
-        Share of people whose interval must be so narrow. Who has no finite estimate, or an
-        unbounded interval, has none.
-    n_subjects
-        People simulated at every number; the same ones, whose play goes on.
-    first, most
-        Decisions in each block to begin with, and to end with.
-    level, intervals, parameter_prior, threads
-        As in `recover`.
-    rng
-        Source of randomness.
-
-    Examples
-    --------
-    The log-odds of two options, whose interval is 2 x 1.96 / sqrt(n p (1 - p)) wide:
-
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> task = pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), n_decisions=1)
-    >>> found = pn.decisions_needed(
-    ...     pn.RandomChoice(2),
-    ...     task,
-    ...     {"bias_0": 0.0},
-    ...     parameter="bias_0",
-    ...     width=1.0,
-    ...     n_subjects=30,
-    ...     rng=np.random.default_rng(0),
-    ... )
-    >>> 55 < found.needed < 75  # by the formula 61.5, at p = 1/2
-    True
-    """
-    check_level(level)
+    parameter, width = goal.parameter, goal.width
+    check_level(goal.level)
     check_goal(model, parameter, width, "width")
-    check_share(share, "share")
-    whole_number(first, "first", 1)
-    if most < first:
-        raise DataError(f"most must be at least first, {first}; got {most}. Correct it.")
+    check_share(goal.share, "share")
+    whole_number(goal.first, "first", 1)
+    if goal.most < goal.first:
+        raise DataError(f"most must be at least first, {goal.first}; got {goal.most}. Correct it.")
     model = for_agents(model, parameters)
     people = drawn_people(model, parameters, n_subjects, rng)
     seed = rng.integers(2**63)  # the same play at every number, only longer
@@ -247,96 +316,62 @@ def decisions_needed(
         again = np.random.default_rng(seed)
         plays = played_by(people, model, task.with_decisions(n), again)
         estimates = fit_each_model(
-            [episode for mine in plays for episode in mine],
-            model,
-            parameter_prior=parameter_prior,
-            threads=threads,
+            [episode for mine in plays for episode in mine], model, **fitting
         )
-        every = recovered(people, model, estimates, level, intervals, again)
+        every = recovered(people, model, estimates, goal.level, goal.intervals, again)
         found = next(p for p in every if p.name == parameter)
         widths = found.interval[:, 1] - found.interval[:, 0]
         widths = np.where(found.has_estimate & found.has_interval, widths, np.inf)
-        widths = widths / np.abs(found.true) if relative else widths
+        widths = widths / np.abs(found.true) if goal.relative else widths
         reached = float((widths <= width).mean())
         return Tried(n, reached, binomial_error(reached, n_subjects), float(np.median(widths)))
 
-    goal = f"{100 * level:g} % interval of {parameter} at most {width:g} wide"
-    goal += ", relative to its true value" if relative else ""
-    return searched(narrow, first, most, share, "decisions", goal)
+    words = f"{100 * goal.level:g} % interval of {parameter} at most {width:g} wide"
+    words += ", relative to its true value" if goal.relative else ""
+    return searched(narrow, goal.first, goal.most, goal.share, "decisions", words)
 
 
 POOLS = 40  # pools drawn anew, for the error of a power
 
 
-def subjects_needed(
+def _subjects(
     model: Model,
     task: Task,
-    groups: tuple[Mapping[str, Any], Mapping[str, Any]],
-    *,
-    parameter: str,
+    parameters: Mapping[str, Any],
+    goal: Differ,
+    n_pool: int,
     rng: np.random.Generator,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    n_pool: int = 500,
-    n_experiments: int = 2000,
-    most: int = 1000,
-    parameter_prior: ParameterPrior | None = None,
-    threads: int | None = None,
+    fitting: dict[str, Any],
 ) -> Design:
-    """How many subjects in each of two groups until their difference is found.
-
-    A pool of people of each group is simulated and fitted. Experiments draw subjects from the
-    pools, and find a difference where Welch's test of the estimates has p < alpha: of logarithms
-    for a positive parameter. Subjects without a finite estimate are recruited, but not tested.
-
-    Parameters
-    ----------
-    model, task
-        As in `recover`.
-    groups
-        Ranges or distributions of the natural parameters in each of the two groups.
-    parameter
-        Natural parameter whose difference is tested.
-    power, alpha
-        Share of experiments that must find it, and the level of the test.
-    n_pool
-        People simulated of each group.
-    n_experiments
-        Experiments at every number.
-    most
-        Largest number of subjects in each group.
-    parameter_prior, threads
-        As in `fit_each`.
-    rng
-        Source of randomness.
-
-    Notes
-    -----
-    The error of a power has two parts: that of the number of experiments, and that of the pools,
-    which is found by drawing the pools themselves anew.
-    """
+    parameter, alpha = goal.parameter, goal.alpha
+    if parameter is None:
+        if len(goal.against) != 1:
+            raise DataError(
+                f"parameter must be given where groups differ in {' and '.join(goal.against)}; got "
+                "none. Say which difference shall be found."
+            )
+        (parameter,) = goal.against
     check_goal(model, parameter, alpha, "alpha")
-    check_share(power, "power")
+    check_share(goal.power, "power")
     check_share(alpha, "alpha")
-    if len(groups) != 2:
-        raise DataError(f"groups must be two; got {len(groups)}. Compare two at a time.")
+    groups = (parameters, {**parameters, **goal.against})
     pools = [
-        _estimates(model, task, given, parameter, n_pool, own, parameter_prior, threads)
+        _estimates(model, task, given, parameter, n_pool, own, fitting)
         for given, own in zip(groups, rng.spawn(2), strict=True)
     ]
     seed = int(rng.integers(2**63))
 
     def found(n: int) -> Tried:
         own = np.random.default_rng([seed, n])
-        p = _p_values(pools[0], pools[1], n, n_experiments, own)
+        p = _p_values(pools[0], pools[1], n, goal.n_experiments, own)
         reached = float((p < alpha).mean())
-        own_error = binomial_error(reached, n_experiments)
+        own_error = binomial_error(reached, goal.n_experiments)
         redrawn = [_redrawn_power(pools, n, alpha, own) for _ in range(POOLS)]
         error = float(np.hypot(own_error, np.std(redrawn, ddof=1)))
         return Tried(n, reached, error, np.nan)
 
-    goal = f"a difference in {parameter} at p < {alpha:g}"
-    return searched(found, 2, most, power, "subjects in each group", goal)
+    words = f"a difference in {parameter} at p < {alpha:g}"
+    return searched(found, 2, goal.most, goal.power, "subjects in each group", words)
 
 
 def _estimates(
@@ -346,14 +381,13 @@ def _estimates(
     parameter: str,
     n: int,
     rng: np.random.Generator,
-    parameter_prior: ParameterPrior | None,
-    threads: int | None,
+    fitting: dict[str, Any],
 ) -> Vector:
     """What is tested, of n people of a group; NaN where there is no finite estimate."""
     model = for_agents(model, given)
     people = drawn_people(model, given, n, rng)
     plays = [episode for mine in played_by(people, model, task, rng) for episode in mine]
-    fits = fit_each_model(plays, model, parameter_prior=parameter_prior, threads=threads)
+    fits = fit_each_model(plays, model, **fitting)
     every = recovered(people, model, fits, 0.95, "wald")
     found = next(p for p in every if p.name == parameter)
     natural = next(n for n in natural_parameters(model) if n.name == parameter)

@@ -91,8 +91,8 @@ def log_likelihood_draws(
     >>> import numpy as np
     >>> import penchant as pn
     >>> episode = pn.Episode([0, 1, 1, 0, 1, 1], [0.0, 1.0, 0.4, 0.2, 0.9, 0.7])
-    >>> estimate = pn.fit(episode, pn.RandomChoice(2), parameter_prior=pn.ScaledPrior())
-    >>> pn.log_likelihood_draws(estimate, 50, rng=np.random.default_rng(0)).shape
+    >>> estimate = pn.fit(episode, pn.models.RandomChoice(2), parameter_prior=pn.ScaledPrior())
+    >>> pn.results.log_likelihood_draws(estimate, 50, rng=np.random.default_rng(0)).shape
     (50, 6)
     """
     if estimate.episodes is None:

@@ -19,7 +19,7 @@ from penchant.errors import DataError, listing
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit_each import ModelEstimates, fit_each_model
 from penchant.models.model import Model
-from penchant.models.offers.offers import Trials
+from penchant.models.offers.offers import Offers
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.events import Events
 
@@ -100,8 +100,8 @@ def fold_labels(episodes: Sequence[Any], folds: Folds) -> list[Labels]:
 
 def rescored(episode: Any, scored: BoolVector, subject: Any) -> Any:
     """The same events with other decisions scored, under another subject's name."""
-    if isinstance(episode, Trials):
-        return Trials.of_checked(episode.chosen, episode.offers, scored, subject, episode.block)
+    if isinstance(episode, Offers):
+        return Offers.of_checked(episode.chosen, episode.offers, scored, subject, episode.block)
     events = Events(episode.chosen, episode.rewards, episode.is_choice, scored)
     return Episode.of_events(events, subject, episode.block)
 

@@ -10,11 +10,13 @@ import numpy as np
 from penchant._progress import progress
 from penchant._typing import Vector
 from penchant.arguments import whole_number
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError
 from penchant.models.model import Model, Natural, natural_parameters
-from penchant.workflow.task import Task
+from penchant.models.simulate import blocks_of, check_parameters
+from penchant.models.task import Task
 
 People = dict[str, Vector]
+RANGES = "Give a number, or a range (low, high), for all natural parameters of the model."
 
 
 def drawn_people(
@@ -38,20 +40,7 @@ def drawn_people(
     """
     whole_number(n, "n_subjects", 1)
     known = {natural.name: natural for natural in natural_parameters(model)}
-    optional = {"implied_noise_sd"}
-    missing = [name for name in known if name not in parameters and name not in optional]
-    if missing:
-        raise DataError(
-            f"parameters must hold {', '.join(known)}; got none for {', '.join(missing)}. "
-            "Give a number, or a range (low, high), for all natural parameters of the model."
-        )
-    allowed = (*known, *getattr(model, "parameter_names", ()))
-    for name in parameters:
-        if name not in allowed:
-            raise DataError(
-                f"parameters must be among {', '.join(known)}; got {name!r}."
-                f"{nearest(name, known) or ' Correct it.'}"
-            )
+    check_parameters(model, parameters, RANGES)
     return {
         name: _drawn(name, given, is_positive(model, known.get(name)), n, rng)
         for name, given in parameters.items()
@@ -107,6 +96,6 @@ def played_by(
     with progress("Simulating people", n) as advance:
         for i, own in enumerate(rng.spawn(n)):
             parameters = {name: float(values[i]) for name, values in people.items()}
-            found.append(task.play(model, parameters, rng=own, subject=i))
+            found.append(blocks_of(task, model, parameters, own, i))
             advance(1)
     return found

@@ -15,6 +15,7 @@ from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit_each import ModelEstimates
+from penchant.models.model import Declared
 from penchant.output.table import Table, number
 from penchant.workflow.draws import natural_draws, parameter_draws
 from penchant.workflow.replays import (
@@ -194,8 +195,8 @@ def predictive_check(
     >>> rng = np.random.default_rng(1)
     >>> task = pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1))
     >>> rule = {"temperature": 0.3, "learning_rate": 0.3}
-    >>> plays = pn.simulate_many(
-    ...     task, pn.QLearning(2), rule, n_decisions=60, n_agents=10, rng=rng
+    >>> plays = pn.simulate(
+    ...     task, pn.QLearning(2), rule, n_decisions=60, n_subjects=10, rng=rng
     ... )
     >>> estimates = pn.fit_each(plays, pn.QLearning(2), parameter_prior=pn.ScaledPrior())
     >>> check = pn.predictive_check(estimates, world=task, n_draws=50, rng=rng)
@@ -289,7 +290,7 @@ def _is_playable(estimate: ModelEstimate, draws: Matrix) -> bool:
 
 
 def _n_options(estimate: ModelEstimate, episode: Any) -> int:
-    known = getattr(estimate.model, "n_options", None)
+    known = Declared(estimate.model).n_options
     if known is not None:
         return int(known)
     return int(np.asarray(estimate.model.explanatory(episode, *estimate.working_psi)).shape[1])

@@ -15,12 +15,12 @@ from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
 from penchant.inference.fit_each import ModelEstimates, fit_each_model
 from penchant.models.model import Model, natural_parameters
+from penchant.models.task import Task
 from penchant.models.task_values import for_agents
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.people import People, drawn_people, is_positive, played_by
-from penchant.workflow.task import Task
 
 USABLE = ("converged", "weakly identified", "at a bound")
 FEW_VALUES = 12  # true values that are tabled one by one

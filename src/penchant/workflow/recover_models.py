@@ -16,14 +16,14 @@ from penchant._frames import Backend, frame
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
+from penchant.models.task import Task
 from penchant.models.task_values import for_agents
 from penchant.output.table import WIDEST, Table
 from penchant.softmax.prior import ParameterPrior
-from penchant.workflow.compare import WEAK, compare
+from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion
 from penchant.workflow.folds import Folds
 from penchant.workflow.people import drawn_people, played_by
-from penchant.workflow.task import Task
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +135,7 @@ class ModelRecovery:
         return self.table().html()
 
 
-def model_recovery(
+def recover_models(
     models: Mapping[str, Model],
     task: Task,
     parameters: Mapping[str, Mapping[str, Any]],
@@ -170,8 +170,8 @@ def model_recovery(
     >>> import numpy as np
     >>> import penchant as pn
     >>> turning = np.repeat([[0.2, 0.8], [0.8, 0.2]], 40, axis=0)  # the better option changes
-    >>> found = pn.model_recovery(
-    ...     {"learner": pn.QLearning(2), "habit": pn.RandomChoice(2)},
+    >>> found = pn.recover_models(
+    ...     {"learner": pn.QLearning(2), "habit": pn.models.RandomChoice(2)},
     ...     pn.Task(turning),
     ...     {
     ...         "learner": {"temperature": (0.1, 0.2), "learning_rate": (0.3, 0.6)},
@@ -190,7 +190,7 @@ def model_recovery(
     for name, own in zip(models, rng.spawn(len(models)), strict=True):
         people = drawn_people(models[name], parameters[name], n_subjects, own)
         plays = played_by(people, models[name], task, own)
-        found = compare(
+        found = compare_models(
             models,
             [episode for mine in plays for episode in mine],
             folds=folds,

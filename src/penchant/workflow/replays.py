@@ -12,9 +12,10 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
+from penchant.models.simulate import picked, play_like
+from penchant.models.task import Task
 from penchant.tables.events import NOTHING
 from penchant.workflow.draws import log_choice_probabilities, natural_draws
-from penchant.workflow.task import Task
 
 MOST_SHARES = 12  # options whose shares are told one by one
 
@@ -112,7 +113,7 @@ def after_history(
     d, found = estimate.n_weights, []
     for draw in draws:
         log_p = log_choice_probabilities(estimate.model, episode, draw[:d], draw[d:])
-        found.append(_picked(np.exp(log_p[episode.scored]), rng))
+        found.append(picked(np.exp(log_p[episode.scored]), rng))
     return found
 
 
@@ -122,7 +123,7 @@ def anew(
     """Play of agents in the same world, one for each draw, in the place of the person."""
     task = Task(world_of(world, episode), n_decisions=int(episode.is_choice.sum()))
     return [
-        task.play_like(episode, estimate.model, parameters, rng=rng)
+        play_like(episode, task, estimate.model, parameters, rng)
         for parameters in natural_draws(estimate, draws)
     ]
 
@@ -131,7 +132,7 @@ def world_of(world: Any, episode: Any) -> Any:
     """What options pay in an episode."""
     if hasattr(episode, "offers"):
         raise DataError(
-            "world must be left out for Trials, whose offers are the world; got one. Leave it out."
+            "world must be left out for Offers, whose offers are the world; got one. Leave it out."
         )
     if not isinstance(world, Mapping):
         return world
@@ -193,8 +194,3 @@ class BestOptions:
                 f"{self.given!r}. Correct it."
             )
         return options
-
-
-def _picked(p: Matrix, rng: np.random.Generator) -> IntVector:
-    below = p.cumsum(axis=1) < rng.random((len(p), 1)) * p.sum(axis=1, keepdims=True)
-    return np.asarray(np.minimum(below.sum(axis=1), p.shape[1] - 1))

@@ -125,7 +125,7 @@ def select_models(
     Nine people for whom the first model is better, one for whom the second is:
 
     >>> import penchant as pn
-    >>> found = pn.select_models([[0.0, -5.0]] * 9 + [[-5.0, 0.0]], ["learner", "habit"])
+    >>> found = pn.results.select_models([[0.0, -5.0]] * 9 + [[-5.0, 0.0]], ["learner", "habit"])
     >>> found.frequencies.round(2), found.exceedance.round(3)
     (array([0.84, 0.16]), array([0.995, 0.005]))
     >>> found.protected_exceedance.round(2)

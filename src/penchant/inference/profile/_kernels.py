@@ -1,12 +1,10 @@
-"""Compiled sums over the decisions of many profiles. Bare arrays, no policy.
+"""Compiled profiles of many subjects at many psi, and sums over their decisions. Bare arrays.
 
-Numbers are set one by one: assigning to a slice compiles its shape errors too, for seconds.
-
-Compiled profiles of one subject after another at many psi. Bare arrays, no policy.
-
-As fits of choices pack them: eight decisions in a block, rows relative to the chosen one. Here all
-choice sets have the same size, the weights start from those of a psi nearby, and the last step of
-Newton's method is taken for granted: what it gains is half the squared decrement.
+`profile` packs choices as fits of choices do: eight decisions in a block, rows relative to the
+option chosen. Here all choice sets have the same size, the weights start from those of a psi
+nearby, and the last step of Newton's method is taken for granted: it gains half the squared
+decrement. Numbers are set one by one, because assigning to a slice compiles its shape errors too,
+for seconds.
 """
 
 import math

@@ -21,7 +21,14 @@ from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile import _kernels as grid
 from penchant.inference.profile.pairs import Planes, Points, Rows, best_on_planes, ranges
 from penchant.inference.profile.weights import best_under, best_weights, limits_of
-from penchant.models.model import Model, Natural, Shape, natural_parameters, positive_weights
+from penchant.models.model import (
+    Declared,
+    Model,
+    Natural,
+    Shape,
+    natural_parameters,
+    positive_weights,
+)
 from penchant.models.natural_prior import NaturalPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.batch import Batch, fit_table
@@ -234,7 +241,7 @@ class Profiles:
     @cached_property
     def n_options(self) -> int:
         """Number of options of every decision."""
-        known = getattr(self.model, "n_options", None)
+        known = Declared(self.model).n_options
         if known is not None:
             return int(known)
         middle = self.from_search(self.bounds.mean(axis=1)[None])
@@ -265,7 +272,7 @@ class Profiles:
         self, subject: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """Variables of all events of pairs, and their derivatives in psi's own units."""
-        many = getattr(self.model, "explanatory_many", None)
+        many = Declared(self.model).explanatory_many
         if many is not None:
             which = ranges(self.first_episode, subject)
             n_episodes = np.diff(self.first_episode)[subject]
@@ -273,7 +280,7 @@ class Profiles:
             return x, slopes if with_slopes else None
         if not with_slopes:
             return self._one_by_one(subject, psi, self._explained), None
-        own = getattr(self.model, "explanatory_and_slopes", None)
+        own = Declared(self.model).explanatory_and_slopes
         if own is None:
             return self._one_by_one(subject, psi, self._explained), self._differences(subject, psi)
         pairs = [own(e, *at) for s, at in zip(subject, psi, strict=True) for e in self.groups[s]]

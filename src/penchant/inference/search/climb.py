@@ -10,7 +10,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.peaks import Peak, Peaks
-from penchant.models.model import is_smooth
+from penchant.models.model import Declared
 
 HESSIAN_STEP = 3e-5  # of search units
 LARGEST = 1e100  # error of a slope that a curvature is updated by
@@ -74,7 +74,7 @@ class Climbs:
     ) -> None:
         n, d, q = len(subject), profiles.n_weights, profiles.n_shape
         self.profiles, self.subject, self.planes = profiles, subject, planes
-        self.max_steps, self._smooth = max_steps, is_smooth(profiles.model)
+        self.max_steps, self._smooth = max_steps, Declared(profiles.model).smooth
         self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
         self.points = profiles.blank(subject, np.zeros((n, q)))

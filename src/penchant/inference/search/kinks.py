@@ -1,7 +1,5 @@
 """Maxima of profiles at kinks, where no gradient vanishes.
 
-Maxima of profiles at kinks, where no gradient vanishes.
-
 With two learning rates the profile is continuous, but where a reward equals the value of its option
 another rate takes over, and its slope jumps. A maximum may lie there: the profile falls to all
 sides, though nowhere with a slope of 0, and Newton's steps from beside it lead nowhere. What leads
@@ -9,11 +7,10 @@ up along a kink is the shortest convex combination of the gradients on its sides
 Overton 2005); where nothing is left of that, and the profile falls in all directions, the maximum
 is reached.
 
-Climbing along ridges with kinks: BFGS with a line search that asks for little.
-
-A quasi-Newton method learns from gradients on both sides of a kink which way it runs, if a step
-need only raise the function enough and pass the point where its slope has fallen (the weak
-conditions of Wolfe; Lewis & Overton 2013).
+The way up along such a ridge is BFGS with a line search that asks for little. A quasi-Newton method
+learns from gradients on both sides of a kink which way it runs, if a step need only raise the
+function enough and pass the point where its slope has fallen (the weak conditions of Wolfe; Lewis &
+Overton 2013).
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.climb import Climbs, free_inverse
 from penchant.inference.search.peaks import Peak, Peaks
-from penchant.models.model import is_smooth
+from penchant.models.model import Declared
 
 MOST_STEPS = 300
 MOST_TRIALS = 40
@@ -124,7 +121,7 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
     Those that are `lost` have no finite weights, and stay. Most have stopped so close to the
     maximum that a look around is all that is needed.
     """
-    if is_smooth(profiles.model) or not profiles.n_shape:
+    if Declared(profiles.model).smooth or not profiles.n_shape:
         return peaks
     stuck = np.flatnonzero(~peaks.converged & ~lost)
     moved = _moved_up(profiles, stuck, peaks)

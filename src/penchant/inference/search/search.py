@@ -1,11 +1,10 @@
 """The search over psi: a grid, then Newton's method from the best cells.
 
-The best psi where weights have no maximum: the supremum of the profile, looked at closely.
-
-Choices may be separated in part: some weights grow without end, while the others and psi still
-have a best value. The likelihood then rises towards a supremum at every psi, and the highest of
-these is between the points of the grid. No gradient is asked for: where weights grow without end
-it tells little.
+Where weights have no maximum, the supremum of the profile is looked at closely instead. Choices may
+be separated in part: some weights grow without end, while the others and psi still have a best
+value. The likelihood then rises towards a supremum at every psi, and the highest of these is
+between the points of the grid. No gradient is asked for: where weights grow without end it tells
+little.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from penchant.inference.search.grid import (
 )
 from penchant.inference.search.kinks import settled_at_kinks
 from penchant.inference.search.peaks import Peak, Peaks
-from penchant.models.model import is_smooth
+from penchant.models.model import Declared
 
 ROUNDS = 14  # halvings of a step of the grid
 LOST = 0.5  # log-units: a choice that is certain no more costs log 2 = 0.69 at once
@@ -193,7 +192,7 @@ def best_peaks(
     climbing = np.flatnonzero(~lost)
     _evaluate_at_the_middle(profiles, grids, np.flatnonzero(lost), best)
     _climb_from_cells(profiles, grids, climbing, best)
-    if not is_smooth(profiles.model) and len(climbing):
+    if not Declared(profiles.model).smooth and len(climbing):
         for share in LOOKS:
             _look_around(profiles, climbing, best, share)
     climbs = Climbs.at(profiles, best)
@@ -213,7 +212,7 @@ def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: 
     u, steps = profiles.to_search(grids.psi), grid_steps(profiles.shape)
     reach = np.where(maxima, 1, 3)[:, :, None] * steps
     places = _Places.of(best.take(whose), most)
-    climbs, smooth = Climbs(profiles, whose), is_smooth(profiles.model)
+    climbs, smooth = Climbs(profiles, whose), Declared(profiles.model).smooth
     turn = np.zeros(len(whose), dtype=np.int64)
     idle = np.arange(len(whose))
     while True:

@@ -19,8 +19,8 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.models.checking.findings import Exam, Finding, centred, place
-from penchant.models.model import natural_parameters
-from penchant.models.offers.offers import Trials
+from penchant.models.model import Declared, natural_parameters
+from penchant.models.offers.offers import Offers
 from penchant.models.record import Record
 
 Objective = Callable[[Any, Vector, Vector], Any]
@@ -30,7 +30,7 @@ AGREE = 1e-5
 
 def slopes_agree(exam: Exam) -> list[Finding]:
     """explanatory_and_slopes against explanatory and its differences."""
-    own = getattr(exam.model, "explanatory_and_slopes", None)
+    own = Declared(exam.model).explanatory_and_slopes
     if own is None or not exam.model.shape:
         return []
     found = [_slopes_at(exam, own, one, psi) for psi in exam.inside for one in exam.data]
@@ -82,7 +82,7 @@ def slope_by_differences(exam: Exam, one: Any, psi: Vector, q: int) -> Matrix:
 
 def many_agree(exam: Exam) -> list[Finding]:
     """explanatory_many, for several pairs in any order, against explanatory."""
-    own = getattr(exam.model, "explanatory_many", None)
+    own = Declared(exam.model).explanatory_many
     if own is None:
         return []
     which = np.concatenate([np.arange(len(exam.data))[::-1], [0, 0]])
@@ -104,7 +104,7 @@ def many_agree(exam: Exam) -> list[Finding]:
 
 def objective_agrees(exam: Exam, own: Objective | None) -> list[Finding]:
     """An objective that the author gives, against theta times the variables."""
-    own = own or getattr(exam.model, "objective", None)
+    own = own or Declared(exam.model).objective
     if own is None:
         return []
     for psi in exam.inside:
@@ -192,15 +192,17 @@ def _natural_values(exam: Exam) -> dict[str, float]:
 
 def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) -> Matrix | None:
     """Probabilities before each event; None where the model cannot say."""
-    if isinstance(one, Trials):
-        if not hasattr(model, "values") or "temperature" not in parameters:
+    if isinstance(one, Offers):
+        values = Declared(model).option_values
+        if values is None or "temperature" not in parameters:
             return None
-        value = np.asarray(model.values(one.offers, parameters))
+        value = np.asarray(values(one.offers, parameters))
         return _softmax(value / parameters["temperature"])
     plain = isinstance(one, Episode) and one.is_choice.all() and (one.chosen >= 0).all()
-    if not plain or not hasattr(model, "agents") or np.isnan(one.rewards).any():
+    agents = Declared(model).agents
+    if not plain or agents is None or np.isnan(one.rewards).any():
         return None
-    player = model.agents(dict(parameters), 1)
+    player = agents(dict(parameters), 1)
     rows = []
     for chosen, reward in zip(one.chosen, one.rewards, strict=True):
         rows.append(np.array(player.probabilities())[0])

@@ -18,6 +18,7 @@ from penchant.models.checking.agreement import (
 )
 from penchant.models.checking.checks import declarations, future, variables
 from penchant.models.checking.findings import Exam, Finding, ModelCheck
+from penchant.models.model import Declared
 
 
 def check_model(
@@ -40,7 +41,7 @@ def check_model(
     model
         Any object with weights, shape and explanatory.
     data
-        `Episode` or `Trials`, or some of them: real ones, or simulated.
+        `Episode` or `Offers`, or some of them: real ones, or simulated.
     rng
         Source of randomness: of the places psi and the events that are tried.
     objective
@@ -53,7 +54,7 @@ def check_model(
     >>> import penchant as pn
     >>> class Greedy:
     ...     weights = ("inverse_temperature",)
-    ...     shape = (pn.Shape("learning_rate", 0.01, 1.0),)
+    ...     shape = (pn.models.Shape("learning_rate", 0.01, 1.0),)
     ...
     ...     def explanatory(self, episode, learning_rate):
     ...         values, x = np.zeros(3), np.empty((episode.n_events, 3, 1))
@@ -63,7 +64,7 @@ def check_model(
     ...         return x
     >>> rng = np.random.default_rng(0)
     >>> episode = pn.Episode(rng.integers(0, 3, 40), rng.normal(size=40))
-    >>> found = pn.check_model(Greedy(), episode, rng=rng)
+    >>> found = pn.models.check_model(Greedy(), episode, rng=rng)
     >>> found
     <ModelCheck of Greedy: future>
     >>> print(found.problems[0].message)  # doctest: +ELLIPSIS
@@ -92,17 +93,17 @@ def _checks(
     exam: Exam, given: Objective | None
 ) -> list[tuple[str, Callable[[Exam], list[Finding]]]]:
     """What is looked at once the variables are numbers, in words, with how."""
-    model = exam.model
+    model, told = exam.model, Declared(exam.model)
     offered = [
         (True, "no look at the future", future),
-        (hasattr(model, "explanatory_and_slopes") and model.shape, "slopes", slopes_agree),
-        (hasattr(model, "explanatory_many"), "many episodes at once", many_agree),
+        (told.explanatory_and_slopes and model.shape, "slopes", slopes_agree),
+        (told.explanatory_many, "many episodes at once", many_agree),
         (
-            given is not None or hasattr(model, "objective"),
+            given or told.objective,
             "the objective, linear in the weights",
             lambda exam: objective_agrees(exam, given),
         ),
-        (hasattr(model, "agents") or hasattr(model, "values"), "agents", agents_agree),
+        (told.agents or told.option_values, "agents", agents_agree),
         (True, "parameters told apart", told_apart),
     ]
     return [(what, check) for applies, what, check in offered if applies]
@@ -114,8 +115,8 @@ def _several(data: Any) -> Sequence[Any]:
     if not several or not all(hasattr(one, name) for one in several for name in needed):
         got = type(several[0]).__name__ if several else "none"
         raise DataError(
-            f"data must be Episode or Trials, or some of them; got {got}. "
-            "Make them with Episode(chosen, rewards) or Trials(chosen, offers)."
+            f"data must be Episode or Offers, or some of them; got {got}. "
+            "Make them with Episode(chosen, rewards) or Offers(chosen, offers)."
         )
     if not any(one.n_decisions for one in several):
         raise DataError(

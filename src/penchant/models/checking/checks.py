@@ -19,8 +19,8 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
 from penchant.models.checking.findings import Exam, Finding, place
-from penchant.models.model import Natural, Shape, natural_parameters
-from penchant.models.offers.offers import Trials
+from penchant.models.model import Declared, Natural, Shape, natural_parameters
+from penchant.models.offers.offers import Offers
 
 
 def declarations(model: Any) -> list[Finding]:
@@ -32,7 +32,7 @@ def declarations(model: Any) -> list[Finding]:
 
 
 def _weights(model: Any) -> Iterator[str]:
-    weights = getattr(model, "weights", None)
+    weights: Any = Declared(model).weights
     if isinstance(weights, str):
         yield f"weights must be a tuple of names; got the text {weights!r}. Write ({weights!r},)."
     elif not isinstance(weights, tuple) or not weights:
@@ -44,20 +44,20 @@ def _weights(model: Any) -> Iterator[str]:
 
 
 def _shape_declared(model: Any) -> Iterator[str]:
-    shape = getattr(model, "shape", None)
+    shape: Any = Declared(model).shape
     if isinstance(shape, Shape):
         yield f"shape must be a tuple; got the Shape {shape.name} itself. Write (Shape(...),)."
     elif not isinstance(shape, tuple) or not all(isinstance(s, Shape) for s in shape):
         yield f"shape must be a tuple of Shape; got {shape!r}. Write () if there is none."
     else:
-        names = [*getattr(model, "weights", ()), *(s.name for s in shape)]
+        names = [*(Declared(model).weights or ()), *(s.name for s in shape)]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             yield f"shape must have names of its own; got {twice[0]!r} twice. Rename one."
 
 
 def _signature(model: Any) -> Iterator[str]:
-    explanatory = getattr(model, "explanatory", None)
+    explanatory = Declared(model).explanatory
     if not callable(explanatory):
         yield "explanatory must be a method; got none. Define explanatory(self, episode, ...)."
         return
@@ -74,7 +74,7 @@ def _signature(model: Any) -> Iterator[str]:
 
 
 def _positive(model: Any) -> Iterator[str]:
-    positive = getattr(model, "positive", ())
+    positive = Declared(model).positive
     for name in (positive,) if isinstance(positive, str) else positive:
         if name not in model.weights:
             hint = nearest(str(name), model.weights) or " Name weights only."
@@ -354,7 +354,7 @@ def _other_choice(one: Any, t: int, n_options: int) -> Any:
     chosen[t] = (chosen[t] + 1) % n_options
     if isinstance(one, Episode):
         return _episode(one, chosen, one.rewards)
-    return Trials(chosen, one.offers, scored=one.scored, subject=one.subject, block=one.block)
+    return Offers(chosen, one.offers, scored=one.scored, subject=one.subject, block=one.block)
 
 
 def _ended(one: Any, t: int, n_options: int) -> Any:
@@ -363,7 +363,7 @@ def _ended(one: Any, t: int, n_options: int) -> Any:
         return None
     if isinstance(one, Episode):
         return _episode(one, one.chosen, one.rewards, t + 1)
-    return Trials(
+    return Offers(
         one.chosen[: t + 1],
         {name: array[: t + 1] for name, array in one.offers.items()},
         scored=one.scored[: t + 1],

@@ -88,7 +88,7 @@ class Exam:
     Attributes
     ----------
     data
-        Episodes or trials.
+        Episodes or offers.
     inside, ends
         Places psi.
     rng

@@ -24,7 +24,7 @@ Linear in the biases b, without shape parameters. What any model of learning has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -48,6 +48,7 @@ from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
+    doubts_of_threshold,
     expected_before_play,
     is_open,
     said_with,
@@ -70,7 +71,7 @@ class RandomChoice(CompiledModel):
 
     >>> import penchant as pn
     >>> episode = pn.Episode([0, 2, 1, 0, 0, 2, 0], [1, 0, 0, 1, 1, 0, None])
-    >>> pn.fit(episode, pn.RandomChoice(3))  # log(4/2) and log(1/2)
+    >>> pn.fit(episode, pn.models.RandomChoice(3))  # log(4/2) and log(1/2)
     <ModelEstimate converged: bias_0=0.69315, bias_1=-0.69315>
     """
 
@@ -141,7 +142,7 @@ class WinStayLoseShift(CompiledModel):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> model = pn.WinStayLoseShift(2, win_above=0.5, equal=True)
+    >>> model = pn.models.WinStayLoseShift(2, win_above=0.5, equal=True)
     >>> task = pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.1))
     >>> rng = np.random.default_rng(1)
     >>> episode = pn.simulate(task, model, {"epsilon": 0.2}, n_decisions=400, rng=rng)
@@ -208,6 +209,10 @@ class WinStayLoseShift(CompiledModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> WinStayAgents:
         """Agents who play so."""
         return WinStayAgents.of(self.n_options, n_agents, parameters, self._threshold)
+
+    def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
+        """Whether the threshold makes every reward a win, or a loss."""
+        return tuple(doubts_of_threshold(self.win_above, episodes))
 
     def __str__(self) -> str:
         weights = ", equal weights" if self.equal else ""

@@ -54,7 +54,7 @@ class HistoryRegression(CompiledModel):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> model = pn.HistoryRegression(2, reward_lags=2, choice_lags=1)
+    >>> model = pn.models.HistoryRegression(2, reward_lags=2, choice_lags=1)
     >>> truth = {"reward_1": 2.0, "reward_2": 1.0, "choice_1": -0.5}
     >>> task = pn.Landscape([0.4, 0.6], pn.GaussianNoise(0.2))
     >>> rng = np.random.default_rng(1)

@@ -48,6 +48,8 @@ from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
+    doubts_of_noise,
+    doubts_of_start,
     expected_before_play,
     is_open,
     said_with,
@@ -81,13 +83,13 @@ class GershmanHybrid(CompiledModel):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> model = pn.GershmanHybrid()
+    >>> model = pn.models.GershmanHybrid()
     >>> model.weights
     ('value', 'relative_uncertainty', 'value/total_uncertainty')
     >>> truth = {"value": 0.2, "relative_uncertainty": 0.4, "value/total_uncertainty": 1.0}
     >>> task = pn.Landscape([-2.0, 3.0], pn.GaussianNoise(10.0))
     >>> rng = np.random.default_rng(1)
-    >>> plays = pn.simulate_many(task, model, truth, n_decisions=10, n_agents=200, rng=rng)
+    >>> plays = pn.simulate(task, model, truth, n_decisions=10, n_subjects=200, rng=rng)
     >>> [round(p.estimate, 1) for p in pn.fit(plays, model).parameters]
     [0.2, 0.4, 0.9]
     """
@@ -141,12 +143,19 @@ class GershmanHybrid(CompiledModel):
         both = (noise,) if isinstance(noise, (int, float, np.number)) else noise
         return " and ".join(f"{n:g}" for n in both)
 
-    @property
-    def uncertainty_words(self) -> str:
-        """What to do where an option has no noise."""
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Mean and standard deviation of every option's reward, as the player believes them."""
+        x = self.explanatory(episode, *psi)
+        return {"value": x[:, :, 0], "uncertainty": x[:, :, 1]}
+
+    def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
+        """Whether the initial mean lies outside the rewards, or an option has no noise."""
+        noise = [self.noise_of(i) for i in range(self.n_options)]
+        said = "All three weights rest on it: give a variance for each option, such as "
+        said += "noise_variance=(16, 0)."
         return (
-            "All three weights rest on it: give a variance for each option, such as "
-            "noise_variance=(16, 0)."
+            *doubts_of_start("initial_mean", self.initial_mean, episodes),
+            *doubts_of_noise(noise, self.noise_words, said, episodes),
         )
 
     @property

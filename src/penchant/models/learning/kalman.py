@@ -42,11 +42,14 @@ from penchant.models.record import (
     fill_controls,
     in_units_of_temperature,
     known_number,
+    with_starts,
 )
 from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
+    doubts_of_noise,
+    doubts_of_start,
     expected_before_play,
     is_open,
     said_with,
@@ -217,7 +220,7 @@ class KalmanFilter(CompiledModel):
     >>> task = pn.Landscape([40, 50, 60, 45], pn.GaussianNoise(16.0))
     >>> truth = {"temperature": 4.0, "uncertainty_bonus": 1.5, "prior_variance": 100.0}
     >>> rng = np.random.default_rng(1)
-    >>> plays = pn.simulate_many(task, model, truth, n_decisions=40, n_agents=20, rng=rng)
+    >>> plays = pn.simulate(task, model, truth, n_decisions=40, n_subjects=20, rng=rng)
     >>> pn.fit(plays, model)
     <ModelEstimate converged: temperature=4.1228, uncertainty_bonus=1.4502, prior_variance=148.71>
     >>> restless = pn.KalmanFilter(4, decay=None, drift_variance=None)
@@ -282,20 +285,26 @@ class KalmanFilter(CompiledModel):
             return self
         return replace(self, initial_mean=None if "initial_mean" in parameters else 0.0)
 
-    def noise_of(self, option: int) -> float:
-        """Variance of an option's rewards, as the player takes it: the same for all."""
-        return float(self.noise_variance)
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Mean and standard deviation of every option's reward, as the player believes them."""
+        full = replace(self, bonus=True)  # its variables hold the standard deviation
+        x = full.explanatory(episode, *psi)
+        weights = dict(zip(self.weights, theta, strict=True))
+        wide = np.array([weights.get(name, 0.0) for name in full.weights])
+        return {
+            "value": with_starts(full.weights, x, wide, "initial_mean", "centre"),
+            "uncertainty": x[:, :, full.weights.index("uncertainty_bonus/temperature")],
+        }
 
-    @property
-    def noise_words(self) -> str:
-        """The noise in words."""
-        return f"{self.noise_variance:g}"
-
-    @property
-    def uncertainty_words(self) -> str:
-        """What to do where an option has no noise."""
+    def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
+        """Whether the initial mean lies outside the rewards, or an option has no noise."""
+        noise = [float(self.noise_variance)] * self.n_options
         said = "Learning from it is slower in the model than it can be"
-        return f"{said}, and the bonus larger." if self.bonus else f"{said}."
+        said = f"{said}, and the bonus larger." if self.bonus else f"{said}."
+        return (
+            *doubts_of_start("initial_mean", self.initial_mean, episodes),
+            *doubts_of_noise(noise, f"{self.noise_variance:g}", said, episodes),
+        )
 
     @property
     def weights(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class KnownValues(CompiledModel):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> model = pn.KnownValues([0.0, 1.0, 2.0], cooling="logarithmic")
+    >>> model = pn.models.KnownValues([0.0, 1.0, 2.0], cooling="logarithmic")
     >>> task = pn.Landscape([0.0, 1.0, 2.0], pn.GaussianNoise(0.1))
     >>> rng = np.random.default_rng(1)
     >>> episode = pn.simulate(task, model, {"decision_noise": 4.0}, n_decisions=300, rng=rng)
@@ -119,6 +119,10 @@ class KnownValues(CompiledModel):
         if self.cooling == "constant":
             return np.ones_like(log_t)
         return log_t if self.cooling == "logarithmic" else np.exp(log_t * psi[:, 0])
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """The values, which stay."""
+        return {"value": np.tile(np.asarray(self.values), (episode.n_events, 1))}
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> KnownValuesAgents:
         """Agents who play so."""

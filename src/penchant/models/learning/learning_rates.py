@@ -202,8 +202,9 @@ def _check_numbers(model: Any) -> None:
 def _given(model: Any) -> Iterator[tuple[str, Any]]:
     if not model.dual_rates:
         yield "learning_rate", model.learning_rate
-    for name in ("forgetting", "fictitious", "choice_rate"):
-        yield name, getattr(model, name)
+    yield "forgetting", model.forgetting
+    yield "fictitious", model.fictitious
+    yield "choice_rate", model.choice_rate
 
 
 def _is_share(value: Any) -> bool:

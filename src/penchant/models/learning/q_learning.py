@@ -45,11 +45,13 @@ from penchant.models.record import (
     fill_controls,
     in_units_of_temperature,
     known_number,
+    with_starts,
 )
 from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
+    doubts_of_start,
     expected_before_play,
     is_open,
     said_with,
@@ -303,6 +305,18 @@ class QLearning(CompiledModel):
             initial_value=self._start,
             fictitious=self.fictitious != 0.0,
         )
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Values before each event, and the trace of choices if there is one."""
+        x = self.explanatory(episode, *psi)
+        found = {"value": with_starts(self.weights, x, theta, "initial_value")}
+        if self.choice_kernel:
+            found["choice_trace"] = x[:, :, self._column("choice_kernel")]
+        return found
+
+    def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
+        """Whether the initial value lies outside the rewards."""
+        return tuple(doubts_of_start("initial_value", self.initial_value, episodes))
 
     def __str__(self) -> str:
         value = said_with(start_words(self.initial_value), self.because)

@@ -16,7 +16,7 @@ A decision without a choice changes nothing; options shown count as observed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,11 +35,13 @@ from penchant.models.record import (
     fill_controls,
     in_units_of_temperature,
     known_number,
+    with_starts,
 )
 from penchant.models.task_values import (
     TASK,
     Task,
     before_rewards,
+    doubts_of_start,
     expected_before_play,
     is_open,
     said_with,
@@ -69,7 +71,7 @@ class UCB1(CompiledModel):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> model = pn.UCB1(3)
+    >>> model = pn.models.UCB1(3)
     >>> task = pn.Landscape([0.2, 0.5, 0.8], pn.GaussianNoise(0.2))
     >>> truth = {"temperature": 0.2, "exploration": 0.5}
     >>> rng = np.random.default_rng(2)
@@ -158,6 +160,19 @@ class UCB1(CompiledModel):
             counts=nothing,
             means=nothing.copy(),
         )
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Mean rewards before each event, and the bonus by counts."""
+        x = self.explanatory(episode)
+        bonus = x[:, :, self.weights.index("exploration/temperature")]
+        return {
+            "value": with_starts(self.weights, x, theta, "initial_value"),
+            "count_bonus": bonus,
+        }
+
+    def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
+        """Whether the initial value lies outside the rewards."""
+        return tuple(doubts_of_start("initial_value", self.initial_value, episodes))
 
     def __str__(self) -> str:
         value = said_with(start_words(self.initial_value), self.because)

@@ -20,9 +20,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.models.model import Natural, Shape
+from penchant.models.model import Described, Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.variables import Offers, Pairs, Prepared, StaticModel, check_attributes
+from penchant.models.offers.variables import (
+    Pairs,
+    Prepared,
+    StaticModel,
+    check_attributes,
+)
 
 Option = tuple[Vector, Vector]  # amount and delay
 
@@ -34,9 +39,9 @@ class Discounting(Protocol):
         """Rate at which two options are worth the same."""
 
 
-def consistent_range(model: Discounting, trials: Any) -> tuple[float, float] | None:
+def consistent_range(model: Discounting, decisions: Any) -> tuple[float, float] | None:
     """The rates under which every choice is the better option, or None."""
-    points, until = crossings(model, trials)
+    points, until = crossings(model, decisions)
     if np.isnan(points).any():
         return None
     low = float(points[~until].max(initial=0.0))
@@ -44,7 +49,7 @@ def consistent_range(model: Discounting, trials: Any) -> tuple[float, float] | N
     return (low, high) if low < high else None
 
 
-def crossings(model: Discounting, trials: Any) -> tuple[Vector, BoolVector]:
+def crossings(model: Discounting, decisions: Any) -> tuple[Vector, BoolVector]:
     """Where each option taken changes places with each of the others.
 
     Returns
@@ -52,18 +57,18 @@ def crossings(model: Discounting, trials: Any) -> tuple[Vector, BoolVector]:
     Points of indifference, one per option not taken: infinity where the option taken is better at
     every rate, NaN where it is at none; and whether it is better up to the point, or from there.
     """
-    several = trials if isinstance(trials, Sequence) else [trials]
+    several = decisions if isinstance(decisions, Sequence) else [decisions]
     found = [_crossings(model, one) for one in several]
     return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
 
-def _crossings(model: Discounting, trials: Any) -> tuple[Vector, BoolVector]:
-    check_attributes(trials, ("amount", "delay"), type(model).__name__)
-    taken = np.repeat(trials.scored_options, trials.n_options - 1)
-    others = [[i for i in range(trials.n_options) if i != c] for c in trials.scored_options]
+def _crossings(model: Discounting, decisions: Any) -> tuple[Vector, BoolVector]:
+    check_attributes(decisions, ("amount", "delay"), type(model).__name__)
+    taken = np.repeat(decisions.scored_options, decisions.n_options - 1)
+    others = [[i for i in range(decisions.n_options) if i != c] for c in decisions.scored_options]
     other = np.array(others, dtype=np.int64).reshape(-1)
-    row = np.repeat(np.flatnonzero(trials.scored), trials.n_options - 1)
-    amount, delay = trials.offers["amount"], trials.offers["delay"]
+    row = np.repeat(np.flatnonzero(decisions.scored), decisions.n_options - 1)
+    amount, delay = decisions.offers["amount"], decisions.offers["delay"]
     return _points(
         model, (amount[row, taken], delay[row, taken]), (amount[row, other], delay[row, other])
     )
@@ -105,7 +110,7 @@ class _OneRate(StaticModel):
         """Rate at which two options, each (amount, delay), are worth the same; NaN for none."""
         raise NotImplementedError
 
-    def consistent_rates(self, trials: Any) -> tuple[float, float] | None:
+    def consistent_rates(self, decisions: Any) -> tuple[float, float] | None:
         """Rates under which every choice is the better option; None if there is none.
 
         A person who never contradicts themselves has no finite temperature, but their rate is known
@@ -114,10 +119,10 @@ class _OneRate(StaticModel):
 
         Parameters
         ----------
-        trials
-            `Trials`, or several of the same person.
+        decisions
+            `Offers`, or several of the same person.
         """
-        return consistent_range(self, trials)
+        return consistent_range(self, decisions)
 
 
 @dataclass(frozen=True)
@@ -139,10 +144,10 @@ class HyperbolicDiscounting(_OneRate):
     >>> offers = {"amount": amount, "delay": delay}
     >>> model = pn.HyperbolicDiscounting()
     >>> truth = {"temperature": 4.0, "discount_rate": 0.01}
-    >>> trials = pn.simulate_trials(offers, model, truth, rng=rng)
-    >>> trials.offers["amount"][0], trials.offers["delay"][0]
+    >>> decisions = pn.simulate(offers, model, truth, rng=rng)
+    >>> decisions.offers["amount"][0], decisions.offers["delay"][0]
     (array([50., 60.]), array([  0., 365.]))
-    >>> model.explanatory(trials, 0.01)[0].round(2).tolist()
+    >>> model.explanatory(decisions, 0.01)[0].round(2).tolist()
     [[50.0], [12.9]]
     """
 
@@ -153,7 +158,7 @@ class HyperbolicDiscounting(_OneRate):
         amount, delay = prepared
         _kernels.hyperbolic(amount, delay, *pairs, x, slopes)
 
-    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A / (1 + k D)."""
         k = parameters["discount_rate"]
         return np.asarray(offers["amount"] / (1 + k * offers["delay"]))
@@ -187,7 +192,7 @@ class ExponentialDiscounting(_OneRate):
         amount, delay = prepared
         _kernels.exponential(amount, delay, *pairs, x, slopes)
 
-    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A delta^D with the discount factor delta = exp(-k)."""
         factor = np.exp(-parameters["discount_rate"])
         return np.asarray(offers["amount"] * factor ** offers["delay"])
@@ -232,7 +237,7 @@ class QuasiHyperbolicDiscounting(StaticModel):
         amount, delay = prepared
         _kernels.exponential(amount, delay, *pairs, x, slopes)
 
-    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A now, b A delta^D later."""
         factor = np.exp(-parameters["discount_rate"]) ** offers["delay"]
         bias = np.where(offers["delay"] > 0, parameters["present_bias"], 1.0)
@@ -278,7 +283,7 @@ class ConstantSensitivityDiscounting(StaticModel):
         amount, delay = prepared
         _kernels.constant_sensitivity(amount, delay, *pairs, x, slopes)
 
-    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A exp(-(a D)^s)."""
         power = (parameters["discount_rate"] * offers["delay"]) ** parameters["time_sensitivity"]
         return np.asarray(offers["amount"] * np.exp(-power))

@@ -22,9 +22,9 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.errors import DataError
-from penchant.models.model import Natural, Shape
+from penchant.models.model import Described, Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.variables import Offers, Pairs, Prepared, StaticModel
+from penchant.models.offers.variables import Pairs, Prepared, StaticModel
 
 
 def prelec(p: Matrix, gamma: float) -> Matrix:
@@ -72,8 +72,8 @@ class ExpectedUtility(StaticModel):
     Examples
     --------
     >>> import penchant as pn
-    >>> trials = pn.Trials([0], {"outcome": [[9.0, 25.0]], "probability": [[1.0, 0.5]]})
-    >>> pn.ExpectedUtility().explanatory(trials, 0.5)[0, :, 0].round(9).tolist()
+    >>> decisions = pn.Offers([0], {"outcome": [[9.0, 25.0]], "probability": [[1.0, 0.5]]})
+    >>> pn.models.ExpectedUtility().explanatory(decisions, 0.5)[0, :, 0].round(9).tolist()
     [3.0, 2.5]
     """
 
@@ -83,7 +83,7 @@ class ExpectedUtility(StaticModel):
     shape = (CURVATURE,)
     natural = (TEMPERATURE, Natural("curvature", "shape", 0))
 
-    def prepare(self, offers: Offers) -> Prepared:
+    def prepare(self, offers: Described) -> Prepared:
         """Outcomes, probabilities, and logarithms of them."""
         return _with_logarithms(offers, "none")
 
@@ -91,7 +91,7 @@ class ExpectedUtility(StaticModel):
         """Sum of p u(x), and of its derivative p u(x) log |x|."""
         _kernels.gambles(prepared, *pairs, 0, x, slopes)
 
-    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of p u(x)."""
         outcome, rho = offers["outcome"], parameters["curvature"]
         gain = np.maximum(outcome, 0.0) ** rho
@@ -121,8 +121,8 @@ class ProspectValue(StaticModel):
     Examples
     --------
     >>> import penchant as pn
-    >>> fair = pn.Trials([0], {"outcome": [[[16, -9], [0, 0]]], "probability": [[[0.5, 0.5]] * 2]})
-    >>> pn.ProspectValue().explanatory(fair, 0.5)[0].round(9).tolist()
+    >>> fair = pn.Offers([0], {"outcome": [[[16, -9], [0, 0]]], "probability": [[[0.5, 0.5]] * 2]})
+    >>> pn.models.ProspectValue().explanatory(fair, 0.5)[0].round(9).tolist()
     [[2.0, -1.5], [0.0, 0.0]]
     """
 
@@ -166,7 +166,7 @@ class ProspectValue(StaticModel):
         named = (Natural(s.name, "shape", a) for a, s in enumerate(self.shape))
         return (TEMPERATURE, *aversion, *named)
 
-    def prepare(self, offers: Offers) -> Prepared:
+    def prepare(self, offers: Described) -> Prepared:
         """Outcomes, probabilities, and logarithms of them."""
         outcome = offers["outcome"]
         if not self.losses and (outcome < 0).any():
@@ -181,7 +181,7 @@ class ProspectValue(StaticModel):
         number = ("none", *WEIGHTINGS).index(self.weighting)
         _kernels.gambles(prepared, *pairs, number, x, slopes)
 
-    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of w(p) u(x), with u(x) = x^rho or -lambda |x|^rho."""
         outcome, p, rho = offers["outcome"], offers["probability"], parameters["curvature"]
         if self.weighting != "none":
@@ -205,8 +205,8 @@ class MeanVariance(StaticModel):
     Examples
     --------
     >>> import penchant as pn
-    >>> trials = pn.Trials([0], {"outcome": [[9.0, 25.0]], "probability": [[1.0, 0.5]]})
-    >>> pn.MeanVariance().explanatory(trials)[0].tolist()
+    >>> decisions = pn.Offers([0], {"outcome": [[9.0, 25.0]], "probability": [[1.0, 0.5]]})
+    >>> pn.models.MeanVariance().explanatory(decisions)[0].tolist()
     [[9.0, 0.0], [12.5, 156.25]]
     """
 
@@ -216,7 +216,7 @@ class MeanVariance(StaticModel):
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
     natural = (TEMPERATURE, Natural("risk_attitude", "ratio", 1, 0))
 
-    def prepare(self, offers: Offers) -> Prepared:
+    def prepare(self, offers: Described) -> Prepared:
         """Mean m = sum p x, and variance sum p (x - m)^2, with nothing for the rest of p."""
         outcome, p = _both(offers)
         mean = (p * outcome).sum(axis=2)
@@ -225,12 +225,12 @@ class MeanVariance(StaticModel):
         return (np.stack([mean, spread + rest * mean**2], axis=-1),)
 
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """Both, of the trials asked for."""
+        """Both, of the decisions asked for."""
         starts, which, _ = pairs
         rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
         x[:] = prepared[0][rows]
 
-    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Mean plus phi times (mean of squares less squared mean)."""
         outcome, p = offers["outcome"], offers["probability"]
         mean = _total(p * outcome)
@@ -245,13 +245,13 @@ def _total(parts: Matrix) -> Matrix:
     return np.asarray(parts.sum(axis=2) if parts.ndim == 3 else parts)
 
 
-def _both(offers: Offers) -> tuple[Matrix, Matrix]:
+def _both(offers: Described) -> tuple[Matrix, Matrix]:
     """Outcomes and probabilities, with an axis for the outcomes of an option."""
     outcome, p = offers["outcome"], offers["probability"]
     return (outcome, p) if outcome.ndim == 3 else (outcome[:, :, None], p[:, :, None])
 
 
-def _with_logarithms(offers: Offers, weighting: str) -> Prepared:
+def _with_logarithms(offers: Described, weighting: str) -> Prepared:
     """Outcomes and probabilities with log |x|, and what a weighting takes logarithms of.
 
     Where there is none, for outcomes of 0 and for probabilities of 0 or 1, it is 0.

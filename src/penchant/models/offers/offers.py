@@ -90,7 +90,7 @@ def _check_options_agree(found: Mapping[str, Matrix]) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Trials:
+class Offers:
     """Decisions among options that are described by numbers, such as amounts and delays.
 
     Nothing is learnt from one decision to the next: the order does not matter, and models of such
@@ -118,14 +118,14 @@ class Trials:
     Examples
     --------
     >>> import penchant as pn
-    >>> trials = pn.Trials(
+    >>> decisions = pn.Offers(
     ...     [1, 0, None],
     ...     {"amount": [[20, 50], [30, 35], [40, 60]], "delay": [[0, 30], [0, 90], [0, 7]]},
     ...     subject="anna",
     ... )
-    >>> trials
-    Trials: 2 decisions scored of 3, 2 options, amount and delay, subject anna
-    >>> trials.offers["delay"][1]
+    >>> decisions
+    Offers: 2 decisions scored of 3, 2 options, amount and delay, subject anna
+    >>> decisions.offers["delay"][1]
     array([ 0., 90.])
     """
 
@@ -159,11 +159,11 @@ class Trials:
         scored: BoolVector,
         subject: Any = None,
         block: Any = None,
-    ) -> Trials:
-        """Trials of arrays that have been checked, without checking or copying them again."""
-        trials = object.__new__(cls)
-        trials._fill(chosen, offers, scored, subject, block)
-        return trials
+    ) -> Offers:
+        """Offers of arrays that have been checked, without checking or copying them again."""
+        decisions = object.__new__(cls)
+        decisions._fill(chosen, offers, scored, subject, block)
+        return decisions
 
     def _fill(
         self, chosen: IntVector, offers: Mapping[str, Matrix], scored: BoolVector, *labels: Any
@@ -197,7 +197,7 @@ class Trials:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know about the trials."""
+        """What a reader of the results should know about the decisions."""
         without = int((self.chosen == NOTHING).sum())
         return (f"{counted(without, 'decision')} without a choice: not scored.",) if without else ()
 
@@ -214,7 +214,7 @@ class Trials:
         raise DataError(f"chosen must lie in 0..{n_options - 1}; got {places}. {advice}")
 
     def __repr__(self) -> str:
-        said = f"Trials: {counted(self.n_decisions, 'decision')} scored of {self.n_events:,}, "
+        said = f"Offers: {counted(self.n_decisions, 'decision')} scored of {self.n_events:,}, "
         said += f"{counted(self.n_options, 'option')}, {' and '.join(self.offers)}"
         labels = (("subject", self.subject), ("block", self.block))
         return said + "".join(f", {name} {label}" for name, label in labels if label is not None)
@@ -281,6 +281,6 @@ def _label(label: Any, name: str) -> Any:
     except TypeError as error:
         raise DataError(
             f"{name} must be one label for all decisions; got {type(label).__name__}. "
-            "Make one Trials per label, e.g. with trials_from_frame."
+            "Make one Offers per label, e.g. with offers_from_frame."
         ) from error
     return label

@@ -1,4 +1,4 @@
-"""Trials from a table with one row per decision."""
+"""Offers from a table with one row per decision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing
-from penchant.models.offers.offers import Trials, read_chosen, read_offers
+from penchant.models.offers.offers import Offers, read_chosen, read_offers
 from penchant.tables.frames import (
     Table,
     check_columns,
@@ -23,13 +23,13 @@ from penchant.tables.frames import (
 from penchant.tables.ids import check_present, joint_codes
 from penchant.tables.labels import Coded
 from penchant.tables.numbers import Place
-from penchant.tables.offer_columns import TrialColumns, is_nothing, taken_by_word, trial_columns
+from penchant.tables.offer_columns import OfferColumns, is_nothing, offer_columns, taken_by_word
 
 Cell = str | float | Sequence[Any]
 CORRECT = "Correct it, or leave the cell empty where nothing was chosen."
 
 
-def trials_from_frame(
+def offers_from_frame(
     frame: Any,
     *,
     subject: str | None = None,
@@ -39,8 +39,8 @@ def trials_from_frame(
     scored: str | None = None,
     options: Sequence[Any] | None = None,
     base: int = 0,
-) -> list[Trials]:
-    """Trials from a table with one row per decision: one for each subject and block, sorted.
+) -> list[Offers]:
+    """Offers from a table with one row per decision: one for each subject and block, sorted.
 
     Columns that are not named are recognised by the names that people give them: subjID, choice,
     amount_sooner, delay_later, or gain, loss, cert and gamble, and so on. Gains and losses without
@@ -74,7 +74,7 @@ def trials_from_frame(
     ...     {"who": ["bo", "bo", "al"], "now": [20, 30, 40], "later": [50, 35, 60],
     ...      "days": [30, 90, 7], "took": ["later", "now", None]}
     ... )
-    >>> al, bo = pn.trials_from_frame(
+    >>> al, bo = pn.offers_from_frame(
     ...     table, subject="who", chosen="took", options=["now", "later"],
     ...     offers={"amount": ["now", "later"], "delay": [0, "days"]},
     ... )
@@ -89,7 +89,7 @@ def trials_from_frame(
         )
     table = open_frame(frame)
     given = {"subject": subject, "block": block, "chosen": chosen, "scored": scored}
-    columns = trial_columns(list(map(str, table.columns)), given, offers)
+    columns = offer_columns(list(map(str, table.columns)), given, offers)
     _check_cells(columns.offers)
     check_columns(table, columns.roles())
     owners = _owners(table, columns)
@@ -105,14 +105,14 @@ def trials_from_frame(
 
 def _by_owner(
     taken: IntVector, described: Mapping[str, Matrix], counts: Any, owners: dict[str, Coded]
-) -> list[Trials]:
+) -> list[Offers]:
     codes: IntVector = np.zeros(len(taken), dtype=np.int64)
     if owners:
         codes, _ = joint_codes(tuple(owners.values()))
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     return [
-        Trials.of_checked(
+        Offers.of_checked(
             taken[rows],
             {name: array[rows] for name, array in described.items()},
             counts[rows],
@@ -122,7 +122,7 @@ def _by_owner(
     ]
 
 
-def _owners(table: Table, columns: TrialColumns) -> dict[str, Coded]:
+def _owners(table: Table, columns: OfferColumns) -> dict[str, Coded]:
     """Labels of the person and of the part, where there are any."""
     named = [(role, getattr(columns, role)) for role in ("subject", "block")]
     named = [(role, name) for role, name in named if name is not None]
@@ -159,7 +159,7 @@ def _outcomes(cell: Cell) -> Sequence[Any]:
     return [cell] if isinstance(cell, (str, int, float)) else cell
 
 
-def _offers(table: Table, columns: TrialColumns) -> dict[str, Matrix]:
+def _offers(table: Table, columns: OfferColumns) -> dict[str, Matrix]:
     """Attributes as arrays: (n_rows, n_options), or with outcomes along a third axis."""
     found = {}
     for name, cells in columns.offers.items():
@@ -181,7 +181,7 @@ def _numbers(table: Table, cell: Any, name: str) -> Vector:
 
 def _taken(
     table: Table,
-    columns: TrialColumns,
+    columns: OfferColumns,
     options: Sequence[Any] | None,
     base: int,
     n_options: int,

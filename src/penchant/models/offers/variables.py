@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, nearest
+from penchant.models.model import Described, natural_parameters
 from penchant.models.record import CompiledModel, Record
 
-Offers = Mapping[str, Matrix]
 Prepared = tuple[Matrix, ...]  # what does not depend on psi
-Pairs = tuple[IntVector, IntVector, Matrix]  # starts of trials, which trials, at which psi
+Pairs = tuple[IntVector, IntVector, Matrix]  # where each person starts, which person, at which psi
 
 
 class StaticModel(CompiledModel):
-    """Base of models of `Trials`: they define `fill` and `values`.
+    """Base of models of `Offers`: they define `fill` and `option_values`.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class StaticModel(CompiledModel):
     weights: Any
     shape: Any
 
-    def prepare(self, offers: Offers) -> Prepared:
+    def prepare(self, offers: Described) -> Prepared:
         """What `fill` needs of the attributes of all decisions, whatever psi is."""
         return tuple(offers[name] for name in self.attributes)
 
@@ -41,24 +41,29 @@ class StaticModel(CompiledModel):
         prepared
             What `prepare` made of the offers.
         pairs
-            Where the decisions of each trials start, which trials, and at which psi.
+            Where the decisions of each person start, which person, and at which psi.
         x, slopes
             (rows, n_options, n_weights), and the same for every shape parameter.
         """
         raise NotImplementedError
 
-    def values(self, offers: Offers, parameters: Mapping[str, float]) -> Matrix:
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Value of every option in natural parameters; a simulation divides it by temperature."""
         raise NotImplementedError
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """What every option is worth to the person."""
+        parameters = {n.name: n.value(theta, psi) for n in natural_parameters(self)}
+        return {"value": self.option_values(episode.offers, parameters)}
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
-        """Variables of trials which[k] at psi[k], one after another; see `CompiledModel`."""
+        """Variables of person which[k] at psi[k], one after another; see `CompiledModel`."""
         offers = record.offers
         if not set(self.attributes) <= set(offers):
-            for trials in record.episodes:
-                check_attributes(trials, self.attributes, type(self).__name__)
+            for decisions in record.episodes:
+                check_attributes(decisions, self.attributes, type(self).__name__)
         n_rows = int(record.lengths(which).sum())
         x = np.empty((n_rows, offers[self.attributes[0]].shape[1], len(self.weights)))
         slopes = np.empty((psi.shape[1], n_rows if with_slopes else 0, *x.shape[1:]))
@@ -69,13 +74,13 @@ class StaticModel(CompiledModel):
         return x, slopes if with_slopes else None
 
 
-def check_attributes(trials: Any, wanted: tuple[str, ...], whose: str) -> None:
-    """Raise an error unless the trials say what a model needs to know."""
-    offers = getattr(trials, "offers", None)
+def check_attributes(decisions: Any, wanted: tuple[str, ...], whose: str) -> None:
+    """Raise an error unless the offers say what a model needs to know."""
+    offers = getattr(decisions, "offers", None)
     if offers is None:
         raise DataError(
-            f"{whose} must be given Trials; got {type(trials).__name__}. "
-            "Make them with Trials(chosen, offers) or trials_from_frame."
+            f"{whose} must be given Offers; got {type(decisions).__name__}. "
+            "Make them with Offers(chosen, offers) or offers_from_frame."
         )
     missing = [name for name in wanted if name not in offers]
     if missing:

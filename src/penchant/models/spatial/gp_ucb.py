@@ -34,7 +34,7 @@ from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.locations import check_locations, distances
 from penchant.errors import DataError
 from penchant.models.model import Natural, Shape
-from penchant.models.record import CompiledModel, Record
+from penchant.models.record import CompiledModel, Record, with_starts
 from penchant.models.spatial._kernels import KERNELS, process
 from penchant.models.spatial.locality import (
     LocalityAgents,
@@ -66,9 +66,7 @@ class GPUCBAgents:
             noise_ratio where the model does not fix them.
         """
         given = {name: float(value) for name, value in parameters.items()}
-        for name in ("length_scale", "noise_ratio", "prior_mean"):
-            fixed = getattr(model, name)
-            given[name] = given[name] if fixed is None else float(fixed)
+        given |= {name: float(value) for name, value in model.fixed.items() if value is not None}
         _check_agent(given)
         correlation = model.kernel(distances(model.locations), given["length_scale"])
         variance = model.prior_sd**2
@@ -142,7 +140,7 @@ class GPUCB(CompiledModel):
     >>> truth = {"temperature": 4.0, "bonus": 0.8, "visited": -1.0, "length_scale": 1.5}
     >>> rng = np.random.default_rng(3)
     >>> place = pn.Landscape(rng.normal(50.0, 20.0, 36), pn.GaussianNoise(1.0))
-    >>> plays = pn.simulate_many(place, model, truth, n_decisions=30, n_agents=8, rng=rng)
+    >>> plays = pn.simulate(place, model, truth, n_decisions=30, n_subjects=8, rng=rng)
     >>> pn.fit(plays, model).interval().round(2)  # temperature, bonus, visited, length scale
     array([[ 3.04,  4.1 ],
            [ 0.62,  1.11],
@@ -246,7 +244,24 @@ class GPUCB(CompiledModel):
         """A shape parameter of every pair, estimated or fixed."""
         if name in names:
             return np.ascontiguousarray(psi[:, names.index(name)])
-        return np.full(len(psi), float(getattr(self, name)))
+        return np.full(len(psi), float(self.fixed[name] or 0.0))
+
+    @property
+    def fixed(self) -> dict[str, float | None]:
+        """Parameters that may be fixed, None where they are not."""
+        return {
+            "length_scale": self.length_scale,
+            "noise_ratio": self.noise_ratio,
+            "prior_mean": self.prior_mean,
+        }
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Mean and standard deviation of every option's reward, as the player believes them."""
+        x = self.explanatory(episode, *psi)
+        return {
+            "value": with_starts(self.weights, x, theta, "prior_mean"),
+            "uncertainty": x[:, :, 1],
+        }
 
     def agents(self, parameters: dict[str, float], n_agents: int) -> GPUCBAgents:
         """Agents that play by this model, before play; see `simulate`."""
@@ -254,7 +269,7 @@ class GPUCB(CompiledModel):
 
     def __str__(self) -> str:
         def told(name: str) -> str:
-            value = getattr(self, name)
+            value = self.fixed[name]
             return "estimated" if value is None else f"{value:g}"
 
         return (
@@ -281,8 +296,11 @@ def _check(model: GPUCB) -> None:
         raise DataError(
             "length_scale must be given for a single option; got None. Nothing could tell it."
         )
-    for name in ("length_scale_range", "noise_ratio_range"):
-        limits = getattr(model, name)
+    ranges = (
+        ("length_scale_range", model.length_scale_range),
+        ("noise_ratio_range", model.noise_ratio_range),
+    )
+    for name, limits in ranges:
         if limits is not None and not 0 < limits[0] < limits[1] < np.inf:
             raise DataError(f"{name} must go up from above 0; got {limits}. Correct it.")
 

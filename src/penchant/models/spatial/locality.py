@@ -105,7 +105,7 @@ class Locality(CompiledModel):
     Examples
     --------
     >>> import penchant as pn
-    >>> model = pn.Locality(pn.grid(3, 1), terms=("distance", "visited"))
+    >>> model = pn.models.Locality(pn.grid(3, 1), terms=("distance", "visited"))
     >>> episode = pn.Episode([0, 2, 1], [0.1, 0.9, 0.3])
     >>> model.explanatory(episode)[2]
     array([[2., 1.],

@@ -22,8 +22,8 @@ conditioning: another way than the recursion behind the likelihood, so that one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -32,7 +32,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.beliefs import EXPONENTIAL, Beliefs, Kernel, Track, track_beliefs
+from penchant.bandit.beliefs import EXPONENTIAL, Beliefs, Kernel, RewardPrior, Track, track_beliefs
 from penchant.bandit.episode import Episode
 from penchant.bandit.locations import check_locations, distances, distances_to
 from penchant.errors import DataError
@@ -205,14 +205,18 @@ class UCL(CompiledModel):
             "implied_noise_sd",
         )
 
+    @property
+    def usual_parameters(self) -> dict[str, float]:
+        """The bonus of agents who are not given one."""
+        return {"implied_noise_sd": float(np.sqrt(self.noise_variance))}
+
     def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
         """Weights and shape of natural parameters: decision_noise, prior_mean, prior_variance..."""
         self._check_natural(parameters)
         nu = parameters["decision_noise"]
         theta = [1.0 / nu, parameters["prior_mean"] / nu]
         if self.bonus == "free":
-            noise = parameters.get("implied_noise_sd", float(np.sqrt(self.noise_variance)))
-            theta.append(noise / nu)
+            theta.append((self.usual_parameters | parameters)["implied_noise_sd"] / nu)
         psi = [self.noise_variance / parameters["prior_variance"]]
         if self.length_scale is None:
             psi.append(parameters["length_scale"])
@@ -308,6 +312,49 @@ class UCL(CompiledModel):
             dx,
         )
 
+    def latent(self, episode: Episode, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Mean and standard deviation of every option's reward, as the agent believes them."""
+        known = self.beliefs(episode, tuple(psi))
+        mean = known.mean(theta[1] / theta[0])
+        return {"value": mean, "uncertainty": known.standard_deviation(self.noise_variance)}
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCLAgents:
+        """Agents who play so."""
+        return UCLAgents.of(self, parameters, n_agents)
+
+    def nominal_point(self, prior: RewardPrior) -> tuple[Vector, Vector]:
+        """psi, and the ratios of the weights to 1/nu, of agents who expect this before play."""
+        psi = [prior.relative_precision(self.noise_variance)]
+        if self.length_scale is None:
+            if prior.length_scale is None:
+                raise DataError(
+                    "nominal must have a length_scale where the model estimates it; got none. "
+                    "Give RewardPrior(mean, variance, length_scale)."
+                )
+            psi.append(prior.length_scale)
+        extra = [] if self.bonus == "known" else [float(np.sqrt(self.noise_variance))]
+        return np.array(psi), np.array([1.0, prior.mean, *extra])
+
+    def holding(self, prior: RewardPrior) -> tuple[UCL, RewardPrior]:
+        """The same with the length scale of a nominal prior, as in the paper."""
+        if prior.length_scale is None:
+            return self, prior
+        held = replace(self, length_scale=float(prior.length_scale))
+        return held, replace(prior, length_scale=None)
+
+    def largest_deviation(self, episode: Episode, psi: Vector) -> float:
+        """How far delta may deviate before a linearised standard deviation is negative."""
+        known = self.beliefs(episode, psi.tolist(), 1)
+        variance, slope = known.variance[0], known.variance[1]
+        return float((2.0 * variance / -slope).min(initial=np.inf))
+
+    def notes_on(self, episodes: Sequence[Episode]) -> tuple[str, ...]:
+        """That nothing is learnt of a choice without a temperature."""
+        first = any((self.times(e)[e.scored] == 1).any() for e in episodes)
+        if self.cooling != "logarithmic" or not first:
+            return ()
+        return ("with logarithmic cooling a choice at t = 1 is random: it tells nothing.",)
+
     def __str__(self) -> str:
         cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"
         first = "the first choice is t = 1" if self.clock == "choices" else "every event counts"
@@ -339,7 +386,7 @@ class UCLAgents:
     time: int = 1
 
     @classmethod
-    def of(cls, model: UCL, parameters: dict[str, float], n_agents: int) -> UCLAgents:
+    def of(cls, model: UCL, parameters: Mapping[str, float], n_agents: int) -> UCLAgents:
         """Agents before play.
 
         Parameters
@@ -392,7 +439,7 @@ class UCLAgents:
         self.time += 1
 
 
-def _bonus(model: UCL, parameters: dict[str, float]) -> float:
+def _bonus(model: UCL, parameters: Mapping[str, float]) -> float:
     """How much of its standard deviation an option is given: 1, or as a free bonus says."""
-    known = float(np.sqrt(model.noise_variance))
+    known = model.usual_parameters["implied_noise_sd"]
     return parameters.get("implied_noise_sd", known) / known if model.bonus == "free" else 1.0

@@ -14,7 +14,7 @@ from penchant.inference.linearized_estimate import LinearizedEstimate
 from penchant.output.document import numbers, plain
 from penchant.population.subjects import subject_estimates
 from penchant.softmax.transformations import Parameter
-from penchant.study.measures import NAMES, Measures
+from penchant.studies.measures import NAMES, Measures
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.locations import distances
-from penchant.study.data import StudyData
-from penchant.study.landscapes import Landscapes
+from penchant.studies.data import StudyData
+from penchant.studies.landscapes import Landscapes
 from penchant.tables.events import NOTHING
 
 NAMES = ("reward", "loss", "distance", "likeliest", "met")

@@ -15,11 +15,11 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix
-from penchant.study.data import ALL, StudyData
-from penchant.study.factors import Factor, why_left_out
-from penchant.study.groups import exact_on_working_scale
-from penchant.study.plan import Plan
-from penchant.study.subject_fit import SubjectFit
+from penchant.studies.data import ALL, StudyData
+from penchant.studies.factors import Factor, why_left_out
+from penchant.studies.groups import exact_on_working_scale
+from penchant.studies.plan import Plan
+from penchant.studies.subject_fit import SubjectFit
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Trials: what is kept, what is locked, what is refused."""
+"""Offers: what is kept, what is locked, what is refused."""
 
 import pickle
 
@@ -13,55 +13,55 @@ OFFERS = {
 }
 
 
-def test_trials_keep_what_they_are_given():
-    trials = pn.Trials([1, 0, None], OFFERS, subject="anna", block=2)
-    assert trials.chosen.tolist() == [1, 0, -1]
-    assert trials.scored.tolist() == [True, True, False]
-    assert trials.scored_options.tolist() == [1, 0]
-    assert (trials.n_events, trials.n_decisions, trials.n_options) == (3, 2, 2)
-    assert (trials.subject, trials.block) == ("anna", 2)
-    np.testing.assert_array_equal(trials.offers["delay"], [[0, 30], [1, 90], [0, 7]])
-    assert trials.offers["amount"].dtype == np.float64
-    assert trials.notes == ("1 decision without a choice: not scored.",)
-    assert repr(trials) == (
-        "Trials: 2 decisions scored of 3, 2 options, amount and delay, subject anna, block 2"
+def test_offers_keep_what_they_are_given():
+    decisions = pn.Offers([1, 0, None], OFFERS, subject="anna", block=2)
+    assert decisions.chosen.tolist() == [1, 0, -1]
+    assert decisions.scored.tolist() == [True, True, False]
+    assert decisions.scored_options.tolist() == [1, 0]
+    assert (decisions.n_events, decisions.n_decisions, decisions.n_options) == (3, 2, 2)
+    assert (decisions.subject, decisions.block) == ("anna", 2)
+    np.testing.assert_array_equal(decisions.offers["delay"], [[0, 30], [1, 90], [0, 7]])
+    assert decisions.offers["amount"].dtype == np.float64
+    assert decisions.notes == ("1 decision without a choice: not scored.",)
+    assert repr(decisions) == (
+        "Offers: 2 decisions scored of 3, 2 options, amount and delay, subject anna, block 2"
     )
 
 
 def test_decisions_that_shall_not_count_do_not():
-    trials = pn.Trials([1, 0, 1], OFFERS, scored=[True, False, True])
-    assert trials.n_decisions == 2
-    assert trials.scored_options.tolist() == [1, 1]
-    assert trials.notes == ()
+    decisions = pn.Offers([1, 0, 1], OFFERS, scored=[True, False, True])
+    assert decisions.n_decisions == 2
+    assert decisions.scored_options.tolist() == [1, 1]
+    assert decisions.notes == ()
 
 
 def test_arrays_are_locked_and_are_not_those_given():
     amount = np.array([[20.0, 50.0], [30.0, 35.0]])
     chosen = np.array([1, 0])
-    trials = pn.Trials(chosen, {"amount": amount})
+    decisions = pn.Offers(chosen, {"amount": amount})
     amount[0, 0] = 99.0
     chosen[0] = 0
-    assert trials.offers["amount"][0, 0] == 20.0
-    assert trials.chosen[0] == 1
-    for array in (trials.chosen, trials.scored, trials.offers["amount"]):
+    assert decisions.offers["amount"][0, 0] == 20.0
+    assert decisions.chosen[0] == 1
+    for array in (decisions.chosen, decisions.scored, decisions.offers["amount"]):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     with pytest.raises(TypeError):
-        trials.offers["amount"] = amount
+        decisions.offers["amount"] = amount
 
 
 def test_options_with_several_outcomes_have_a_third_axis():
     outcome = np.arange(12.0).reshape(2, 2, 3)
-    trials = pn.Trials([0, 1], {"outcome": outcome, "cost": [[1, 2], [3, 4]]})
-    assert trials.n_options == 2
-    assert trials.offers["outcome"].shape == (2, 2, 3)
+    decisions = pn.Offers([0, 1], {"outcome": outcome, "cost": [[1, 2], [3, 4]]})
+    assert decisions.n_options == 2
+    assert decisions.offers["outcome"].shape == (2, 2, 3)
 
 
-def test_trials_survive_a_pickle():
-    trials = pn.Trials([1, None, 0], OFFERS, subject="anna")
-    again = pickle.loads(pickle.dumps(trials))
-    np.testing.assert_array_equal(again.chosen, trials.chosen)
-    np.testing.assert_array_equal(again.offers["delay"], trials.offers["delay"])
+def test_offers_survive_a_pickle():
+    decisions = pn.Offers([1, None, 0], OFFERS, subject="anna")
+    again = pickle.loads(pickle.dumps(decisions))
+    np.testing.assert_array_equal(again.chosen, decisions.chosen)
+    np.testing.assert_array_equal(again.offers["delay"], decisions.offers["delay"])
     assert not again.chosen.flags.writeable
     assert again.subject == "anna"
 
@@ -106,7 +106,7 @@ def test_trials_survive_a_pickle():
         ({"subject": ["a", "b", "c"]}, r"subject must be one label for all decisions; got list"),
     ],
 )
-def test_what_cannot_be_trials_is_refused(given, message):
+def test_what_cannot_be_offers_is_refused(given, message):
     arguments = {"chosen": [1, 0, 1], "offers": OFFERS, "subject": "anna", **given}
     with pytest.raises(pn.DataError, match=message):
-        pn.Trials(**arguments)
+        pn.Offers(**arguments)

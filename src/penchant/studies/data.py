@@ -16,7 +16,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing, named
 from penchant.output.notes import counted
-from penchant.study.payoffs import Payoffs, payoffs_of
+from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import PlayColumns, play_columns
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import (
@@ -29,7 +29,7 @@ from penchant.tables.frames import (
 )
 from penchant.tables.ids import joint_codes
 from penchant.tables.labels import Coded, in_natural_order
-from penchant.tables.offer_columns import TrialColumns
+from penchant.tables.offer_columns import OfferColumns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
 
 UNIT = "subject in condition"
@@ -147,11 +147,11 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
     return (*notes, *_silent(episodes))
 
 
-def trial_notes(trials: Sequence[Any]) -> tuple[str, ...]:
+def offer_notes(decisions: Sequence[Any]) -> tuple[str, ...]:
     """Timeouts, and subjects without a decision, of choices among offers."""
-    missed = sum(int((one.chosen == NOTHING).sum()) for one in trials)
+    missed = sum(int((one.chosen == NOTHING).sum()) for one in decisions)
     notes = [f"{counted(missed, 'decision')} without a choice: not scored."] if missed else []
-    return (*notes, *_silent(trials))
+    return (*notes, *_silent(decisions))
 
 
 def _silent(episodes: Sequence[Any]) -> list[str]:
@@ -177,7 +177,7 @@ class StudyData:
     Attributes
     ----------
     episodes
-        Sorted by subject and block; `Trials` where choices are among offers.
+        Sorted by subject and block; `Offers` where choices are among offers.
     conditions
         {column: {subject: label}}, as every subject is in one condition.
     landscape_columns, landscapes
@@ -205,7 +205,7 @@ class StudyData:
     landscape_columns: tuple[str, ...] = ()
     landscapes: tuple[tuple[Any, ...], ...] = ()
     expected: tuple[Vector, ...] | None = None
-    columns: PlayColumns | TrialColumns | None = None
+    columns: PlayColumns | OfferColumns | None = None
     options: tuple[Any, ...] | None = None
     people: Mapping[Any, Any] | None = None
     payoffs: Payoffs | None = None
@@ -279,7 +279,7 @@ class StudyData:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know of the data."""
-        notes = data_notes(self.episodes) if self.is_play else trial_notes(self.episodes)
+        notes = data_notes(self.episodes) if self.is_play else offer_notes(self.episodes)
         notes = (*notes, *(self.payoffs.notes if self.payoffs else ()), *self.remarks)
         if self.people is None:
             return notes
@@ -299,7 +299,7 @@ class StudyData:
         )
 
 
-def study_data(
+def play_data(
     frame: Any,
     *,
     columns: Mapping[str, Any] | None = None,
@@ -315,51 +315,7 @@ def study_data(
     payoffs: Sequence[str] | str | None = None,
     payoff_noise: float | None = None,
 ) -> StudyData:
-    """Read the table of a study: one row per event.
-
-    Parameters
-    ----------
-    frame
-        A pandas, polars or pyarrow table.
-    columns
-        {part: column} for those that have no usual name: chosen, reward, subject, block, decision,
-        is_choice, scored; see `episodes_from_frame` for what they hold.
-    conditions
-        Columns of what subjects were assigned to. Where a subject was in several, each is fitted by
-        itself, and conditions are compared within subjects.
-    landscape_by
-        Columns that tell landscapes apart: one label for all rows of an episode. The conditions if
-        not given. Naming them says that the mean rewards of a landscape do not change.
-    expected
-        Column of the mean reward of the option chosen, where it is known.
-    base, options, locations, gaps, shown, missing_reward
-        As for `episodes_from_frame`.
-    payoffs
-        Columns of what every option paid, or would have paid, at every decision, in the order of
-        the options; or a pattern, "payoff_*". Agents then play the task as it was. Rewards, mean
-        rewards or probabilities: the rewards received tell which. If not given, columns with usual
-        names are taken where the rewards received agree with them; "none" for no such columns.
-    payoff_noise
-        Variance of rewards around `payoffs`; 0 where these are the rewards themselves. Found from
-        the rewards received if not given.
-
-    Examples
-    --------
-    >>> import penchant as pn
-    >>> import pyarrow as pa
-    >>> table = pa.table(
-    ...     {
-    ...         "subjID": [1, 1, 1, 2, 2, 2],
-    ...         "trial": [1, 2, 3, 1, 2, 3],
-    ...         "choice": [1, 2, 2, 1, 1, 2],
-    ...         "outcome": [0.5, 1.0, 0.0, 1.0, 1.0, 0.5],
-    ...         "drug": ["placebo", "placebo", "placebo", "dopa", "dopa", "dopa"],
-    ...     }
-    ... )
-    >>> data = pn.study_data(table, conditions=["drug"], base=1)
-    >>> data, data.condition(2)
-    (<StudyData: 2 subjects, 2 episodes, 6 decisions scored>, 'dopa')
-    """
+    """The data of a study of play, one row per event; arguments as for `read_study`."""
     table = open_frame(frame)
     found = play_columns(
         list(table.columns), columns, coordinates=0 if locations is None else np.shape(locations)[1]

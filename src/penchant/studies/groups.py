@@ -1,10 +1,8 @@
 """Groups of subjects, and the scale on which their estimates are averaged and tested.
 
-The scale on which exact estimates are averaged and tested: logarithms of what is positive.
-
-Decision noise and prior variance are positive and spread over orders of magnitude: their mean is
-that of the largest few, and no test of means holds. Their logarithms are well behaved; the average,
-mapped back, is a geometric mean.
+The scale is the logarithm for positive parameters. Decision noise and prior variance are positive
+and spread over orders of magnitude: their mean is that of the largest few, and no test of means
+holds. Their logarithms are well behaved; the average, mapped back, is a geometric mean.
 """
 
 from __future__ import annotations
@@ -21,9 +19,9 @@ from penchant.models.model import Model, natural_parameters
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.subjects import SubjectEstimates
 from penchant.softmax.transformations import Parameter
-from penchant.study.data import ALL, StudyData
-from penchant.study.plan import CATEGORIES, Category
-from penchant.study.subject_fit import Fitted, SubjectFit
+from penchant.studies.data import ALL, StudyData
+from penchant.studies.plan import CATEGORIES, Category
+from penchant.studies.subject_fit import Fitted, SubjectFit
 
 LOG = "log "
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +12,7 @@ from penchant.arguments import check_level
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import DataError
 from penchant.inference.linearized_estimate import Nominal, nominal_point
-from penchant.models.model import Model
-from penchant.models.spatial.ucl import UCL
+from penchant.models.model import Declared, Model
 from penchant.softmax.prior import ParameterPrior
 
 Category = Literal["low", "high"]
@@ -95,12 +94,10 @@ class Plan:
         A nominal length scale is held fixed, as in the paper.
         """
         nominal = self.nominals[category]
-        if isinstance(self.model, UCL) and isinstance(nominal, RewardPrior):
-            if nominal.length_scale is None:
-                return self.model, nominal
-            scale = float(nominal.length_scale)
-            return replace(self.model, length_scale=scale), replace(nominal, length_scale=None)
-        return self.model, nominal
+        holding = Declared(self.model).holding
+        if holding is None or not isinstance(nominal, RewardPrior):
+            return self.model, nominal
+        return holding(nominal)
 
     def document(self) -> dict[str, Any]:
         """The settings as plain words and numbers."""

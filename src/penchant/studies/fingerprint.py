@@ -10,18 +10,20 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.bandit.episode import Episode
-from penchant.study.data import StudyData
-from penchant.study.landscapes import Landscapes
-from penchant.study.plan import Plan
+from penchant.models.model import Declared
+from penchant.studies.data import StudyData
+from penchant.studies.landscapes import Landscapes
+from penchant.studies.plan import Plan
 
 
 def fingerprint(data: StudyData, landscapes: Landscapes, plan: Plan) -> dict[str, Any]:
     """What must not change between the parts of a study: hashes of what is large, settings."""
+    places = Declared(plan.model).locations
     return {
         "penchant": __version__,
         "data": _data(data),
         "landscapes": _hash(landscapes.means, landscapes.best, landscapes.of_episode),
-        "locations": _hash(getattr(plan.model, "locations", np.empty(0))),
+        "locations": _hash(np.empty(0) if places is None else places),
         **plan.document(),
     }
 

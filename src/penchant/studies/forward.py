@@ -7,16 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode
-from penchant.models.simulate import Agents, agents_of
-from penchant.study.data import StudyData
-from penchant.study.landscapes import Landscapes
-from penchant.study.measures import Measurer, Measures, averaged
-from penchant.study.payoffs import Draw
-from penchant.tables.events import NOTHING
+from penchant._typing import Vector
+from penchant.models.simulate import played
+from penchant.studies.data import StudyData
+from penchant.studies.landscapes import Landscapes
+from penchant.studies.measures import Measurer, Measures, averaged
+from penchant.studies.payoffs import Draw
 from penchant.workflow.draws import log_choice_probabilities
-from penchant.workflow.task import miss, show
 
 How = Literal["payoffs", "landscape", "one step ahead"]
 
@@ -104,13 +101,14 @@ def played_again(
     payoffs = measurer.data.payoffs
     for i in measurer.data.of(subject):
         episode = measurer.data.episodes[i]
-        agents = agents_of(model, dict(parameters), n_replicates)
         if payoffs is None:
             draw = _draws(measurer.landscapes, i, model, rng)
         else:
             draw = payoffs.draws(i, rng)
-        chosen, rewards = _play(agents, episode, draw, n_replicates, model, rng)
-        found.append(measurer.play(i, chosen, rewards))
+        n = episode.n_events
+        chosen, rewards = played(model, parameters, draw, rng, n, n_replicates, like=episode)
+        each = (np.ascontiguousarray(array[episode.is_choice].T) for array in (chosen, rewards))
+        found.append(measurer.play(i, *each))
     return averaged(found)
 
 
@@ -119,36 +117,6 @@ def _draws(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator)
     means = landscapes.means[landscapes.of_episode[i]]
     if landscapes.binary:
         return lambda _, options: (rng.random(len(options)) < means[options]).astype(float)
-    variance = getattr(model, "noise_variance", landscapes.noise_variance)
+    variance = landscapes.noise_for(model)
     sd = np.sqrt(variance) if np.isfinite(variance) else 0.0
     return lambda _, options: means[options] + sd * rng.standard_normal(len(options))
-
-
-def _play(
-    agents: Agents, episode: Episode, draw: Draw, n: int, model: Any, rng: np.random.Generator
-) -> tuple[IntVector, Matrix]:
-    """Options and rewards of every decision: (n, n_decisions) each."""
-    chosen, rewards = [], []
-    events = zip(episode.chosen, episode.rewards, episode.is_choice, strict=True)
-    for k, (option, reward, is_choice) in enumerate(events):
-        if not is_choice:
-            show(agents, option, reward, n, model)
-            continue
-        if option == NOTHING:
-            chosen.append(np.full(n, NOTHING))
-            rewards.append(np.full(n, np.nan))
-            miss(agents)
-            continue
-        picked = _picked(agents.probabilities(), rng)
-        paid: Vector = draw(k, picked)
-        agents.observe(picked, paid)
-        chosen.append(picked)
-        rewards.append(paid)
-    if not chosen:
-        return np.empty((n, 0), dtype=np.int64), np.empty((n, 0))
-    return np.stack(chosen, axis=1), np.stack(rewards, axis=1)
-
-
-def _picked(p: Matrix, rng: np.random.Generator) -> IntVector:
-    below = p.cumsum(axis=1) < rng.random((len(p), 1)) * p.sum(axis=1, keepdims=True)
-    return np.asarray(np.minimum(below.sum(axis=1), p.shape[1] - 1))

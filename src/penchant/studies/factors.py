@@ -1,11 +1,9 @@
 """The groups that the user names, and where every subject ranks on every parameter.
 
-Where every subject ranks on every parameter, also those without a finite estimate.
-
-Who has an estimate that can be averaged ranks by it. The others are selected by their answers, and
-leaving them out is not neutral, but their choices say something of where they rank: an estimate at
-an end of the parameter's range (a temperature of 0, as choices are separated) ranks there, and any
-other one somewhere in its interval.
+Subjects without a finite estimate rank too. Who has an estimate that can be averaged ranks by it.
+The others are selected by their answers, and leaving them out is not neutral, but their choices say
+something of where they rank: an estimate at an end of the parameter's range (a temperature of 0, as
+choices are separated) ranks there, and any other one somewhere in its interval.
 """
 
 from __future__ import annotations
@@ -20,9 +18,9 @@ from penchant._typing import Matrix
 from penchant.models.model import Model, Natural, natural_parameters
 from penchant.population.subjects import SubjectEstimates
 from penchant.softmax.transformations import Parameter
-from penchant.study.data import StudyData
-from penchant.study.groups import exact_on_working_scale, positive
-from penchant.study.subject_fit import SubjectFit
+from penchant.studies.data import StudyData
+from penchant.studies.groups import exact_on_working_scale, positive
+from penchant.studies.subject_fit import SubjectFit
 from penchant.tables.labels import in_natural_order
 
 
@@ -61,7 +59,7 @@ def factors_of(data: StudyData) -> tuple[Factor, ...]:
     >>> import pyarrow as pa
     >>> table = pa.table({"subject": [3, 2, 1], "choice": [0, 1, 0], "reward": [1.0, 0.0, 1.0],
     ...                   "dose": ["10 mg", "2 mg", "10 mg"]})
-    >>> factors_of(pn.study_data(table, conditions=["dose"]))[0].groups
+    >>> factors_of(pn.read_study(table, conditions=["dose"]))[0].groups
     {'2 mg': (2,), '10 mg': (1, 3)}
     """
     varying = {column for column in data.conditions if _varies(data, column)}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.study.groups import Group
-from penchant.study.measures import Measures
-from penchant.study.subject_fit import SubjectFit
+from penchant.studies.groups import Group
+from penchant.studies.measures import Measures
+from penchant.studies.subject_fit import SubjectFit
 
 MEASURES = ("reward", "regret", "distance", "likeliest")
 

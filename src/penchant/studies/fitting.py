@@ -17,10 +17,10 @@ from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit_each import ModelEstimates, fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.softmax.likelihood import available_threads
-from penchant.study.forward import simulated
-from penchant.study.measures import Measurer, Measures
-from penchant.study.plan import Category, Plan
-from penchant.study.subject_fit import Fitted, Linearized, SubjectFit, of_exact, of_linearized
+from penchant.studies.forward import simulated
+from penchant.studies.measures import Measurer, Measures
+from penchant.studies.plan import Category, Plan
+from penchant.studies.subject_fit import Fitted, Linearized, SubjectFit, of_exact, of_linearized
 
 PART = 16  # subjects that are fitted, and kept, together
 USABLE = ("converged", "weakly identified", "at a bound")

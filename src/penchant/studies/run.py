@@ -5,136 +5,36 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from penchant.errors import DataError, listing
-from penchant.inference.linearized_estimate import Nominal
-from penchant.models.model import Model
-from penchant.models.spatial.ucl import UCL
+from penchant.models.model import Declared
 from penchant.models.task_values import for_task
 from penchant.output.document import numbers, plain
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.growth import GrowthOrders, growth_orders
-from penchant.population.pool import pool_jointly
-from penchant.softmax.prior import ParameterPrior
-from penchant.study.comparisons import (
+from penchant.population.pool import pool
+from penchant.studies.comparisons import (
     exact_comparison,
     exact_groups,
     linearized_comparisons,
     linearized_group,
     paired_comparison,
 )
-from penchant.study.data import StudyData
-from penchant.study.factors import factors_of
-from penchant.study.fingerprint import fingerprint
-from penchant.study.fitting import Keeper, Nowhere, Timings, fit_subjects
-from penchant.study.group_tests import group_tests
-from penchant.study.groups import Group, conditions_of, groups_of
-from penchant.study.landscapes import Landscapes, landscapes_of
-from penchant.study.left_out import left_out_groups
-from penchant.study.measures import Measurer, Measures
-from penchant.study.payoffs import check_count
-from penchant.study.plan import PAPER_NOMINALS, Category, Plan
-from penchant.study.study import Study
-
-PAPER: Literal["paper"] = "paper"
-
-
-def run_study(
-    data: StudyData,
-    model: Model,
-    *,
-    nominals: Mapping[Category, Nominal] | Literal["paper"] | None = PAPER,
-    landscape: Any = None,
-    performance: bool | None = None,
-    parameter_prior: ParameterPrior | None = None,
-    level: float = 0.95,
-    intervals: Literal["wald", "profile"] = "profile",
-    n_replicates: int = 10,
-    n_bootstrap: int = 200,
-    joint: bool = False,
-    seed: int = 0,
-    threads: int | None = None,
-) -> Study:
-    """Fit every subject of a table of choices, and compare the groups that its conditions name.
-
-    Where the best option is known, or `performance` asks for it, subjects are also classified by
-    how their regret grows: the whole of Section VII of the paper.
-
-    Parameters
-    ----------
-    data
-        From `study_data`.
-    model
-        How subjects are taken to decide.
-    nominals
-        Points for the paper's linearised estimator, {"low": ..., "high": ...} by performance, which
-        they ask for; "paper": its own, for UCL where there is performance; None: no linearised
-        fits.
-    landscape
-        Known mean rewards: a `Landscape` or a vector, or {label: vector} by the labels of
-        `landscape_by`.
-    performance
-        Whether to measure regret, and to classify subjects by how it grows. By default where the
-        best option is known: with `landscape`, or a table that has expected rewards or names its
-        landscapes (`landscape_by`). True: also without, with the best option estimated from the
-        rewards, which must then keep their means.
-    parameter_prior
-        Prior on the weights of the exact fits, such as `ScaledPrior()`.
-    level, intervals
-        Confidence level, and the kind of intervals of exact estimates.
-    n_replicates
-        Agents that play again with the estimates of each subject, where the data have `payoffs` or
-        the landscape is known; else each choice is foretold from the subject's own history. 0: none
-        of both.
-    n_bootstrap
-        Replicates that tell how sure a growth order is.
-    joint
-        Also fit the joint likelihood of every group.
-    seed
-        From which all randomness follows.
-    threads
-        Processors to use; all if not given. The numbers do not depend on it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> from penchant._frames import frame
-    >>> learner = pn.QLearning(n_options=3)
-    >>> place = pn.Landscape(np.array([0.2, 0.8, 0.5]), pn.GaussianNoise(0.04))
-    >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
-    >>> rng = np.random.default_rng(1)
-    >>> agents = pn.simulate_many(place, learner, rule, n_decisions=99, n_agents=6, rng=rng)
-    >>> rows = [(e.subject, t, c, r) for e in agents
-    ...         for t, c, r in zip(e.times, e.chosen, e.rewards)]
-    >>> names = ("subject", "trial", "choice", "reward")
-    >>> table = frame(dict(zip(names, zip(*rows))), "pyarrow")
-    >>> study = pn.run_study(pn.study_data(table), learner, landscape=place, n_bootstrap=0)
-    >>> study.counts()
-    {'converged': 6}
-    """
-    points = _nominals(nominals, model, performance)
-    plan = Plan(
-        model,
-        points,
-        parameter_prior,
-        level,
-        intervals,
-        n_replicates,
-        n_bootstrap,
-        seed,
-        True if performance is None and points and nominals != PAPER else performance,
-    )
-    return carry_out(data, plan, landscape=landscape, joint=joint, threads=threads)
-
-
-def _nominals(given: Any, model: Model, performance: bool | None) -> Mapping[Category, Nominal]:
-    if given == PAPER:
-        return dict(PAPER_NOMINALS) if isinstance(model, UCL) and performance is not False else {}
-    return dict(given or {})
+from penchant.studies.data import StudyData
+from penchant.studies.factors import factors_of
+from penchant.studies.findings import Findings
+from penchant.studies.fingerprint import fingerprint
+from penchant.studies.fitting import Keeper, Nowhere, Timings, fit_subjects
+from penchant.studies.group_tests import group_tests
+from penchant.studies.groups import Group, conditions_of, groups_of
+from penchant.studies.landscapes import Landscapes, landscapes_of
+from penchant.studies.left_out import left_out_groups
+from penchant.studies.measures import Measurer, Measures
+from penchant.studies.payoffs import check_count
+from penchant.studies.plan import Category, Plan
 
 
 def carry_out(
@@ -146,13 +46,13 @@ def carry_out(
     threads: int | None = None,
     keeper: Keeper | None = None,
     begin: Callable[[dict[str, Any]], None] | None = None,
-) -> Study:
+) -> Findings:
     """Carry out a plan, keeping what is done.
 
     Parameters
     ----------
     data, plan, landscape, joint, threads
-        As for `run_study`.
+        As for `study`.
     keeper
         Where parts of the work are kept.
     begin
@@ -161,9 +61,9 @@ def carry_out(
     _check_threads(threads)
     timings: Timings = {}
     clock = _Clock(timings)
-    locations = getattr(plan.model, "locations", None)
+    locations = Declared(plan.model).locations
     plan = replace(plan, model=for_task(plan.model, data.episodes))
-    n_options = int(getattr(plan.model, "n_options", None) or data.n_options)
+    n_options = int(Declared(plan.model).n_options or data.n_options)
     landscapes = Landscapes.none()
     if data.is_play:
         data = _with_payoffs(data, n_options)
@@ -189,7 +89,7 @@ def carry_out(
         clock.lap("joint likelihood")
     columns = [linearized_group(group, fits, plan) for group in groups]
     linear = tuple(column for column in columns if column is not None)
-    study = Study(
+    study = Findings(
         data=data,
         plan=plan,
         landscapes=landscapes,
@@ -290,7 +190,7 @@ def _jointly(
 def _joint(group: Group, data: StudyData, plan: Plan) -> dict[str, Any]:
     episodes = [data.episodes[i] for subject in group.subjects for i in data.of(subject)]
     scored = [episode for episode in episodes if episode.n_decisions]
-    pooled = pool_jointly(scored, plan.model, scale="natural")
+    pooled = pool(scored, model=plan.model, rule="joint", scale="natural")
     return {
         "names": list(pooled.names),
         "estimate": plain(pooled.estimate),

@@ -18,11 +18,11 @@ from penchant.population.mapping_back import back_map
 from penchant.population.pool import pool
 from penchant.population.ranks import signed_rank_p_value, surest_differences
 from penchant.population.subjects import SubjectEstimates
-from penchant.study.data import StudyData
-from penchant.study.factors import Factor, ranges_of, why_left_out
-from penchant.study.groups import LOG, Group, exact_on_working_scale, pairs_to_compare
-from penchant.study.plan import CATEGORIES, Plan
-from penchant.study.subject_fit import Linearized, SubjectFit
+from penchant.studies.data import StudyData
+from penchant.studies.factors import Factor, ranges_of, why_left_out
+from penchant.studies.groups import LOG, Group, exact_on_working_scale, pairs_to_compare
+from penchant.studies.plan import CATEGORIES, Plan
+from penchant.studies.subject_fit import Linearized, SubjectFit
 from penchant.tails import normal_point, t_point, t_tail
 
 RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random-effects")

@@ -13,25 +13,25 @@ from penchant.errors import DataError, nearest
 from penchant.population.comparison import GroupComparison
 from penchant.population.estimate import PopulationEstimate, Rule
 from penchant.population.growth import GrowthOrders
-from penchant.study.comparisons import LinearizedGroup, PairedDifference
-from penchant.study.data import StudyData
-from penchant.study.fingerprint import fingerprint
-from penchant.study.fitting import Timings
-from penchant.study.forward import How, how_simulated
-from penchant.study.forward_table import forward_columns
-from penchant.study.group_tests import GroupTests
-from penchant.study.groups import Group, natural_again
-from penchant.study.landscapes import Landscapes
-from penchant.study.left_out import LeftOutGroup
-from penchant.study.measures import Measures
-from penchant.study.plan import Plan, nominal_words
-from penchant.study.subject_fit import Fitted, SubjectFit
+from penchant.studies.comparisons import LinearizedGroup, PairedDifference
+from penchant.studies.data import StudyData
+from penchant.studies.fingerprint import fingerprint
+from penchant.studies.fitting import Timings
+from penchant.studies.forward import How, how_simulated
+from penchant.studies.forward_table import forward_columns
+from penchant.studies.group_tests import GroupTests
+from penchant.studies.groups import Group, natural_again
+from penchant.studies.landscapes import Landscapes
+from penchant.studies.left_out import LeftOutGroup
+from penchant.studies.measures import Measures
+from penchant.studies.plan import Plan, nominal_words
+from penchant.studies.subject_fit import Fitted, SubjectFit
 
 Columns = dict[str, list[Any]]
 NOT_CLASSIFIED = "not classified"
 
 
-def columns(study: Study, name: str) -> Columns:
+def columns(study: Findings, name: str) -> Columns:
     """One table, by columns.
 
     Parameters
@@ -49,7 +49,7 @@ def columns(study: Study, name: str) -> Columns:
     return TABLES[name](study)
 
 
-def _subjects(study: Study) -> Columns:
+def _subjects(study: Findings) -> Columns:
     """One row per subject: condition, play, performance, exact estimates."""
     data, subjects = study.data, study.subjects
     made: Columns = {"subject": [data.person(s) for s in subjects]}
@@ -60,7 +60,7 @@ def _subjects(study: Study) -> Columns:
     return made | _estimates([study.fits[s].exact for s in subjects])
 
 
-def _played(study: Study) -> Columns:
+def _played(study: Findings) -> Columns:
     """Rewards of every subject; regret and performance, where the plan has these."""
     subjects = study.subjects
     rewards: Columns = {"mean_reward": [_mean(study.observed[s].reward) for s in subjects]}
@@ -76,7 +76,7 @@ def _played(study: Study) -> Columns:
     }
 
 
-def _linearized(study: Study) -> Columns:
+def _linearized(study: Findings) -> Columns:
     """One row per subject with a linearised estimate, with its range of validity."""
     found = [(s, study.fits[s].linearized) for s in study.subjects]
     mine = [(s, fit) for s, fit in found if fit is not None]
@@ -113,13 +113,13 @@ def _estimates(fits: Sequence[Fitted]) -> Columns:
     return made | {"message": [fit.message for fit in fits]}
 
 
-def _growth(study: Study) -> Columns:
+def _growth(study: Findings) -> Columns:
     """One row per subject: the three curves of regret."""
     made: Columns = dict(study.growth.to_frame("pyarrow").to_pydict()) if study.growth else {}
     return made
 
 
-def _table_1(study: Study) -> Columns:
+def _table_1(study: Findings) -> Columns:
     """theta of every group: Table I of the paper, with the validity ratio."""
     return _by_rows(
         {
@@ -141,7 +141,7 @@ def _table_1(study: Study) -> Columns:
     )
 
 
-def _table_2(study: Study) -> Columns:
+def _table_2(study: Findings) -> Columns:
     """Natural parameters of every group, linearised and exact: Table II of the paper."""
     rows: list[tuple[Any, ...]] = [
         ("linearised", column.group, p, column.natural, column.ratio, column.valid)
@@ -172,7 +172,7 @@ def _table_2(study: Study) -> Columns:
     )
 
 
-def _populations(study: Study) -> Columns:
+def _populations(study: Findings) -> Columns:
     """Exact estimates of every group by every rule."""
     rows = []
     for group in study.groups:
@@ -203,7 +203,7 @@ def _populations(study: Study) -> Columns:
     )
 
 
-def _tests(study: Study) -> Columns:
+def _tests(study: Findings) -> Columns:
     """Tests between groups, parameter by parameter."""
     rows = []
     for estimator, comparison in _comparisons(study):
@@ -212,7 +212,7 @@ def _tests(study: Study) -> Columns:
     return _by_rows(rows)
 
 
-def _joint_tests(study: Study) -> Columns:
+def _joint_tests(study: Findings) -> Columns:
     """Tests between groups, all parameters at once."""
     return _by_rows(
         {
@@ -232,12 +232,12 @@ def _joint_tests(study: Study) -> Columns:
     )
 
 
-def _comparisons(study: Study) -> list[tuple[str, Any]]:
+def _comparisons(study: Findings) -> list[tuple[str, Any]]:
     exact = [] if study.exact_tests is None else [("exact", study.exact_tests)]
     return exact + [("linearised", comparison) for comparison in study.linearized_tests]
 
 
-def _failures(study: Study) -> Columns:
+def _failures(study: Findings) -> Columns:
     """Fits without a converged estimate, and why."""
     rows = []
     for subject in study.subjects:
@@ -249,7 +249,7 @@ def _failures(study: Study) -> Columns:
     return {name: [row[j] for row in rows] for j, name in enumerate(names)}
 
 
-def _forward(study: Study) -> Columns:
+def _forward(study: Findings) -> Columns:
     """What people did and what agents with their estimates do, decision by decision."""
     if not study.observed:
         return {}
@@ -262,22 +262,22 @@ def _forward(study: Study) -> Columns:
     }
 
 
-def _comparison(study: Study) -> Columns:
+def _comparison(study: Findings) -> Columns:
     """The direct comparison of groups of different people: every pair and parameter."""
     return _by_rows(vars(difference) for difference in study.group_tests.differences)
 
 
-def _overall(study: Study) -> Columns:
+def _overall(study: Findings) -> Columns:
     """More than two groups at once, parameter by parameter."""
     return _by_rows(vars(test) for test in study.group_tests.overall)
 
 
-def _left_out(study: Study) -> Columns:
+def _left_out(study: Findings) -> Columns:
     """Who is left out of tests of means, group by group."""
     return _by_rows(vars(group) for group in study.left_out)
 
 
-def _paired_tests(study: Study) -> Columns:
+def _paired_tests(study: Findings) -> Columns:
     """Tests between conditions that the same subjects were in."""
     return _by_rows(vars(difference) for difference in study.paired_tests)
 
@@ -311,7 +311,7 @@ def _root(variance: float) -> float:
     return float(np.sqrt(variance)) if variance >= 0 else float("nan")
 
 
-TABLES: dict[str, Callable[[Study], Columns]] = {
+TABLES: dict[str, Callable[[Findings], Columns]] = {
     "subjects": _subjects,
     "linearized": _linearized,
     "growth": _growth,
@@ -330,7 +330,7 @@ TABLES: dict[str, Callable[[Study], Columns]] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study:
+class Findings:
     """All that was found of the subjects of a study, one by one and in groups.
 
     Attributes
@@ -401,7 +401,7 @@ class Study:
         return fingerprint(self.data, self.landscapes, self.plan)
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """One of the tables, by columns: see `penchant.study.TABLES` for their names."""
+        """One of the tables, by columns: see `penchant.studies.TABLES` for their names."""
         return columns(self, name)
 
     def to_frame(self, name: str = "subjects", backend: Backend | None = None) -> Any:
@@ -410,4 +410,5 @@ class Study:
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
-        return f"<Study of {len(self.subjects)} subjects in {len(self.groups)} groups: {said}>"
+        name = type(self).__name__
+        return f"<{name} of {len(self.subjects)} subjects in {len(self.groups)} groups: {said}>"

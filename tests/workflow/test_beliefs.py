@@ -30,7 +30,7 @@ def _random(n_options=3, seed=2, n=24):
 def test_values_and_prediction_errors_are_those_of_a_literal_learner():
     episode = _random()
     alpha, beta, start = 0.35, 0.07, 12.0
-    found = pn.latent(_at(pn.QLearning(3, initial_value=start), episode, [beta], [alpha]))
+    found = pn.beliefs(_at(pn.QLearning(3, initial_value=start), episode, [beta], [alpha]))
     q = np.full(3, start)
     for t, (option, reward, is_choice) in enumerate(
         zip(episode.chosen, episode.rewards, episode.is_choice, strict=True)
@@ -59,8 +59,8 @@ def test_values_and_prediction_errors_are_those_of_a_literal_learner():
 
 def test_an_estimated_start_enters_the_values():
     episode = _random()
-    known = pn.latent(_at(pn.QLearning(3, initial_value=25.0), episode, [0.05], [0.4]))
-    free = pn.latent(_at(pn.QLearning(3, initial_value=None), episode, [0.05, 0.05 * 25.0], [0.4]))
+    known = pn.beliefs(_at(pn.QLearning(3, initial_value=25.0), episode, [0.05], [0.4]))
+    free = pn.beliefs(_at(pn.QLearning(3, initial_value=None), episode, [0.05, 0.05 * 25.0], [0.4]))
     np.testing.assert_allclose(free["value"], known["value"], rtol=1e-12)
 
 
@@ -70,7 +70,7 @@ def test_the_filter_gives_means_and_standard_deviations(bonus):
     noise, prior, mean = 16.0, 90.0, 30.0
     model = pn.KalmanFilter(3, noise_variance=noise, initial_mean=None, bonus=bonus)
     theta = [0.06, 0.06 * mean, *([0.1] if bonus else [])]
-    found = pn.latent(_at(model, episode, theta, [prior / noise]))
+    found = pn.beliefs(_at(model, episode, theta, [prior / noise]))
     m, s = np.full(3, mean), np.full(3, prior)
     for t, (option, reward) in enumerate(zip(episode.chosen, episode.rewards, strict=True)):
         np.testing.assert_allclose(found.options["value"][t], m, rtol=1e-10)
@@ -84,7 +84,7 @@ def test_the_filter_gives_means_and_standard_deviations(bonus):
 def test_beliefs_of_ucl_are_the_posterior_of_a_gaussian_process():
     episode, model = ucl_episode(n_decisions=15), ucl()
     nu, mean, variance = 11.0, 35.0, 120.0
-    found = pn.latent(_at(model, episode, [1 / nu, mean / nu], [model.noise_variance / variance]))
+    found = pn.beliefs(_at(model, episode, [1 / nu, mean / nu], [model.noise_variance / variance]))
     apart = np.linalg.norm(PLACES[:, None] - PLACES, axis=-1)
     prior = variance * np.exp(-apart / 1.4)
     for t in (0, 1, 6, 14):
@@ -100,7 +100,7 @@ def test_beliefs_of_gp_ucb_are_its_variables():
     episode = ucl_episode(n_decisions=15)
     model = pn.GPUCB(PLACES, prior_sd=20.0)
     estimate = _at(model, episode, [0.1, 0.05, 0.1 * 33.0], [1.3])
-    found = pn.latent(estimate)
+    found = pn.beliefs(estimate)
     x = model.explanatory(episode, 1.3)
     np.testing.assert_allclose(found.options["value"], x[:, :, 0] + 33.0 * x[:, :, 2])
     np.testing.assert_allclose(found.options["uncertainty"], x[:, :, 1])
@@ -111,35 +111,35 @@ def test_beliefs_of_gp_ucb_are_its_variables():
 @pytest.mark.parametrize(
     ("model", "theta", "psi"),
     [
-        (pn.UCB1(3, initial_value=None), [0.1, 0.3, 0.2], []),
-        (pn.KnownValues([1.0, 2.0, 4.0]), [0.5], []),
+        (pn.models.UCB1(3, initial_value=None), [0.1, 0.3, 0.2], []),
+        (pn.models.KnownValues([1.0, 2.0, 4.0]), [0.5], []),
         (pn.QLearning(3, choice_kernel=True, choice_rate=0.3), [0.1, 0.2], [0.5]),
     ],
 )
 def test_other_models_offer_what_they_have(model, theta, psi):
     episode = _random()
-    found = pn.latent(_at(model, episode, theta, psi))
+    found = pn.beliefs(_at(model, episode, theta, psi))
     assert found.options["value"].shape == (episode.n_events, 3)
     assert {"prediction_error", "value"} <= set(found.columns)
 
 
 def test_the_hybrid_offers_both_of_its_filters():
     episode = _random(n_options=2)
-    found = pn.latent(_at(pn.GershmanHybrid(), episode, [0.1, 0.2, 0.3], []))
+    found = pn.beliefs(_at(pn.models.GershmanHybrid(), episode, [0.1, 0.2, 0.3], []))
     assert found.options["uncertainty"][0] == pytest.approx([10.0, 10.0])
     assert np.isfinite(found["prediction_error"]).sum() == episode.observed.sum()
 
 
 def test_discounted_values_are_those_of_the_formula():
     offers = {"amount": [[20.0, 50.0], [30.0, 35.0]], "delay": [[0.0, 30.0], [0.0, 90.0]]}
-    trials = pn.Trials([1, None], offers)
-    found = pn.latent(_at(pn.HyperbolicDiscounting(), trials, [0.5], [0.02]))
+    decisions = pn.Offers([1, None], offers)
+    found = pn.beliefs(_at(pn.HyperbolicDiscounting(), decisions, [0.5], [0.02]))
     np.testing.assert_allclose(found.options["value"][0], [20.0, 50.0 / 1.6])
     assert np.isnan(found["prediction_error"]).all()
 
 
 def test_a_model_without_beliefs_still_has_probabilities():
-    found = pn.latent(pn.fit(_random(), pn.RandomChoice(3), parameter_prior=WEAK))
+    found = pn.beliefs(pn.fit(_random(), pn.models.RandomChoice(3), parameter_prior=WEAK))
     assert "value" not in found.columns
     assert np.isfinite(found["entropy"]).all()
 
@@ -165,13 +165,13 @@ class Own:
 
 def test_a_model_of_ones_own_may_say_what_it_believes():
     estimate = pn.fit(_random(), Own(), parameter_prior=WEAK)
-    found = pn.latent(estimate)
+    found = pn.beliefs(estimate)
     np.testing.assert_array_equal(found["boredom"], np.arange(24.0))
     known = found["chosen"] >= 0
     assert found["value"][known] == pytest.approx(np.full(known.sum(), estimate.theta[0]))
     wrong = dataclasses.replace(estimate, model=Own(wrong=True))
     with pytest.raises(pn.DataError, match=r"latent must give arrays \(n_events,\) or"):
-        pn.latent(wrong)
+        pn.beliefs(wrong)
 
 
 # -- alignment -----------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_the_table_stands_beside_the_data():
     episodes = pn.episodes_from_frame(data, chosen="chosen", reward="reward", **named)
     assert sum(e.n_events for e in episodes) == len(data) + 1
     estimates = pn.fit_each(episodes, pn.QLearning(2), parameter_prior=WEAK)
-    found = pn.latent(estimates).to_frame(
+    found = pn.beliefs(estimates).to_frame(
         backend="pandas", options=True, rows=episode_rows(data, **named)
     )
     assert len(found) == len(data)
@@ -221,11 +221,11 @@ def test_each_episode_is_described_by_its_own_subjects_estimate():
         for e, s, b in zip(plays, ("a", "b", "a"), (0, 0, 1), strict=True)
     ]
     estimates = pn.fit_each(plays, pn.QLearning(3), parameter_prior=WEAK)
-    found = pn.latent(estimates, plays)
+    found = pn.beliefs(estimates, plays)
     assert found["subject"].tolist() == [e.subject for e in plays for _ in range(e.n_events)]
     start = 0
     for e in plays:
-        one = pn.latent(estimates.of(e.subject), e)
+        one = pn.beliefs(estimates.of(e.subject), e)
         part = slice(start, start + e.n_events)
         np.testing.assert_allclose(found["probability"][part], one["probability"])
         start += e.n_events
@@ -235,7 +235,7 @@ def test_each_episode_is_described_by_its_own_subjects_estimate():
 def test_probabilities_are_those_of_predict():
     episode = _random()
     estimate = pn.fit(episode, pn.QLearning(3), parameter_prior=WEAK)
-    found = pn.latent(estimate)
+    found = pn.beliefs(estimate)
     np.testing.assert_allclose(found.options["probability"][episode.scored], estimate.predict())
     np.testing.assert_allclose(
         found["log_probability"][episode.scored], estimate.log_likelihoods(), rtol=1e-9
@@ -245,10 +245,10 @@ def test_probabilities_are_those_of_predict():
 def test_subjects_without_a_finite_estimate_have_nan_and_are_named():
     sure = pn.Episode([0, 1, 1, 1, 1, 1], [0.0, 1.0, 1.0, 1.0, 1.0, 1.0], subject="sure")
     mixed = pn.Episode([0, 1, 1, 0, 0, 1], [0.3, 0.8, 0.2, 0.5, 0.6, 0.4], subject="mixed")
-    estimates = pn.fit_each([sure, mixed], pn.RandomChoice(2))
+    estimates = pn.fit_each([sure, mixed], pn.models.RandomChoice(2))
     separated = pn.fit_each([sure, mixed], pn.QLearning(2, learning_rate=0.5))
-    assert pn.latent(estimates).without == ()
-    found = pn.latent(separated)
+    assert pn.beliefs(estimates).without == ()
+    found = pn.beliefs(separated)
     assert found.without == ("sure",)
     assert np.isnan(found["probability"][:6]).all() and np.isnan(found["value"][:6]).all()
     assert np.isfinite(found["probability"][6:]).all()
@@ -258,16 +258,16 @@ def test_subjects_without_a_finite_estimate_have_nan_and_are_named():
 def test_wrong_requests_are_refused():
     episode = _random()
     estimate = pn.fit(episode, pn.QLearning(3), parameter_prior=WEAK)
-    found = pn.latent(estimate)
+    found = pn.beliefs(estimate)
     with pytest.raises(pn.DataError, match="name must be one of subject, block"):
         found["surprise"]
     with pytest.raises(pn.DataError, match="rows must hold a row for each event"):
         found.to_frame(rows=[[0, 1]])
     with pytest.raises(pn.DataError, match="episodes must be given for an estimate without"):
-        pn.latent(dataclasses.replace(estimate, episodes=None))
+        pn.beliefs(dataclasses.replace(estimate, episodes=None))
     many = pn.fit_each([episode], pn.QLearning(3), parameter_prior=WEAK)
     with pytest.raises(pn.DataError, match="subjects that were fitted; got 'new'"):
-        pn.latent(many, pn.Episode([0, 1], [1.0, 0.0], subject="new"))
+        pn.beliefs(many, pn.Episode([0, 1], [1.0, 0.0], subject="new"))
 
 
 # -- draws ---------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_wrong_requests_are_refused():
 def _estimate(n=400, prior=None):
     task = pn.Task(np.repeat([[0.2, 0.8], [0.8, 0.2]], n // 2, axis=0))
     rule = {"temperature": 0.3, "learning_rate": 0.4}
-    (episode,) = task.play(pn.QLearning(2), rule, rng=np.random.default_rng(3))
+    episode = pn.simulate(task, pn.QLearning(2), rule, rng=np.random.default_rng(3))
     return pn.fit(episode, pn.QLearning(2), parameter_prior=prior)
 
 
@@ -294,8 +294,8 @@ def test_shape_parameters_on_a_logarithm_are_drawn_on_it():
     model = pn.KalmanFilter(4, noise_variance=16.0, initial_mean=50.0)
     task = pn.Landscape([40, 50, 60, 45], pn.GaussianNoise(16.0))
     truth = {"temperature": 4.0, "uncertainty_bonus": 1.5, "prior_variance": 100.0}
-    plays = pn.simulate_many(
-        task, model, truth, n_decisions=40, n_agents=20, rng=np.random.default_rng(1)
+    plays = pn.simulate(
+        task, model, truth, n_decisions=40, n_subjects=20, rng=np.random.default_rng(1)
     )
     estimate = pn.fit(plays, model)
     draws = pn.parameter_draws(estimate, 8000, rng=np.random.default_rng(0))
@@ -317,7 +317,7 @@ def test_a_parameter_at_a_bound_stays_there():
     for seed in range(30):
         task = pn.Task(pn.Landscape([0.3, 0.5], pn.GaussianNoise(0.3)), 40)
         rule = {"temperature": 0.6, "learning_rate": 0.95}
-        (episode,) = task.play(pn.QLearning(2), rule, rng=np.random.default_rng(seed))
+        episode = pn.simulate(task, pn.QLearning(2), rule, rng=np.random.default_rng(seed))
         estimate = pn.fit(episode, pn.QLearning(2))
         if estimate.status == "at a bound" and np.isfinite(estimate.covariance[0, 0]):
             break
@@ -335,12 +335,12 @@ def test_without_standard_errors_nothing_is_drawn():
 
 def test_log_likelihood_draws_are_those_of_the_parameters_drawn():
     estimate = _estimate(n=60, prior=WEAK)
-    found = pn.log_likelihood_draws(estimate, 7, rng=np.random.default_rng(5))
+    found = pn.results.log_likelihood_draws(estimate, 7, rng=np.random.default_rng(5))
     draws = pn.parameter_draws(estimate, 7, rng=np.random.default_rng(5))
     for row, draw in zip(found, draws, strict=True):
         other = dataclasses.replace(estimate, theta=draw)
         np.testing.assert_allclose(row, other.log_likelihoods(), rtol=1e-9)
     with pytest.raises(pn.DataError, match="episodes must be at hand"):
-        pn.log_likelihood_draws(
+        pn.results.log_likelihood_draws(
             dataclasses.replace(estimate, episodes=None), 3, rng=np.random.default_rng(0)
         )

@@ -12,8 +12,9 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.landscape import Landscape
 from penchant.bandit.locations import distances
 from penchant.errors import DataError, listing
+from penchant.models.model import Declared
 from penchant.output.notes import counted
-from penchant.study.data import StudyData
+from penchant.studies.data import StudyData
 from penchant.tables.labels import in_natural_order
 
 SEEN_OFTEN = 5  # rewards that make the mean of an option fit to be called the best
@@ -80,6 +81,14 @@ class Landscapes:
             f"options seen {SEEN_OFTEN} times or more. Regret is that minus the rewards received; "
             "a landscape file would make it exact."
         )
+
+    def noise_for(self, model: Any) -> float:
+        """Variance of rewards that agents of a model meet: what it takes for known, or the data's.
+
+        Where the model knows one for each option, the data's is taken.
+        """
+        known = Declared(model).noise_variance
+        return float(known) if isinstance(known, (int, float)) else self.noise_variance
 
     @classmethod
     def none(cls) -> Landscapes:

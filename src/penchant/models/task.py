@@ -1,0 +1,149 @@
+"""What simulated people are given to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix
+from penchant.arguments import whole_number
+from penchant.bandit.landscape import Landscape
+from penchant.errors import DataError
+from penchant.models.offers.offers import Offers
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnOffers:
+    """Offers of several people, one of whom is drawn.
+
+    Attributes
+    ----------
+    people
+        Offers of each, by attribute.
+    """
+
+    people: tuple[Mapping[str, Matrix], ...]
+
+    def __call__(self, rng: np.random.Generator) -> Mapping[str, Matrix]:
+        """Offers of a person who is drawn."""
+        return self.people[int(rng.integers(len(self.people)))]
+
+    @property
+    def n_decisions(self) -> int:
+        """How many decisions the person in the middle has."""
+        return int(np.median([len(next(iter(offers.values()))) for offers in self.people]))
+
+
+def offers_of(decisions: Sequence[Offers]) -> DrawnOffers:
+    """The offers of every subject, those of all blocks together.
+
+    Examples
+    --------
+    >>> from penchant import Offers
+    >>> ann = [Offers([0], {"amount": [[2, a]]}, subject="ann", block=a) for a in (3, 5)]
+    >>> offers_of(ann)(np.random.default_rng(0))["amount"].tolist()
+    [[2.0, 3.0], [2.0, 5.0]]
+    """
+    by_subject: dict[Any, list[Offers]] = {}
+    for one in decisions:
+        by_subject.setdefault(one.subject, []).append(one)
+    return DrawnOffers(tuple(_together(own) for own in by_subject.values()))
+
+
+def _together(decisions: Sequence[Offers]) -> dict[str, Matrix]:
+    names = decisions[0].offers
+    return {name: np.concatenate([one.offers[name] for one in decisions]) for name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A task, and how many decisions each person makes in it.
+
+    Parameters
+    ----------
+    world
+        What can be had: a `Landscape`; or a schedule (n_decisions, n_options) of what every option
+        pays at every decision; or offers by attribute, as `Offers` takes them; or the `Offers` of
+        people, from whom one is drawn whose offers are made. Or a function of `rng` that draws one
+        of these, anew for every person and block.
+    n_decisions
+        Decisions in each block; as many as the schedule or the offers have, if not given. Where
+        there are more, schedule and offers begin again.
+    n_blocks
+        How often it is done; beliefs start afresh in each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=80)
+    >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
+    >>> pn.simulate(task, pn.QLearning(2), rule, rng=np.random.default_rng(1), subject="anna")
+    Episode: 80 decisions scored of 80 events, subject anna
+    """
+
+    world: Any
+    n_decisions: int | None = None
+    n_blocks: int = 1
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_blocks, "n_blocks", 1)
+        if self.n_decisions is not None:
+            whole_number(self.n_decisions, "n_decisions", 1)
+        if not callable(self.world):
+            object.__setattr__(self, "world", _checked(self.world))
+        if self.n_decisions is None and _length(self.world) is None:
+            raise DataError(
+                "n_decisions must be given with a landscape or a function; got none. "
+                "Say how many decisions each person makes."
+            )
+
+    def with_decisions(self, n_decisions: int) -> Task:
+        """The same task with another number of decisions in each block."""
+        return replace(self, n_decisions=n_decisions)
+
+    def length(self, world: Any = None) -> int:
+        """Decisions in each block; of a world that was drawn, if one is given."""
+        found = self.n_decisions or _length(self.world if world is None else world)
+        assert found is not None
+        return found
+
+    def drawn_world(self, rng: np.random.Generator) -> Any:
+        """What a person meets in a block: a landscape, a schedule, or offers by attribute."""
+        return _checked(self.world(rng)) if callable(self.world) else self.world
+
+
+def _length(world: Any) -> int | None:
+    """How many decisions the world itself describes."""
+    if isinstance(world, DrawnOffers):
+        return world.n_decisions
+    if isinstance(world, Landscape) or callable(world):
+        return None
+    return len(next(iter(world.values()))) if isinstance(world, Mapping) else len(world)
+
+
+def _checked(world: Any) -> Any:
+    if isinstance(world, Landscape):
+        return world
+    if isinstance(world, Mapping):
+        if not world:
+            raise DataError("world must hold an attribute or more; got none. Give e.g. amounts.")
+        return dict(world)
+    people = [world] if isinstance(world, Offers) else world
+    if isinstance(people, (list, tuple)) and people and isinstance(people[0], Offers):
+        return offers_of(people)
+    try:
+        schedule = np.array(world, dtype=np.float64)
+    except (TypeError, ValueError):
+        schedule = np.empty(0)
+    if schedule.ndim != 2 or not schedule.size or not np.isfinite(schedule).all():
+        raise DataError(
+            "world must be a Landscape, a schedule (n_decisions, n_options) of finite rewards, "
+            "offers by attribute, Offers, or a function of rng; "
+            f"got {type(world).__name__}. Pass one."
+        )
+    schedule.flags.writeable = False
+    return schedule

@@ -1,0 +1,181 @@
+"""A whole study: from its data and a model to findings, and to a folder of tables and figures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+from penchant.errors import DataError
+from penchant.inference.linearized_estimate import Nominal
+from penchant.models.model import Declared, Model
+from penchant.report.study_files import Figures, StudyFolder, write_study
+from penchant.softmax.prior import ParameterPrior
+from penchant.studies.data import StudyData
+from penchant.studies.findings import Findings
+from penchant.studies.plan import PAPER_NOMINALS, Category, Plan
+from penchant.studies.run import carry_out
+
+PAPER: Literal["paper"] = "paper"
+
+
+class Study(Findings):
+    """All that was found of the subjects of a study, one by one and in groups.
+
+    Its tables are in `to_frame(name)`; `write(folder)` writes them with figures and a report.
+    """
+
+    def write(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        title: str = "A study of choices",
+        command: str = "study.write(folder)",
+        figures: Figures = "both",
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the tables, the figures and the report, which is returned.
+
+        Every file is written whole or not at all, the report last. The same study gives the same
+        bytes.
+
+        Parameters
+        ----------
+        folder
+            Where to; made if it does not exist.
+        title
+            Of the report.
+        command
+            What reproduces it, for the report to say.
+        figures
+            "both": as SVG and PDF files; "svg": without the PDF files, in half the time; "none": no
+            figures at all. Those of the report are SVG.
+        overwrite
+            Whether files may be replaced.
+        """
+        return write_study(
+            self, folder, title=title, command=command, figures=figures, overwrite=overwrite
+        )
+
+
+def study(
+    data: StudyData,
+    model: Model,
+    *,
+    nominals: Mapping[Category, Nominal] | Literal["paper"] | None = PAPER,
+    landscape: Any = None,
+    performance: bool | None = None,
+    parameter_prior: ParameterPrior | None = None,
+    level: float = 0.95,
+    intervals: Literal["wald", "profile"] = "profile",
+    n_replicates: int = 10,
+    n_bootstrap: int = 200,
+    joint: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    keep: str | os.PathLike[str] | StudyFolder | None = None,
+    resume: bool = False,
+) -> Study:
+    """Fit every subject of a table of choices, and compare the groups that its conditions name.
+
+    Where the best option is known, or `performance` asks for it, subjects are also classified by
+    how their regret grows: the whole of Section VII of the paper.
+
+    Parameters
+    ----------
+    data
+        From `read_study`.
+    model
+        The model of how subjects decide.
+    nominals
+        Points for the paper's linearised estimator, {"low": ..., "high": ...} by performance, which
+        they ask for; "paper": its own, for UCL where there is performance; None: no linearised
+        fits.
+    landscape
+        Known mean rewards: a `Landscape` or a vector, or {label: vector} by the labels of
+        `landscape_by`.
+    performance
+        Whether to measure regret, and to classify subjects by how it grows. By default where the
+        best option is known: with `landscape`, or a table that has expected rewards or names its
+        landscapes (`landscape_by`). True: also without, with the best option estimated from the
+        rewards, which must then keep their means.
+    parameter_prior
+        Prior on the weights of the exact fits, such as `ScaledPrior()`.
+    level, intervals
+        Confidence level, and the kind of intervals of exact estimates.
+    n_replicates
+        Agents that play again with the estimates of each subject, where the data have `payoffs` or
+        the landscape is known; else each choice is foretold from the subject's own history. 0: none
+        of both.
+    n_bootstrap
+        Replicates that tell how sure a growth order is.
+    joint
+        Also fit the joint likelihood of every group.
+    seed
+        From which all randomness follows.
+    threads
+        Processors to use; all if not given. The numbers do not depend on it.
+    keep
+        Folder in which every part of the work is kept once it is done, for one study.
+    resume
+        Go on with what is kept in that folder. Without, it must be new or empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> import pyarrow as pa
+    >>> learner = pn.QLearning(n_options=3)
+    >>> place = pn.Landscape(np.array([0.2, 0.8, 0.5]), pn.GaussianNoise(0.04))
+    >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
+    >>> rng = np.random.default_rng(1)
+    >>> agents = pn.simulate(place, learner, rule, n_decisions=99, n_subjects=6, rng=rng)
+    >>> rows = [(e.subject, t, c, r) for e in agents
+    ...         for t, c, r in zip(e.times, e.chosen, e.rewards)]
+    >>> names = ("subject", "trial", "choice", "reward")
+    >>> table = pa.table(dict(zip(names, zip(*rows))))
+    >>> found = pn.study(pn.read_study(table), learner, landscape=place, n_bootstrap=0)
+    >>> found
+    <Study of 6 subjects in 1 groups: 6 converged>
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(found.write(folder, figures="none").name)
+    report.html
+    """
+    points = _nominals(nominals, model, performance)
+    plan = Plan(
+        model,
+        points,
+        parameter_prior,
+        level,
+        intervals,
+        n_replicates,
+        n_bootstrap,
+        seed,
+        True if performance is None and points and nominals != PAPER else performance,
+    )
+    if resume and keep is None:
+        raise DataError("keep must name the folder to resume; got none. Pass keep=folder.")
+    with ExitStack() as opened:
+        folder = keep
+        if keep is not None and not isinstance(keep, StudyFolder):
+            folder = opened.enter_context(StudyFolder(keep, resume=resume))
+        found = carry_out(
+            data,
+            plan,
+            landscape=landscape,
+            joint=joint,
+            threads=threads,
+            keeper=folder if isinstance(folder, StudyFolder) else None,
+            begin=folder.begin if isinstance(folder, StudyFolder) else None,
+        )
+    return Study(**vars(found))
+
+
+def _nominals(given: Any, model: Model, performance: bool | None) -> Mapping[Category, Nominal]:
+    if given == PAPER:
+        is_linear = Declared(model).nominal_point is not None and performance is not False
+        return dict(PAPER_NOMINALS) if is_linear else {}
+    return dict(given or {})
