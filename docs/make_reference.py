@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import penchant
+from penchant import datasets, figures
 from penchant.cli.main import app
 
 FOLDER = Path(__file__).parent / "reference"
@@ -43,37 +44,51 @@ PAGES = {
 INSIDE = frozenset(
     {
         "agents",
+        "bends",
         "check",
         "check_options",
+        "denominator",
         "doubts",
+        "ends",
         "explanatory_many",
         "feasible_point",
         "fill",
+        "from_positions",
         "from_search",
         "gradient",
         "holding",
         "indifferent_at",
+        "is_magnitude",
+        "is_positive",
+        "kept",
         "largest_deviation",
         "latent",
+        "meaningful",
         "nominal_point",
         "notes_on",
         "of_checked",
         "of_events",
+        "of_weights",
         "on",
         "on_shape",
         "on_weights",
         "option_values",
         "parameters_within",
+        "plane",
+        "positions",
+        "put",
         "quadratic",
-        "rising",
+        "refers",
         "satisfied",
-        "share_of",
         "single",
         "stretch",
         "theta_of",
         "to_search",
         "touched",
         "typical_weights",
+        "values",
+        "values_at",
+        "weight_at",
         "with_natural",
         "within",
     }
@@ -217,7 +232,7 @@ def _own_and_shared(value: type) -> dict[str, object]:
     """What a class has, with what it inherits from classes of the project."""
     found: dict[str, object] = {}
     for part in reversed(value.__mro__):
-        if part is value or part.__name__ == "BySubject":
+        if part is value:
             found.update(vars(part))
     return found
 

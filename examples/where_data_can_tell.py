@@ -40,7 +40,7 @@ def row(truth: tuple[float, ...], n_agents: int, seed: int) -> str:
     return f"{truth[0]:4g} {truth[1]:4g} {truth[2]:6g} |{shares} |{covered} |{by_wald} |{widths}"
 
 
-def ends(found: pn.results.ModelEstimates, kind: str) -> np.ndarray:
+def ends(found: pn.results.Estimates, kind: str) -> np.ndarray:
     """Ends of the intervals: (n_agents, n_parameters, 2)."""
     return np.array([[(p.low, p.high) for p in mine] for mine in found.parameters_at(0.95, kind)])
 

@@ -1,6 +1,6 @@
 """What functions return, by name, for annotations; and what is rarely called on results.
 
-Nobody makes these objects by hand: `fit` returns a `ModelEstimate`, `recover` a `Recovery`.
+Nobody makes these objects by hand: `fit_each` returns `Estimates`, `recover` a `Recovery`.
 """
 
 from typing import TYPE_CHECKING
@@ -9,10 +9,6 @@ from penchant._lazy import lazily
 
 if TYPE_CHECKING:
     from penchant.bandit.episode_table import episode_rows as episode_rows
-    from penchant.inference.estimate import ModelEstimate as ModelEstimate
-    from penchant.inference.fit_each import ModelEstimates as ModelEstimates
-    from penchant.inference.linearized_estimate import LinearizedEstimate as LinearizedEstimate
-    from penchant.inference.linearized_estimate import LinearizedEstimates as LinearizedEstimates
     from penchant.inference.live import Live as Live
     from penchant.models.checking.findings import ModelCheck as ModelCheck
     from penchant.population.comparison import GroupComparison as GroupComparison
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
     from penchant.population.growth import GrowthOrder as GrowthOrder
     from penchant.population.growth import GrowthOrders as GrowthOrders
     from penchant.report.study import Study as Study
-    from penchant.softmax.fit_each import Estimates as Estimates
+    from penchant.softmax.estimates import Estimates as Estimates
     from penchant.studies.data import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
     from penchant.workflow.beliefs import Latent as Latent

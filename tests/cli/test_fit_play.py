@@ -259,12 +259,12 @@ def test_the_paper_s_estimator_gives_the_numbers_of_the_library(penchant, play):
     ended = penchant("fit", play(), *UCL, "--pool", "--linearized", "15,3", "--json")
     found = printed(ended)
     own = fit_linearized(episodes(played()), MODEL, nominal=RewardPrior(15, 3))
-    assert found["theta"] == own.estimate.theta.tolist()
-    assert found["ratio"] == own.ratio
-    assert found["bounds"] == list(own.bounds)
-    assert found["exact_log_likelihood"] == own.exact_log_likelihood
+    assert found["theta"] == own.theta.tolist()
+    assert found["ratio"] == own.validity.ratio
+    assert found["bounds"] == list(own.validity.bounds)
+    assert found["exact_log_likelihood"] == own.validity.exact_log_likelihood
     assert found["nominal"] == {"mean": 15, "variance": 3, "length_scale": None}
-    assert own.valid and found["valid"]
+    assert own.validity.valid and found["valid"]
     assert "Warning" not in ended.err
 
 

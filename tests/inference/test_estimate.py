@@ -11,6 +11,7 @@ from scipy import stats
 
 import penchant as pn
 import played
+from penchant.models.model import natural_parameters
 
 EPISODE = played.ucl_episode(seed=2)
 
@@ -90,7 +91,7 @@ def test_errors_of_natural_parameters_equal_the_delta_method_by_differences(two_
         d = one.n_weights
 
         def natural(point, one=one, d=d):
-            return np.array([n.value(point[:d], point[d:]) for n in one.natural])
+            return np.array([n.value(point[:d], point[d:]) for n in natural_parameters(one.model)])
 
         slopes = []
         for a in range(len(one.theta)):
@@ -184,7 +185,7 @@ def test_tables_say_what_the_estimate_says(estimate):
     for words in ("converged", "decision_noise", "prior_mean", "prior_variance", "stochastic UCL"):
         assert words in text
     assert str(estimate) == text
-    assert "ModelEstimate converged" in repr(estimate)
+    assert "Estimate converged" in repr(estimate)
     assert r"\toprule" in estimate.to_latex()
     frame = estimate.to_frame(backend="pandas")
     assert list(frame["name"]) == [p.name for p in estimate.parameters]
@@ -306,4 +307,4 @@ def test_the_profile_is_there_to_look_at(two_shapes):
     assert grid.values.shape == (33 * 19,)
     assert grid.dimensions == (33, 19)
     assert grid.values.max() <= two_shapes.log_likelihood
-    assert two_shapes.peak.point.value == pytest.approx(two_shapes.log_likelihood, rel=1e-12)
+    assert two_shapes.source.peak.point.value == pytest.approx(two_shapes.log_likelihood, rel=1e-12)

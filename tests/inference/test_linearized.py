@@ -10,7 +10,7 @@ import pytest
 import penchant as pn
 import played
 from penchant.inference.linearized import linearized_choices
-from penchant.inference.linearized_estimate import nominal_point
+from penchant.inference.nominal import nominal_point
 from penchant.inference.profile.problem import Problem
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
@@ -42,8 +42,8 @@ def test_far_from_the_nominal_point_the_variance_is_an_artefact_and_said_to_be(p
     episode = play(prior_variance)
     with pytest.warns(pn.PenchantWarning, match="not a small deviation"):
         found = pn.fit_linearized(episode, MODEL, nominal=pn.RewardPrior(200, 1e6))
-    assert not found.valid
-    assert found.bounds == pytest.approx((-1.0, 2.0), abs=1e-3)
+    assert not found.validity.valid
+    assert found.validity.bounds == pytest.approx((-1.0, 2.0), abs=1e-3)
     assert found.parameters[2].estimate == pytest.approx(3.38e5, rel=0.02)
     exact = pn.fit(episode, MODEL).parameters[2]
     assert exact.estimate == pytest.approx(prior_variance, abs=4 * exact.standard_error)
@@ -57,7 +57,7 @@ def test_relinearised_estimates_are_exact_ones_and_one_shot_is_never_better():
     ranked = pn.paper.compare_nominals(
         episode, MODEL, [pn.RewardPrior(200, 1e6), pn.RewardPrior(50, 800)]
     )
-    values = [found.exact_log_likelihood for found in ranked]
+    values = [found.validity.exact_log_likelihood for found in ranked]
     assert values == sorted(values, reverse=True)
     assert max(values) <= exact.log_likelihood + 1e-9
 
@@ -128,7 +128,7 @@ def test_both_coordinates_map_the_same_theta_back_by_their_own_formulas():
     assert variance == pytest.approx(10.0 / (delta_bar + deviation))
     sd = np.sqrt(2000) * (1 - deviation / (2 * delta_bar))
     assert two.parameters[2].estimate == pytest.approx(sd**2)
-    assert one.ratio == pytest.approx(deviation / delta_bar)
+    assert one.validity.ratio == pytest.approx(deviation / delta_bar)
 
 
 @pytest.mark.filterwarnings("ignore::penchant.errors.PenchantWarning")
@@ -147,7 +147,7 @@ def test_a_learning_rate_that_cannot_be_is_outside_the_model():
         rate = nominal + found.theta[1] / found.theta[0]
         inside = 0.001 <= rate <= 1 and found.theta[0] > 0
         assert (found.status == "converged") == inside
-        assert np.isfinite(found.exact_log_likelihood) == inside
+        assert np.isfinite(found.validity.exact_log_likelihood) == inside
         assert np.isfinite([p.estimate for p in found.parameters]).all() == inside
         if not inside:
             assert "cannot have" in found.message
@@ -162,8 +162,8 @@ def test_constrained_estimates_stay_inside_their_bounds():
             found = pn.fit_linearized(episode, played.ucl(), nominal=nominal, constrained=True)
             if not np.isfinite(found.theta).all() or found.theta[0] <= 1e-9:
                 continue
-            low, high = found.bounds
-            assert low - 1e-6 <= found.ratio <= high + 1e-6
+            low, high = found.validity.bounds
+            assert low - 1e-6 <= found.validity.ratio <= high + 1e-6
             free = pn.fit_linearized(episode, played.ucl(), nominal=nominal)
             assert found.log_likelihood <= free.log_likelihood + 1e-7
 
@@ -184,7 +184,7 @@ def test_the_exact_fit_is_never_lower_and_relinearisation_reaches_it(seed):
         assert again.log_likelihood == pytest.approx(exact.log_likelihood, abs=1e-7)
         for options in ({}, {"constrained": True}, {"coordinate": "sigma0"}):
             one = pn.fit_linearized(episode, played.ucl(), nominal=nominal, **options)
-            assert not one.exact_log_likelihood > exact.log_likelihood + 1e-8
+            assert not one.validity.exact_log_likelihood > exact.log_likelihood + 1e-8
 
 
 def test_an_iteration_that_needed_the_grid_says_so():
@@ -209,7 +209,7 @@ def test_a_model_without_shape_parameters_is_linear_already():
     exact = pn.fit(episode, model)
     for constrained in (False, True):
         found = pn.fit_linearized(episode, model, nominal={}, constrained=constrained)
-        assert found.exact_log_likelihood == pytest.approx(exact.log_likelihood, rel=1e-10)
+        assert found.validity.exact_log_likelihood == pytest.approx(exact.log_likelihood, rel=1e-10)
     np.testing.assert_allclose(pn.paper.relinearize(episode, model, nominal={}).theta, exact.theta)
 
 
@@ -244,10 +244,10 @@ def test_each_of_many_is_linearised_as_by_itself():
             alone = pn.fit_linearized(mine, MODEL, nominal=nominal)
         found = each.of(subject)
         np.testing.assert_array_equal(found.theta, alone.theta)
-        assert found.ratio == alone.ratio
+        assert found.validity.ratio == alone.validity.ratio
         assert found.subject == alone.subject == subject
     table = each.to_frame(backend="pyarrow").to_pydict()
-    assert table["ratio"] == [one.ratio for one in each]
+    assert table["ratio"] == [one.validity.ratio for one in each]
     assert table["prior_mean"] == [one.parameters[1].estimate for one in each]
     assert "1 without decisions" in repr(each)
     with pytest.raises(pn.DataError, match="subject must be one of"):
@@ -261,10 +261,10 @@ def test_an_estimate_is_written_pickled_and_printed_with_its_range():
     found = pn.fit_linearized(play(1000.0), MODEL, nominal=pn.RewardPrior(200, 1e6))
     document = json.loads(json.dumps(found.to_dict()))
     assert document["nominal"] == {"mean": 200, "variance": 1e6, "length_scale": None}
-    assert document["ratio"] == found.ratio
+    assert document["ratio"] == found.validity.ratio
     assert document["valid"] is False
-    assert document["bounds"] == list(found.bounds)
-    assert document["exact_log_likelihood"] == found.exact_log_likelihood
+    assert document["bounds"] == list(found.validity.bounds)
+    assert document["exact_log_likelihood"] == found.validity.exact_log_likelihood
     assert document["theta"] == found.theta.tolist()
     again = pickle.loads(pickle.dumps(found))
     assert repr(again) == repr(found)
@@ -272,7 +272,7 @@ def test_an_estimate_is_written_pickled_and_printed_with_its_range():
     assert "Linearised about prior mean 200, variance 1e+06" in found.summary()
     table = found.to_frame(backend="pyarrow").to_pydict()
     assert table["name"] == ["decision_noise", "prior_mean", "prior_variance"]
-    assert table["ratio"] == [found.ratio] * 3
+    assert table["ratio"] == [found.validity.ratio] * 3
 
 
 # -- wrong use -------------------------------------------------------------------------------------

@@ -85,4 +85,4 @@ def test_an_estimate_that_does_not_exist_has_no_profile(estimate):
     ):
         pn.profile_curve(replace(estimate, status="separated"), "prior_mean")
     with pytest.raises(DataError, match="got an estimate without its episodes"):
-        pn.profile_curve(replace(estimate, episodes=None), "prior_mean")
+        pn.profile_curve(replace(estimate, source=estimate.source.stored()), "prior_mean")

@@ -124,7 +124,7 @@ def test_a_peak_inside_the_range_is_not_lost_to_a_lower_one_at_its_end():
     assert better.converged
     assert not better.at_bound.any()
     assert estimate.log_likelihood >= better.point.value - 1e-9
-    assert not estimate.peak.at_bound.any()
+    assert not estimate.source.peak.at_bound.any()
     low, _ = estimate.interval(kind="profile")[0]
     assert low < estimate.parameters[0].estimate / np.exp(1.96)  # of so much noise
     assert estimate.status == "weakly identified"

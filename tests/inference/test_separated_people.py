@@ -74,7 +74,7 @@ def test_no_output_has_a_number_without_an_estimate():
     document = json.loads(json.dumps(estimate.to_dict()))
     assert [p["estimate"] for p in document["parameters"]] == [None, None]
     assert document["theta"] == ["inf", None]
-    assert repr(estimate) == "<ModelEstimate separated: temperature=-, discount_rate=->"
+    assert repr(estimate) == "<Estimate separated: temperature=-, discount_rate=->"
     low, high = (f"{end:.4g}" for end in estimate.interval()[1])
     for text in (estimate.summary(), estimate.to_latex(), estimate._repr_html_()):
         assert low in text and high in text

@@ -1,5 +1,8 @@
 """What a model declares: ranges of shape parameters, natural parameters."""
 
+import dataclasses
+import pickle
+
 import numpy as np
 import pytest
 
@@ -72,6 +75,7 @@ NATURALS = [
     Natural("other", "ratio", 0, 2),
     Natural("variance", "shape", 0, scale=6.3, power=-1.0),
     Natural("length", "shape", 1),
+    Natural("lapse", "share", 2, scale=0.8),
     Natural("root", "shape", 1, scale=2.2, power=0.5),
 ]
 
@@ -101,6 +105,7 @@ def test_natural_parameters_have_the_values_they_say():
         "other": 1 / 6,
         "variance": 126.0,
         "length": 4.0,
+        "lapse": 0.8 / (1 + np.exp(1.5)),
         "root": 4.4,
     }
     assert values == pytest.approx(expected, rel=1e-14)
@@ -127,3 +132,34 @@ def test_a_model_without_words_is_called_by_its_class():
     estimate = pn.fit(played.q_episode(), played.Learner())
     assert "Model: Learner." in estimate.summary()
     assert estimate.to_dict()["model"] == "Learner"
+
+
+@pytest.mark.parametrize("natural", NATURALS, ids=lambda n: n.name)
+def test_a_natural_parameter_is_written_back_where_it_was_read(natural):
+    theta, psi = np.array([0.7, -1.3, 2.2]), np.array([0.4, 1.9])
+    again = theta.copy(), psi.copy()
+    again[0][list(natural.weights)[:1]] = np.nan
+    again[1][[natural.index] if natural.is_shape else []] = np.nan
+    natural.put(natural.value(theta, psi), *again)
+    np.testing.assert_allclose(again[0], theta, rtol=1e-12)
+    np.testing.assert_allclose(again[1], psi, rtol=1e-12)
+
+
+@pytest.mark.parametrize("natural", NATURALS, ids=lambda n: n.name)
+def test_a_natural_parameter_survives_pickling_and_replacing(natural):
+    assert pickle.loads(pickle.dumps(natural)) == natural
+    renamed = dataclasses.replace(natural, name="renamed")
+    assert type(renamed) is type(natural) and renamed.name == "renamed" and renamed != natural
+
+
+@pytest.mark.parametrize("natural", [n for n in NATURALS if not n.is_shape], ids=lambda n: n.name)
+def test_on_its_plane_a_natural_parameter_has_its_value(natural):
+    origin, basis, row, right = natural.plane(np.array([0.3, 0.6]), 3)
+    theta = origin + basis @ np.array([0.9, 1.7])
+    np.testing.assert_allclose(natural.of_weights(theta), [0.3, 0.6], rtol=1e-12)
+    np.testing.assert_allclose((row * theta).sum(axis=1), right, rtol=1e-12, atol=1e-12)
+
+
+def test_a_natural_parameter_is_of_a_known_kind():
+    with pytest.raises(pn.DataError, match=r"kind must be one of weight, .*; got 'odds' for lapse"):
+        Natural("lapse", "odds", 0)

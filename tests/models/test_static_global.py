@@ -88,7 +88,7 @@ def test_the_log_likelihood_is_that_of_the_written_out_model(name, kind):
     model, decisions = decisions_of(name, kind, 3)
     estimate = pn.fit(decisions, model)
     if estimate.status not in ("separated", "not identified"):
-        written = literal(name, decisions, estimate.weights, estimate.working_psi)
+        written = literal(name, decisions, estimate.weights, estimate.source.working_psi(estimate))
         assert estimate.log_likelihood == pytest.approx(written, abs=1e-7)
 
 
@@ -135,6 +135,6 @@ def test_discounting_linearised_is_a_fit_of_the_variables_and_their_slopes(name)
     theta = best.x * unit
     expected = {"temperature": 1 / theta[0]}
     expected |= dict(zip(nominal, point + theta[1:] / theta[0], strict=True))
-    if found.valid:
+    if found.validity.valid:
         told = {p.name: p.estimate for p in found.parameters}
         assert told == pytest.approx(expected, rel=1e-3)

@@ -76,7 +76,7 @@ def test_nominal_points_are_compared_by_both_likelihoods(plays):
             )
             gap = one.log_likelihood - two.log_likelihood
             assert found.linearized[i] == pytest.approx(gap, abs=1e-6)
-            gap = one.exact_log_likelihood - two.exact_log_likelihood
+            gap = one.validity.exact_log_likelihood - two.validity.exact_log_likelihood
             assert found.exact[i] == pytest.approx(gap, abs=1e-6, nan_ok=True)
             natural = [[p.estimate for p in fit.parameters] for fit in (one, two)]
             np.testing.assert_allclose(found.natural[:, i], natural, rtol=1e-5)

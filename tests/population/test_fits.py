@@ -136,7 +136,7 @@ def test_linearised_estimates_outside_the_model_are_left_out_of_natural_averages
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pn.PenchantWarning)
         fits = [pn.fit_linearized(ucl_episode(seed), model, nominal=nominal) for seed in range(12)]
-    inside = [bool(np.isfinite(f.exact_log_likelihood)) for f in fits]
+    inside = [bool(np.isfinite(f.validity.exact_log_likelihood)) for f in fits]
     assert 0 < sum(inside) < 12, "both kinds are needed"
     found = pn.pool(fits, rule="mean-sample", scale="natural")
     lost = [i for i, fine in enumerate(inside) if not fine]

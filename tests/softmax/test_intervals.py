@@ -31,7 +31,7 @@ def test_wald_intervals_are_z_standard_errors_wide():
     )
     np.testing.assert_allclose(estimate.interval(level=0.9), expected, rtol=1e-12)
     np.testing.assert_array_equal(
-        estimate.interval(level=0.9, parameters=["x3", "x1"]), estimate.interval(0.9)[[2, 0]]
+        estimate.interval(level=0.9, of=["x3", "x1"]), estimate.interval(0.9)[[2, 0]]
     )
 
 
@@ -85,7 +85,7 @@ def test_a_parameter_that_the_constants_can_undo_has_no_bounds():
     # Everybody takes option 1: with its constant at infinity any weight of x1 will do.
     x = np.random.default_rng(3).normal(size=(30, 3, 1))
     choices = pn.Choices.from_arrays(x, np.full(30, 1)).with_constants()
-    ends = pn.fit(choices).interval(kind="profile", parameters=["x1"])
+    ends = pn.fit(choices).interval(kind="profile", of=["x1"])
     np.testing.assert_array_equal(ends, [[-np.inf, np.inf]])
 
 
@@ -188,4 +188,4 @@ def test_unknown_kinds_and_parameters_are_refused():
     ):
         estimate.interval(kind="bootstrap")
     with pytest.raises(pn.DataError, match="parameters must be among x1, x2, x3; got 'y1'"):
-        estimate.interval(parameters=["y1"])
+        estimate.interval(of=["y1"])

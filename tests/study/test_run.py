@@ -48,9 +48,9 @@ def test_linearised_estimates_are_those_about_the_point_of_the_performance(found
             estimate = pn.fit_linearized(episode, model, nominal=point)
         kept = found.fits[episode.subject].linearized
         np.testing.assert_allclose(kept.theta, estimate.theta, rtol=1e-9)
-        assert kept.ratio == pytest.approx(estimate.ratio, rel=1e-9)
-        assert kept.bounds == pytest.approx(estimate.bounds, rel=1e-9)
-        assert kept.valid == estimate.valid
+        assert kept.validity.ratio == pytest.approx(estimate.validity.ratio, rel=1e-9)
+        assert kept.validity.bounds == pytest.approx(estimate.validity.bounds, rel=1e-9)
+        assert kept.validity.valid == estimate.validity.valid
 
 
 def test_performance_is_the_growth_order_of_the_regret(found):

@@ -27,11 +27,12 @@ from penchant.files.output import json_text
 from penchant.files.source import source
 from penchant.files.table import read_table
 from penchant.inference.fit import fit
-from penchant.inference.fit_each import ModelEstimates, fit_each
+from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, model_words
 from penchant.models.task_values import doubts_of, for_task
 from penchant.output.notes import counted
+from penchant.softmax.estimates import Estimates
 from penchant.studies.data import data_notes
 from penchant.tables.columns import is_play
 from penchant.tables.frames import column_floats, open_frame
@@ -97,7 +98,7 @@ def run_check_offers(
     return 0 if set(estimates.status) & set(VALID) else 1
 
 
-def _offer_words(estimates: ModelEstimates) -> str:
+def _offer_words(estimates: Estimates) -> str:
     lines = [f"Model: {estimates[0].model}."]
     for status, count in estimates.counts().items():
         who = [estimate for estimate in estimates if estimate.status == status]

@@ -32,22 +32,19 @@ from penchant.cli.showing import (
 )
 from penchant.cli.words import on_command_line, refuse, say
 from penchant.errors import DataError, PenchantWarning
-from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit import fit_model
-from penchant.inference.fit_each import ModelEstimates, fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized, fit_linearized_each
-from penchant.inference.linearized_estimate import (
-    LinearizedEstimate,
-    LinearizedEstimates,
-    nominal_words,
-)
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.task_values import for_task
 from penchant.output.table import Table, number
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Estimates
+from penchant.softmax.validity import Validity, nominal_words
 
 
-def model_one(estimate: ModelEstimate, show: Show) -> Result:
+def model_one(estimate: Estimate, show: Show) -> Result:
     """The result of one exact fit."""
     check_sound(estimate.status, estimate.theta)
     words = _worded(estimate.table(show.level, show.intervals, randomness(show)))
@@ -62,7 +59,7 @@ def model_one(estimate: ModelEstimate, show: Show) -> Result:
     )
 
 
-def model_many(estimates: ModelEstimates, show: Show) -> Result:
+def model_many(estimates: Estimates, show: Show) -> Result:
     """The result of one exact fit per subject."""
     for estimate in estimates:
         check_sound(estimate.status, estimate.theta)
@@ -74,9 +71,8 @@ def model_many(estimates: ModelEstimates, show: Show) -> Result:
         if estimates[0].prior is not None:
             caption = f"MAP, {estimates[0].prior} prior, of {len(estimates)} subjects"
         shown = estimates[:most]
-        part = ModelEstimates(estimates.subjects[:most], shown)
         kind = show.intervals if shows_intervals(show) else "wald"
-        found = part.parameters_at(show.level, kind, randomness(show))
+        found = shown.parameters_at(show.level, kind, randomness(show))
         rows = _rows(estimates.subjects, shown, estimates.status, found, show)
         return _subjects_table(
             caption, estimates.status, rows, (*notes, more, *which_intervals(show))
@@ -93,9 +89,9 @@ def model_many(estimates: ModelEstimates, show: Show) -> Result:
     )
 
 
-def linearized_one(found: LinearizedEstimate, show: Show) -> Result:
+def linearized_one(found: Estimate, show: Show) -> Result:
     """The result of one fit of the paper's estimator."""
-    check_sound(found.estimate.status, found.estimate.theta)
+    check_sound(found.status, found.theta)
     words = _worded(found.table(show.level))
     doubt = f"{found.status}: {on_command_line(found.message)}"
     return Result(
@@ -108,20 +104,22 @@ def linearized_one(found: LinearizedEstimate, show: Show) -> Result:
     )
 
 
-def linearized_many(found: LinearizedEstimates, show: Show) -> Result:
+def linearized_many(found: Estimates, show: Show) -> Result:
     """The result of the paper's estimator for every subject."""
     if found.n_valid < len(found):
         say(f"Warning: {_range_words(found)}")
 
     def table(most: int) -> Table:
-        caption = f"Linearised about {nominal_words(found[0].nominal)}, {len(found)} subjects"
+        caption = (
+            f"Linearised about {nominal_words(_validity(found[0]).nominal)}, {len(found)} subjects"
+        )
         notes = subjects_notes(found.subjects, found.status, found.messages, most)
-        shown = [f.estimate for f in found[:most]]
-        known = [f.parameters for f in found[:most]]
+        shown = found[:most]
+        known = [f.parameters for f in shown]
         wald = replace(show, intervals="wald")
         header, rows = _rows(found.subjects, shown, found.status, known, wald)
         header = (*header, "Delta/nominal")
-        rows = [(*row, number(f.ratio, 4)) for row, f in zip(rows, found, strict=False)]
+        rows = [(*row, number(_validity(f).ratio, 4)) for row, f in zip(rows, found, strict=False)]
         more = (*notes, _range_words(found), f"Model: {found[0].model}.")
         return _subjects_table(caption, found.status, (header, rows), more)
 
@@ -133,6 +131,11 @@ def linearized_many(found: LinearizedEstimates, show: Show) -> Result:
         document=lambda: [_linearized_document(one, show) for one in found],
         frame=lambda: found.to_frame(show.level, "pyarrow"),
     )
+
+
+def _validity(found: Estimate) -> Validity:
+    assert found.validity is not None
+    return found.validity
 
 
 def _worded(table: Table) -> Table:
@@ -178,14 +181,15 @@ def _subjects_table(
     return Table(caption, facts, header, tuple(cells), notes)
 
 
-def _model_document(estimate: ModelEstimate, show: Show) -> dict[str, Any]:
+def _model_document(estimate: Estimate, show: Show) -> dict[str, Any]:
     document = estimate.to_dict(show.level, show.intervals, randomness(show))
     return document | seeded(show) | {"notes": list(estimate.notes)}
 
 
-def _range_words(found: LinearizedEstimates) -> str:
+def _range_words(found: Estimates) -> str:
     far = len(found) - found.n_valid
-    low, high = found[0].bounds[0], min(f.bounds[1] for f in found)
+    low = _validity(found[0]).bounds[0]
+    high = min(_validity(f).bounds[1] for f in found)
     bounds = f"bounds {low:.4g} and {high:.4g}"
     if not far:
         return f"Delta / nominal is small for every subject ({bounds})."
@@ -196,20 +200,14 @@ def _range_words(found: LinearizedEstimates) -> str:
     )
 
 
-def _linearized_document(found: LinearizedEstimate, show: Show) -> dict[str, Any]:
+def _linearized_document(found: Estimate, show: Show) -> dict[str, Any]:
     return found.to_dict(show.level) | {"message": on_command_line(found.message)}
 
 
-def _linearized_frame(found: LinearizedEstimate, show: Show) -> Any:
+def _linearized_frame(found: Estimate, show: Show) -> Any:
     """Natural parameters, then theta."""
-    low_high = found.estimate.interval(show.level)
-    theta = zip(
-        found.estimate.names,
-        found.estimate.theta,
-        found.estimate.standard_errors,
-        *low_high.T,
-        strict=True,
-    )
+    low_high = found.interval(show.level, of="theta")
+    theta = zip(found.names, found.theta, found.standard_errors, *low_high.T, strict=True)
     natural = [
         (p.name, p.estimate, p.standard_error, p.low, p.high)
         for p in found.parameters_at(show.level)

@@ -25,7 +25,7 @@ from penchant.files.output import json_text, write_table, write_text
 from penchant.output.document import plain
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
-from penchant.softmax.fit_each import Estimates
+from penchant.softmax.estimates import Estimates
 
 
 @contextmanager

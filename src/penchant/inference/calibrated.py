@@ -59,7 +59,7 @@ class _Person:
         n_drawn: int,
     ) -> _Person:
         """Lay the lattice: fine around profile intervals, as the model's grid elsewhere."""
-        across = {n.index: ends[a] for a, n in enumerate(naturals) if n.kind == "shape"}
+        across = {n.index: ends[a] for a, n in enumerate(naturals) if n.is_shape}
         size = int(profiles.n_decisions[0]) * profiles.n_options * max(profiles.n_weights, 1)
         most = (NUMBERS / max(size, 1)) ** (1 / max(profiles.n_shape, 1))
         axes = tuple(

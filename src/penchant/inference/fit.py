@@ -8,7 +8,6 @@ from typing import Any, Literal
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.estimate import ModelEstimate
 from penchant.inference.predict import as_episodes, is_history, weights_only
 from penchant.inference.profile.problem import Problem
 from penchant.inference.profile.profiles import Profiles
@@ -19,6 +18,7 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.natural_prior import NaturalPrior, Prior
 from penchant.models.task_values import for_task
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import fit as fit_choices
 from penchant.softmax.fit import raise_if_wrong
 from penchant.tables.reading import Reading, data_of
@@ -69,7 +69,7 @@ def fit(
 
     Returns
     -------
-    `Estimate` for choices, `ModelEstimate` for episodes.
+    `Estimate` for choices, `Estimate` for episodes.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def fit(
     >>> truth = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 1000.0}
     >>> episode = pn.simulate(pn.paper.landscape_a(), model, truth, n_decisions=90, rng=rng)
     >>> pn.fit(episode, model)
-    <ModelEstimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
+    <Estimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """
     data = data_of(data)
     several = isinstance(data, (list, tuple)) and len(data) > 0
@@ -128,7 +128,7 @@ def fit_model(
     parameter_prior: Prior | None = None,
     strict: bool = False,
     subject: Any = None,
-) -> ModelEstimate:
+) -> Estimate:
     """Exact maximum likelihood: the profile over psi is searched, the weights are solved exactly.
 
     Parameters
@@ -162,7 +162,7 @@ def check_prior(model: Model, prior: Prior | None) -> None:
         prior.check(natural_parameters(model))
 
 
-def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[ModelEstimate]:
+def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
     known = None if profiles.n_shape else Peaks.of(profiles, best)

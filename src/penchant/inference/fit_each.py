@@ -5,18 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
-from penchant._frames import Backend, frame
 from penchant._progress import progress
-from penchant.arguments import check_level
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.estimate import BySubject, ModelEstimate, joint_intervals
 from penchant.inference.fit import check_prior, fit_profiles
 from penchant.inference.predict import as_episodes, weights_only
 from penchant.inference.profile.problem import Problem
@@ -26,62 +20,15 @@ from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
 from penchant.models.task_values import for_task
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.estimate import IntervalKind
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit_each import fit_each as fit_each_choices
 from penchant.softmax.likelihood import available_threads
-from penchant.softmax.transformations import Parameter
 from penchant.tables.reading import Reading, data_of
 
 # Subjects whose profiles are searched together: steps cost little more for many than for one.
 FEWEST, MOST = 64, 512
 NUMBERS = 3e8  # of explanatory variables on the grids of those: some seconds
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ModelEstimates(BySubject[ModelEstimate]):
-    """One estimate per subject: by position, through `of(subject)`, or all in `to_frame()`."""
-
-    def parameters_at(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
-    ) -> list[tuple[Parameter, ...]]:
-        """Natural parameters of each subject, with intervals at this level.
-
-        "calibrated" ones need an rng; those of a subject do not depend on who else is fitted.
-        """
-        check_level(level)
-        ends = joint_intervals(self.estimates, level, kind, rng)
-        return [e.parameters_within(mine) for e, mine in zip(self.estimates, ends, strict=True)]
-
-    def to_frame(
-        self,
-        level: float = 0.95,
-        backend: Backend | None = None,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
-    ) -> Any:
-        """One row per subject: status, natural parameters, errors, intervals."""
-        columns: dict[str, list[Any]] = {
-            "subject": list(self.subjects),
-            "status": list(self.status),
-            "n_decisions": [e.n_decisions for e in self.estimates],
-            "log_likelihood": [e.log_likelihood for e in self.estimates],
-        }
-        found = self.parameters_at(level, kind, rng)
-        for j, natural in enumerate(self.estimates[0].natural):
-            columns[natural.name] = [p[j].estimate for p in found]
-            columns[f"{natural.name}_standard_error"] = [p[j].standard_error for p in found]
-            columns[f"{natural.name}_low"] = [p[j].low for p in found]
-            columns[f"{natural.name}_high"] = [p[j].high for p in found]
-        columns["intervals"] = [kind] * len(self)
-        columns["message"] = list(self.messages)
-        return frame(columns, backend)
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
-        return f"<ModelEstimates of {len(self)} subjects: {said}>"
 
 
 def fit_each(
@@ -113,14 +60,14 @@ def fit_each(
 
     Returns
     -------
-    `Estimates` for choices, `ModelEstimates` for episodes.
+    `Estimates` for choices, `Estimates` for episodes.
 
     Examples
     --------
     >>> import penchant as pn
     >>> people = pn.offers_from_frame(pn.datasets.load("delays"))
     >>> pn.fit_each(people, pn.HyperbolicDiscounting())
-    <ModelEstimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
+    <Estimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
     """
     data = data_of(data)
     if isinstance(data, Choices):
@@ -148,7 +95,7 @@ def fit_each_model(
     *,
     parameter_prior: Prior | None = None,
     threads: int | None = None,
-) -> ModelEstimates:
+) -> Estimates:
     """Fit the episodes of every subject."""
     model = for_task(model, episodes)
     check_prior(model, parameter_prior)
@@ -161,7 +108,7 @@ def fit_each_model(
     portions = [told[i : i + at_once] for i in range(0, len(told), at_once)]
     with progress("Fitting subjects", len(told)) as advance:
 
-        def fit_some(subjects: list[Any]) -> list[ModelEstimate]:
+        def fit_some(subjects: list[Any]) -> list[Estimate]:
             groups = tuple(tuple(by_subject[s]) for s in subjects)
             found = fit_profiles(Profiles(model, groups, parameter_prior), subjects)
             advance(len(subjects))
@@ -177,7 +124,7 @@ def fit_each_model(
         if subject not in found:
             problem = Problem(model, tuple(mine), parameter_prior)
             found[subject] = nothing_known(problem, subject)
-    return ModelEstimates(tuple(by_subject), tuple(found[s] for s in by_subject))
+    return Estimates(tuple(by_subject), tuple(found[s] for s in by_subject))
 
 
 def _at_once(model: Model, n_events: list[int], workers: int) -> int:

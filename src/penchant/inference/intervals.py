@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
@@ -96,7 +95,7 @@ def still_above(
 ) -> BoolVector:
     """Whether the profiles of some subjects are above their target at a distance from the peak.
 
-    The distance is on the logarithm of the parameter; beyond the range searched nothing is.
+    The distance is on the logarithm of a parameter that is made of one weight.
     """
     line = Line(profiles, natural)
     mine = [peaks[int(k)] for k in whose]
@@ -104,7 +103,7 @@ def still_above(
     far = line.further(centre, distance)
     tasks = _Tasks.of(line, grids, peaks, whose, centre, float(np.sign(far - centre)[0]), drop)
     reached = np.isinf(replace(tasks, limit=far, coarse=True).run())
-    return np.asarray(reached & line.holds(far))
+    return np.asarray(reached)
 
 
 def values_at(profiles: Profiles, natural: Natural, positions: Matrix) -> Matrix:
@@ -122,7 +121,7 @@ class Line:
     @property
     def is_shape(self) -> bool:
         """Whether it is made of a shape parameter, not of weights."""
-        return self.natural.kind == "shape"
+        return self.natural.is_shape
 
     @property
     def is_bounded(self) -> bool:
@@ -138,78 +137,36 @@ class Line:
         """Where the estimate is; NaN where there is none."""
         if self.is_shape:
             return float(peak.u[self.natural.index])
-        if self.natural.kind == "share":  # of a weight, which is what is moved
-            return float(peak.point.theta[self.natural.index])
-        value = self.natural.value(peak.point.theta, peak.point.psi)
-        if self.natural.kind == "reciprocal":
+        value = self.natural.moved.value(peak.point.theta, peak.point.psi)
+        if self.natural.is_logarithmic:
             return float(np.log(value)) if 0 < value < np.inf else np.nan
         return value if np.isfinite(value) else np.nan
 
     def positions(self, grid: Grid) -> Vector:
         """Where the cells of a grid are; NaN or infinite where they are nowhere."""
-        natural, theta = self.natural, grid.theta
-        if self.is_shape:
-            return self.profiles.to_search(grid.psi)[:, natural.index]
-        own = theta[:, natural.index]
         with np.errstate(divide="ignore", invalid="ignore"):
-            if natural.kind == "reciprocal":
-                return np.asarray(-np.log(np.maximum(own, 0.0)))
-            return np.asarray(own / theta[:, natural.other] if natural.kind == "ratio" else own)
+            return self.natural.positions(grid.theta, self.profiles.to_search(grid.psi))
 
     def values(self, positions: Matrix) -> Matrix:
         """Natural parameters at positions; infinite positions are beyond what was looked at."""
-        natural = self.natural
-        if natural.kind == "reciprocal":
-            return np.exp(positions)
-        if natural.kind == "share":
-            return np.asarray(natural.scale * special.expit(-positions))
-        if not self.is_shape:
-            return positions
-        shape = self.profiles.shape[natural.index]
-        own = np.asarray(shape.from_search(positions))
-        # A logarithmic range is where to look; a linear one, such as 0 to 1, is all there is.
-        if shape.scale == "log":
-            own = np.where(positions == -np.inf, 0.0, np.where(positions == np.inf, np.inf, own))
-        for end, limit in ((-np.inf, shape.limit(False)), (np.inf, shape.limit(True))):
-            if limit is not None:
-                own = np.where(positions == end, limit.value, own)
-        with np.errstate(divide="ignore"):
-            return np.asarray(natural.scale * own**natural.power)
+        return self.natural.values_at(positions, self.profiles.shape)
 
     def rises(self, rising: Matrix | None, whose: IntVector, sign: float) -> BoolVector:
         """Whether the objective goes on rising towards this end."""
-        if rising is None or self.natural.kind in ("shape", "ratio"):
+        if rising is None or not self.natural.rises:
             return np.zeros(len(whose), dtype=bool)
-        upwards = rising[whose, self.natural.index]
-        towards = -sign if self.natural.kind == "reciprocal" else sign
-        return np.asarray(upwards * towards > 0)
+        return np.asarray(rising[whose, self.natural.index] * self.natural.rises * sign > 0)
 
     def further(self, positions: Vector, distance: float) -> Vector:
-        """Positions of parameters e^distance as large, which may be outside the range searched."""
-        if self.natural.kind == "reciprocal":
+        """Positions of parameters made of one weight that are e^distance as large."""
+        if self.natural.is_logarithmic:
             return positions + distance
-        factor = float(np.exp(distance))
-        if not self.is_shape:
-            return positions * factor
-        shape = self.profiles.shape[self.natural.index]
-        own = shape.from_search(positions) * factor ** (1 / self.natural.power)
-        return np.asarray(shape.to_search(own))
-
-    def holds(self, positions: Vector) -> BoolVector:
-        """Whether positions are inside the range searched."""
-        if not self.is_shape:
-            return np.ones(len(positions), dtype=bool)
-        low, high = self.profiles.bounds[self.natural.index]
-        return np.asarray((low <= positions) & (positions <= high))
+        return positions * float(np.exp(distance))
 
     def planes(self, positions: Vector) -> Planes:
         """Where the weights lie if the parameter has this position."""
-        natural = self.natural
-        if natural.kind == "reciprocal":
-            positions = np.exp(positions)
-        if natural.kind == "share":
-            natural = Natural(natural.name, "weight", natural.index)
-        return Planes.of(natural, positions, self.profiles.n_weights)
+        values = self.natural.from_positions(positions)
+        return Planes(*self.natural.moved.plane(values, self.profiles.n_weights))
 
     def unit(self, peak: Peak, subject: int = 0) -> float:
         """About a standard error of one of the subjects."""
@@ -217,14 +174,12 @@ class Line:
         if self.is_shape:
             curvature = max(float(peak.curvature[q, q]), 1e-4)
             return 1.0 / float(np.sqrt(curvature))
-        moved = self.natural
-        if moved.kind == "share":
-            moved = Natural(moved.name, "weight", moved.index)
+        moved = self.natural.moved
         slope = moved.gradient(peak.point.theta, peak.point.psi)[:d]
         inverse = np.linalg.pinv(peak.point.information, hermitian=True)
         centre = moved.value(peak.point.theta, peak.point.psi)
         error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)))
-        if self.natural.kind == "reciprocal":
+        if self.natural.is_logarithmic:
             return min(max(error / abs(centre), 1e-3), 2.0)
         error = min(error, abs(centre) + self._telling(peak, subject))
         return max(error, 1e-6 * abs(centre), 1e-9)
@@ -241,7 +196,7 @@ class Line:
         away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
         largest = away.max(axis=(0, 1), initial=0.0)
         own = float(largest[self.natural.index])
-        reach = float(largest[self.natural.other]) if self.natural.kind == "ratio" else 1.0
+        reach = float(self.natural.denominator(largest))
         return LONGEST * reach / own if own > 0 else np.inf
 
     def limits(self, centre: Vector, unit: Vector, sign: float) -> Vector:
@@ -249,7 +204,7 @@ class Line:
         if self.is_shape:
             end = self.profiles.bounds[self.natural.index, int(sign > 0)]
             return np.full(len(centre), float(end))
-        reach = FURTHEST if self.natural.kind == "reciprocal" else MANY_UNITS * unit
+        reach = FURTHEST if self.natural.is_logarithmic else MANY_UNITS * unit
         return np.asarray(centre + sign * reach)
 
 

@@ -31,31 +31,30 @@ from penchant._typing import Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
 from penchant.errors import DataError, PenchantWarning
-from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit import fit_model
-from penchant.inference.linearized_estimate import (
+from penchant.inference.nominal import (
     BackMap,
     Coordinate,
-    LinearizedEstimate,
-    LinearizedEstimates,
     Nominal,
     check_coordinate,
     nominal_point,
-    small_deviation,
 )
 from penchant.inference.predict import as_episodes
 from penchant.inference.profile.problem import Problem
 from penchant.inference.search.peaks import Peak
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at
-from penchant.models.model import Declared, Model, natural_parameters
+from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.task_values import for_task
 from penchant.output.notes import pooled_notes
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import fit as fit_choices
+from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.probabilities import decision_log_likelihoods
+from penchant.softmax.validity import OUTSIDE, OUTSIDE_WORDS, Validity, small_deviation
 
 
 def fit_linearized(
@@ -65,7 +64,7 @@ def fit_linearized(
     nominal: Nominal,
     coordinate: Coordinate = "delta",
     constrained: bool = False,
-) -> LinearizedEstimate:
+) -> Estimate:
     """Fit the model linearised about a nominal point, as the paper does.
 
     Parameters
@@ -97,10 +96,13 @@ def fit_linearized(
     """
     data = as_episodes(episodes)
     found = _fit(data, for_task(model, data), nominal, coordinate, constrained)
-    if not found.valid and np.isfinite(found.ratio):
+    validity = found.validity
+    assert validity is not None
+    if not validity.valid and np.isfinite(validity.ratio):
+        low, high = validity.bounds
         _warn(
-            f"The linearised estimate lies {found.ratio:.4g} nominal values from its nominal point "
-            f"(bounds {found.bounds[0]:.4g} and {found.bounds[1]:.4g}), which is not a small "
+            f"The linearised estimate lies {validity.ratio:.4g} nominal values from its nominal "
+            f"point (bounds {low:.4g} and {high:.4g}), which is not a small "
             "deviation: its shape parameters mean nothing."
         )
     return found
@@ -114,7 +116,7 @@ def fit_linearized_each(
     coordinate: Coordinate = "delta",
     constrained: bool = False,
     threads: int | None = None,
-) -> LinearizedEstimates:
+) -> Estimates:
     """Fit the linearised model to every subject by itself, all about the same point.
 
     Episodes of the same subject share their parameters. Subjects without a decision that is scored
@@ -138,7 +140,7 @@ def fit_linearized_each(
     ... )
     >>> people = [pn.Episode(e.chosen, e.rewards, subject=s) for e, s in zip(plays, "abc")]
     >>> pn.fit_linearized_each(people, pn.QLearning(3), nominal={"learning_rate": 0.5})
-    <LinearizedEstimates of 3 subjects: 3 converged; 3 inside the range of validity>
+    <Estimates of 3 subjects: 3 converged; 3 inside the range of validity>
     """
     by_subject: dict[Any, list[Episode]] = {}
     data = as_episodes(episodes)
@@ -154,7 +156,7 @@ def fit_linearized_each(
     workers = available_threads() if threads is None else threads
     with progress("Fitting subjects", len(told)) as advance:
 
-        def fit_one(subject: Any) -> LinearizedEstimate:
+        def fit_one(subject: Any) -> Estimate:
             mine = tuple(by_subject[subject])
             found = _fit(mine, model, nominal, coordinate, constrained, subject)
             advance(1)
@@ -166,7 +168,7 @@ def fit_linearized_each(
             with ThreadPoolExecutor(workers) as pool:
                 estimates = list(pool.map(fit_one, told))
     left_out = tuple(s for s in by_subject if s not in set(told))
-    found = LinearizedEstimates(tuple(told), tuple(estimates), left_out)
+    found = Estimates(told, estimates, None, left_out)
     if found.n_valid < len(found):
         _warn(
             f"{len(found) - found.n_valid} of {len(found)} linearised estimates lie outside their "
@@ -182,7 +184,7 @@ def _fit(
     coordinate: Coordinate,
     constrained: bool,
     subject: Any = None,
-) -> LinearizedEstimate:
+) -> Estimate:
     """The estimate, without a warning."""
     check_coordinate(model, coordinate)
     problem = Problem(model, episodes)
@@ -262,7 +264,7 @@ def _with_validity(
     nominal: Nominal,
     back: BackMap,
     bounds: tuple[float, float],
-) -> LinearizedEstimate:
+) -> Estimate:
     d = len(back.ratios)
     theta = estimate.theta
     known = bool(np.isfinite(theta).all()) and theta[0] != 0
@@ -273,18 +275,28 @@ def _with_validity(
     if known and back.inside(theta):
         weights, psi = back.weights_and_shape(theta)
         exact = float(decision_log_likelihoods(weights, problem.choices(psi)).sum())
-    return LinearizedEstimate(
-        estimate=replace(estimate, notes=(*estimate.notes, *_notes(ratio, bounds, exact))),
-        model=problem.model,
-        nominal=nominal,
-        coordinate=back.coordinate,
-        nominal_psi=back.psi,
-        nominal_ratios=back.ratios,
-        ratio=ratio,
-        bounds=bounds,
-        exact_log_likelihood=exact,
-        weights=weights,
-        psi=psi,
+    model, source = problem.model, estimate.source
+    assert isinstance(source, FromChoices)
+    outside = bool(np.isfinite(theta).all()) and not np.isfinite(exact)
+    doubt = (estimate.message,) if outside and not estimate.converged else ()
+    return replace(
+        estimate,
+        status=OUTSIDE if outside else estimate.status,
+        message=OUTSIDE_WORDS if outside else estimate.message,
+        notes=(*doubt, *estimate.notes, *_notes(ratio, bounds, exact)),
+        source=replace(source, model=model, model_words=model_words(model)),
+        validity=Validity(
+            nominal=nominal,
+            coordinate=back.coordinate,
+            ratio=ratio,
+            bounds=bounds,
+            exact_log_likelihood=exact,
+            of_shape=tuple(n.name for n in natural_parameters(model) if n.is_shape),
+            nominal_psi=back.psi,
+            nominal_ratios=back.ratios,
+            weights=weights,
+            psi=psi,
+        ),
     )
 
 
@@ -313,7 +325,7 @@ def _warn(said: str) -> None:
 
 def compare_nominals(
     episodes: Episode | Sequence[Episode], model: Model, nominals: Sequence[Nominal]
-) -> list[LinearizedEstimate]:
+) -> list[Estimate]:
     """Linearised fits about several points, the highest *exact* log-likelihood first.
 
     Parameters
@@ -330,7 +342,13 @@ def compare_nominals(
     """
     mine = as_episodes(episodes)
     fits = [_fit(mine, model, nominal, "delta", False) for nominal in nominals]
-    return sorted(fits, key=lambda f: -np.nan_to_num(f.exact_log_likelihood, nan=-np.inf))
+    return sorted(fits, key=_exactly, reverse=True)
+
+
+def _exactly(estimate: Estimate) -> float:
+    """The exact log-likelihood of a linearised estimate; -inf outside the model."""
+    assert estimate.validity is not None
+    return float(np.nan_to_num(estimate.validity.exact_log_likelihood, nan=-np.inf))
 
 
 LOWER = 1e-6  # log-units by which an end is not the highest peak
@@ -338,7 +356,7 @@ LOWER = 1e-6  # log-units by which an end is not the highest peak
 
 def relinearize(
     episodes: Episode | Sequence[Episode], model: Model, *, nominal: Nominal, max_steps: int = 200
-) -> ModelEstimate:
+) -> Estimate:
     """Linearise again about the last estimate until nothing moves: the exact estimate.
 
     Each step is halved until the exact likelihood rises. That ends at a peak of the exact

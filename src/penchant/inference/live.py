@@ -8,7 +8,6 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.inference.estimate import ModelEstimate
 from penchant.inference.limits import settled_at_limits
 from penchant.inference.profile.problem import Problem
 from penchant.inference.search.grid import Grid, grid_steps, whole_grids
@@ -18,6 +17,7 @@ from penchant.inference.status import are_lost, estimate_at, nothing_known
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
 from penchant.models.task_values import for_task
+from penchant.softmax.estimate import Estimate
 from penchant.tables.events import NOTHING
 
 TIED = 1e-3  # log-units within which a cell far from a peak may be as high
@@ -92,7 +92,7 @@ class Live:
         longer.check_options(Declared(self.model).n_options or np.iinfo(np.int64).max)
         self.episode = longer
 
-    def estimate(self) -> ModelEstimate:
+    def estimate(self) -> Estimate:
         """The current estimate: what `fit` gives on the same history."""
         model = for_task(self.model, [self.episode])
         problem = Problem(model, (self.episode,), self.parameter_prior)
@@ -119,7 +119,7 @@ class Live:
             return False
         return not problem.n_shape or _stands_out(problem, grid, peak, CLEAR)
 
-    def _search(self, problem: Problem, known: Peak | None) -> ModelEstimate:
+    def _search(self, problem: Problem, known: Peak | None) -> Estimate:
         """Look at the whole grid."""
         grids, best = grid_search(problem.profiles)
         self._grid = grids.of(0)

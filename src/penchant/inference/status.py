@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.estimate import ModelEstimate
+from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.limits import at_bounds, ends_reached
 from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.problem import Problem
@@ -29,11 +30,13 @@ from penchant.inference.weakness import (
     told,
     weakly_identified,
 )
+from penchant.models.model import Declared
 from penchant.models.natural_prior import NaturalPrior, Prior
 from penchant.models.task_values import doubts_of
 from penchant.output.notes import pooled_notes
 from penchant.softmax.batch import Batch
 from penchant.softmax.diagnostics import Diagnostics, Status
+from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import WEAK, diagnostics_of, status_of
 from penchant.softmax.fit_each import settled
 from penchant.softmax.near_separation import NEGLIGIBLE
@@ -207,7 +210,7 @@ def estimates_at(
     grids: Sequence[Grid | Callable[[], Grid]],
     peaks: Peaks,
     subjects: Sequence[Any],
-) -> list[ModelEstimate]:
+) -> list[Estimate]:
     """Put the peaks of profiles into words and numbers for the user.
 
     A grid known to be far below the peak may be given as what computes it when it is asked for.
@@ -220,7 +223,6 @@ def estimates_at(
     weak = weakly_identified(profiles, grids, peaks, covariances, reached)
     theta = np.concatenate([points.theta, points.psi], axis=1)
     null = -profiles.n_decisions * float(np.log(profiles.n_options))
-    names = (*profiles.weights, *(s.name for s in profiles.shape))
     found = []
     for k, (grid, verdict) in enumerate(zip(grids, verdicts, strict=True)):
         if k in weak:
@@ -232,33 +234,90 @@ def estimates_at(
         theta[k, profiles.n_weights :][~verdict.told] = np.nan
         episodes = profiles.groups[k]
         found.append(
-            ModelEstimate(
-                status=verdict.status,
-                message=verdict.message,
-                model=profiles.model,
-                names=names,
-                theta=theta[k],
-                covariance=covariances[k],
-                log_likelihood=verdict.log_likelihood,
-                null_log_likelihood=float(null[k]),
+            _estimate(
+                FromEpisodes(profiles.model, episodes, grid, peaks[k], profiles.prior),
+                verdict.status,
+                verdict.message,
+                theta[k],
+                covariances[k],
+                (verdict.log_likelihood, float(null[k])),
+                verdict.checks,
+                int(profiles.n_decisions[k]),
                 log_posterior=None if profiles.prior is None else float(points.value[k]),
-                diagnostics=verdict.checks,
-                n_decisions=int(profiles.n_decisions[k]),
-                grid=grid,
-                peak=peaks[k],
-                prior=profiles.prior,
+                n_options=(profiles.n_options, profiles.n_options),
                 subject=_whose(episodes, subjects[k]),
                 notes=(*pooled_notes(_n_subjects(episodes)), *_notes(profiles, episodes)),
                 n_subjects=_n_subjects(episodes),
-                episodes=episodes,
             )
         )
     return found
 
 
+def _estimate(
+    source: FromEpisodes,
+    status: Status,
+    message: str,
+    theta: Vector,
+    covariance: Matrix,
+    log_likelihoods: tuple[float, float],
+    checks: Diagnostics,
+    n_decisions: int,
+    **others: Any,
+) -> Estimate:
+    """The estimate of a model: its log-likelihood, and that of uniform choice."""
+    model, prior = source.model, source.prior
+    return Estimate(
+        status=status,
+        message=advised(message, model, checks) if status == "not identified" else message,
+        names=(*model.weights, *(s.name for s in model.shape)),
+        theta=theta,
+        covariance=covariance,
+        inverse_information=covariance,
+        log_likelihood=log_likelihoods[0],
+        null_log_likelihood=log_likelihoods[1],
+        diagnostics=checks,
+        n_decisions=n_decisions,
+        total_weight=float(n_decisions),
+        source=source,
+        method="maximum likelihood" if prior is None else "MAP",
+        prior=None if prior is None else str(prior),
+        **others,
+    )
+
+
+_OF_VARIABLES = re.compile(r"Drop a variable(, interact \S+ with the options)?, give")
+
+
+def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
+    """The message with advice for a model instead of advice for a table of variables.
+
+    A model may know why one of its weights is not identified: it then has `unidentified`, a mapping
+    from weights to sentences that say what to do.
+
+    Parameters
+    ----------
+    message
+        That the weights are not identified, and what to do with variables.
+    model
+        Whose weights they are.
+    diagnostics
+        Which directions are not identified.
+    """
+    known = Declared(model).unidentified
+    alone = [_alone(direction) for direction in diagnostics.null_directions]
+    own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
+    return _OF_VARIABLES.sub(f"{own}Else use" if own else "Use", message)
+
+
+def _alone(direction: Any) -> str | None:
+    """The one weight that a direction consists of."""
+    parts = [name for name, value in direction.items() if value != 0]
+    return parts[0] if len(parts) == 1 else None
+
+
 def estimate_at(
     problem: Problem, grid: Grid | Callable[[], Grid], peak: Peak, subject: Any = None
-) -> ModelEstimate:
+) -> Estimate:
     """Put the peak of one profile into words and numbers for the user."""
     return estimates_at(problem.profiles, [grid], peak.alone(), [subject])[0]
 
@@ -480,26 +539,23 @@ def _loose(profiles: Profiles, peaks: Peaks) -> BoolVector:
     return np.asarray(np.sqrt(variance) > np.ptp(profiles.bounds, axis=1))
 
 
-def nothing_known(problem: Problem, subject: Any = None) -> ModelEstimate:
+def nothing_known(problem: Problem, subject: Any = None) -> Estimate:
     """The estimate before any decision."""
-    names = (*problem.model.weights, *(s.name for s in problem.model.shape))
     d, n = len(problem.model.weights), problem.n_shape
-    blank, empty = np.full(len(names), np.nan), np.zeros((0, n))
-    return ModelEstimate(
-        status="not identified",
-        message="No decision has been made that could tell anything. Observe some.",
-        model=problem.model,
-        names=names,
-        theta=blank,
-        covariance=np.full((len(names), len(names)), np.nan),
-        log_likelihood=0.0,
-        null_log_likelihood=0.0,
+    nowhere = Grid(
+        np.zeros((0, n)), np.zeros(0), np.zeros((0, d)), (0,) * n, np.zeros(0, dtype=bool)
+    )
+    peak = Peaks.none(problem.profiles, 1)[0]
+    return _estimate(
+        FromEpisodes(problem.model, problem.episodes, nowhere, peak, problem.prior),
+        "not identified",
+        "No decision has been made that could tell anything. Observe some.",
+        np.full(d + n, np.nan),
+        np.full((d + n, d + n), np.nan),
+        (0.0, 0.0),
+        Diagnostics(0, (), (), 1, None, None, np.inf, 0, np.nan, None, ()),
+        0,
         log_posterior=None,
-        diagnostics=Diagnostics(0, (), (), 1, None, None, np.inf, 0, np.nan, None, ()),
-        n_decisions=0,
-        grid=Grid(empty, np.zeros(0), np.zeros((0, d)), (0,) * n, np.zeros(0, dtype=bool)),
-        peak=Peaks.none(problem.profiles, 1)[0],
-        prior=problem.prior,
+        n_options=(0, 0),
         subject=subject,
-        episodes=problem.episodes,
     )

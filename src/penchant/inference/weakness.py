@@ -64,7 +64,7 @@ def _held(problem: Problem) -> BoolVector:
     held = np.zeros(problem.n_shape, dtype=bool)
     if isinstance(problem.prior, NaturalPrior):
         named = [n for n in problem.profiles.natural if n.name in problem.prior.densities]
-        held[[n.index for n in named if n.kind == "shape"]] = True
+        held[[n.index for n in named if n.is_shape]] = True
     return held
 
 
@@ -136,12 +136,12 @@ def _expected(profiles: Profiles) -> list[Natural]:
         return []
     if not all(hasattr(episode, "rewards") for episode in profiles.record.episodes):
         return []
-    return [n for n in profiles.natural if n.kind == "ratio" and n.name in EXPECTED]
+    return [n for n in profiles.natural if n.is_ratio and n.name in EXPECTED]
 
 
 def _values(natural: Natural, theta: Matrix) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(theta[:, natural.index] / theta[:, natural.other])
+        return natural.of_weights(theta)
 
 
 def _is_near(values: Vector, low: Vector, high: Vector) -> BoolVector:
@@ -179,11 +179,11 @@ def held_rows(problem: Problem, theta: Vector) -> Matrix:
     d = len(theta)
     assert isinstance(problem.prior, NaturalPrior)
     for natural in problem.profiles.natural:
-        if natural.kind == "shape" or natural.name not in problem.prior.densities:
+        if natural.is_shape or natural.name not in problem.prior.densities:
             continue
-        row = np.eye(d)[natural.index]
-        if natural.kind == "ratio":
-            row = theta[natural.other] * row - theta[natural.index] * np.eye(d)[natural.other]
+        row = natural.denominator(theta) * np.eye(d)[natural.index]
+        for other in natural.weights[1:]:
+            row = row - theta[natural.index] * np.eye(d)[other]
         rows.append(row)
     return np.array(rows).reshape(-1, d)
 
@@ -253,7 +253,7 @@ def separated_advice(sentence: str, problem: Problem) -> str:
     free = [
         natural.name
         for natural in problem.profiles.natural
-        if natural.kind != "shape" and natural.name not in problem.prior.densities
+        if not natural.is_shape and natural.name not in problem.prior.densities
     ]
     if not free:
         return sentence.replace("Use method='firth' or parameter_prior=ScaledPrior(), or r", "R")
@@ -288,10 +288,10 @@ def weakly_identified(
     which = which[~are_few(profiles)[peaks.points.subject[which]]]
     found: dict[int, list[str]] = {int(k): [] for k in which}
     for natural in profiles.natural:
-        if natural.kind == "ratio":
+        if natural.is_ratio:
             for k in which[_vague(natural, peaks, covariances, which)]:
                 found[int(k)].append(f"{natural.name} (its standard error is beyond its unit)")
-        elif is_positive(profiles, natural):
+        elif natural.is_magnitude(profiles.positive):
             mine = _Positive(profiles, natural, grids, peaks, covariances, which)
             for k, words in mine.limits().items():
                 found[k].append(f"{natural.name} ({' and '.join(words)})")
@@ -310,13 +310,6 @@ def few_words(n_decisions: int, n_parameters: int) -> tuple[str, ...]:
     return (
         f"{n_decisions} decisions for {n_parameters} parameters: too few to rest on standard "
         "errors; read the profile intervals.",
-    )
-
-
-def is_positive(profiles: Profiles, natural: Natural) -> bool:
-    """Whether a parameter is known by its order of magnitude: made of one weight, and above 0."""
-    return natural.kind == "reciprocal" or (
-        natural.kind == "weight" and natural.index in profiles.positive
     )
 
 
@@ -342,7 +335,7 @@ def _vague(natural: Natural, peaks: Peaks, covariances: Matrix, which: IntVector
     """Ratios of weights that are not known to within their unit."""
     largest = peaks.points.largest[which, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        unit = largest[:, natural.other] / largest[:, natural.index]
+        unit = natural.denominator(largest) / largest[:, natural.index]
         return np.asarray(_errors(natural, peaks, covariances, which) > unit)
 
 
@@ -375,9 +368,8 @@ class _Positive:
 
     def _values(self, theta: Matrix) -> Vector:
         """The natural parameter at many weights."""
-        weight = np.maximum(theta[:, self.natural.index], 0.0)
         with np.errstate(divide="ignore"):
-            return weight if self.natural.kind == "weight" else 1.0 / weight
+            return self.natural.of_weights(np.maximum(theta, 0.0))
 
     def _shown_by_cells(self, k: int, centre: float) -> BoolVector:
         """What the grid shows of the profile: cells that are inside the interval, and far away."""
@@ -399,7 +391,7 @@ class _Positive:
             if not len(some):
                 continue
             freedom = 1
-            if self.natural.kind == "reciprocal" and sign > 0:
+            if self.natural.is_logarithmic and sign > 0:
                 freedom += self.profiles.n_shape
             reached[some, side] = still_above(
                 self.profiles,

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, nearest
-from penchant.models.model import Natural
+from penchant.models.natural import Natural, ShapeParameter
 from penchant.softmax.prior import ParameterPrior
 
 STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
@@ -65,9 +64,10 @@ class NaturalPrior:
         n, d = theta.shape
         value, gradient, hessian = np.zeros(n), np.zeros((n, d)), np.zeros((n, d, d))
         for natural in naturals:
-            if natural.kind == "shape" or natural.name not in self.densities:
+            if natural.is_shape or natural.name not in self.densities:
                 continue
-            number, slope, bend = _of_weights(natural, theta)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                number, (slope, bend) = natural.of_weights(theta), natural.bends(theta)
             log_density, first, second = self._density(natural.name, number)
             value += log_density
             gradient += first[:, None] * slope
@@ -79,10 +79,10 @@ class NaturalPrior:
         """Log-density of what is made of psi (n, n_shape), and its gradient."""
         value, gradient = np.zeros(len(psi)), np.zeros(psi.shape)
         for natural in naturals:
-            if natural.kind != "shape" or natural.name not in self.densities:
+            if not isinstance(natural, ShapeParameter) or natural.name not in self.densities:
                 continue
             own = psi[:, natural.index]
-            number = natural.scale * own**natural.power
+            number = natural.of_psi(own)
             log_density, first, _ = self._density(natural.name, number)
             value += log_density
             gradient[:, natural.index] += first * natural.power * number / own
@@ -107,18 +107,9 @@ class NaturalPrior:
     def typical_weights(self, naturals: Sequence[Natural], n_weights: int) -> Vector:
         """Weights at the medians of the densities; 1 where nothing is said."""
         theta = np.ones(n_weights)
-        for natural in sorted(naturals, key=lambda one: one.kind == "ratio"):
-            if natural.kind == "shape" or natural.name not in self.densities:
-                continue
-            median = self._known[natural.name].median
-            if natural.kind == "weight":
-                theta[natural.index] = median
-            elif natural.kind == "reciprocal":
-                theta[natural.index] = 1.0 / median
-            elif natural.kind == "ratio":
-                theta[natural.index] = median * theta[natural.other]
-            else:
-                theta[natural.index] = -special.logit(median / natural.scale)
+        for natural in sorted(naturals, key=lambda one: one.is_ratio):
+            if not natural.is_shape and natural.name in self.densities:
+                natural.put(self._known[natural.name].median, theta, np.empty(0))
         return theta
 
     def __repr__(self) -> str:
@@ -143,28 +134,3 @@ class _Known(NamedTuple):
     def of(cls, density: Any) -> _Known:
         low, high = density.support()
         return cls(float(low), float(high), float(density.std()), float(density.median()))
-
-
-def _of_weights(natural: Natural, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
-    """The natural parameter of each row, its gradient and its Hessian in the weights."""
-    n, d = theta.shape
-    a, b = natural.index, natural.other
-    slope, bend = np.zeros((n, d)), np.zeros((n, d, d))
-    own = theta[:, a]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if natural.kind == "weight":
-            slope[:, a] = 1.0
-            return own.copy(), slope, bend
-        if natural.kind == "reciprocal":
-            slope[:, a], bend[:, a, a] = -1.0 / own**2, 2.0 / own**3
-            return 1.0 / own, slope, bend
-        if natural.kind == "share":
-            share = special.expit(-own)
-            slope[:, a] = -natural.scale * share * (1 - share)
-            bend[:, a, a] = natural.scale * share * (1 - share) * (1 - 2 * share)
-            return natural.scale * share, slope, bend
-        below = theta[:, b]
-        slope[:, a], slope[:, b] = 1.0 / below, -own / below**2
-        bend[:, a, b] = bend[:, b, a] = -1.0 / below**2
-        bend[:, b, b] = 2.0 * own / below**3
-        return own / below, slope, bend

@@ -457,20 +457,7 @@ def _check_finite(parameters: Rule) -> None:
 def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Vector, Vector]:
     """Theta and psi of natural parameters."""
     theta, psi = np.full(len(model.weights), np.nan), np.full(len(model.shape), np.nan)
-    ratios = []
     with np.errstate(divide="ignore"):
-        for natural in natural_parameters(model):
-            value = np.float64(parameters[natural.name])
-            if natural.kind == "weight":
-                theta[natural.index] = value
-            elif natural.kind == "reciprocal":
-                theta[natural.index] = 1.0 / value
-            elif natural.kind == "share":
-                theta[natural.index] = np.log(natural.scale / value - 1.0)
-            elif natural.kind == "shape":
-                psi[natural.index] = (value / natural.scale) ** (1.0 / natural.power)
-            else:
-                ratios.append((natural, value))
-    for natural, value in ratios:
-        theta[natural.index] = value * theta[natural.other]
+        for natural in sorted(natural_parameters(model), key=lambda one: one.is_ratio):
+            natural.put(parameters[natural.name], theta, psi)
     return theta, psi

@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
-from penchant.inference.linearized_estimate import BackMap, nominal_point
+from penchant.inference.nominal import BackMap, nominal_point
 from penchant.paper.claims import Claim, Measured, Part, median_of, share_of
 from penchant.paper.easier import (
     SCALES,

@@ -16,7 +16,7 @@ from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.bandit.locations import grid
 from penchant.inference.linearized import linearized_choices
-from penchant.inference.linearized_estimate import nominal_point
+from penchant.inference.nominal import nominal_point
 from penchant.inference.profile.problem import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL

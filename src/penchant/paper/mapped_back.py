@@ -123,7 +123,8 @@ def artefact(*, rng: np.random.Generator, n_replicates: int) -> Artefact:
             for j, episode in enumerate(episodes):
                 about = replace(nominal, length_scale=None)
                 found = fit_linearized(episode, model, nominal=about)
-                ratios[i, j] = found.ratio
+                assert found.validity is not None
+                ratios[i, j] = found.validity.ratio
                 variances[i, j] = found.parameters[2].estimate
                 advance(1)
     return Artefact(np.array(TRUE_VARIANCES), variances, ratios)

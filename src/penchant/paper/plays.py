@@ -20,7 +20,7 @@ from penchant.bandit.landscape import GaussianNoise, landscape_a
 from penchant.bandit.locations import grid
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import linearized_choices
-from penchant.inference.linearized_estimate import BackMap, nominal_point
+from penchant.inference.nominal import BackMap, nominal_point
 from penchant.inference.profile.problem import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL

@@ -15,8 +15,8 @@ import numpy as np
 from penchant._typing import Vector
 from penchant.bandit.episode import Episode
 from penchant.inference.linearized import linearized_choices
-from penchant.inference.linearized_estimate import nominal_point
 from penchant.inference.live import Live, live
+from penchant.inference.nominal import nominal_point
 from penchant.inference.profile.problem import Problem
 from penchant.paper.plays import model_of, played
 from penchant.paper.published import EXPERIMENT_DECISIONS, FIGURE_4

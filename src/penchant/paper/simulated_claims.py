@@ -29,7 +29,7 @@ from penchant.bandit.landscape import (
 )
 from penchant.bandit.locations import grid
 from penchant.inference.linearized import linearized_choices
-from penchant.inference.linearized_estimate import BackMap, nominal_point
+from penchant.inference.nominal import BackMap, nominal_point
 from penchant.inference.profile.problem import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
@@ -49,9 +49,9 @@ from penchant.paper.published import (
 )
 from penchant.population.comparison import Difference, GroupComparison
 from penchant.population.growth import growth_orders
+from penchant.softmax.estimate import Estimate
 from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings
-from penchant.studies.subject_fit import Fitted
 
 SIGNIFICANT = 0.05
 
@@ -392,7 +392,7 @@ def _ratio(column: LinearizedGroup) -> str:
     return f"deviation {column.ratio:.4g} nominal values"
 
 
-def prior_variances(fits: Sequence[Fitted | None]) -> Vector:
+def prior_variances(fits: Sequence[Estimate | None]) -> Vector:
     """sigma0^2 of those fits that have one; NaN for the others.
 
     An estimate at a bound counts: it is mostly the length scale that lies there, which cannot be

@@ -8,7 +8,7 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.errors import DataError
-from penchant.inference.linearized_estimate import BackMap, Coordinate, Nominal, nominal_point
+from penchant.inference.nominal import BackMap, Coordinate, Nominal, nominal_point
 from penchant.models.model import Model, natural_parameters
 from penchant.population.estimate import PopulationEstimate
 

@@ -25,7 +25,6 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError, listing, nearest
-from penchant.inference.estimate import ModelEstimate
 from penchant.inference.fit import fit
 from penchant.models.model import Model
 from penchant.population.estimate import PopulationEstimate, PopulationEstimates, Rule
@@ -37,6 +36,7 @@ from penchant.population.random_effects import (
     weighted_mean,
 )
 from penchant.population.subjects import Scale, SubjectEstimates, numbers_of, subject_estimates
+from penchant.softmax.estimate import Estimate
 
 
 def _fitted_jointly(
@@ -52,7 +52,7 @@ def _joint(given: Any, model: Model | None, scale: Scale) -> PopulationEstimate:
     if isinstance(given, Choices) or model is not None:
         return _fitted_jointly(given, model, scale=scale)
     fits = list(given) if hasattr(given, "__iter__") else [given]
-    if not fits or not all(isinstance(f, ModelEstimate) and f.episodes for f in fits):
+    if not fits or not all(isinstance(f, Estimate) and f.episodes for f in fits):
         raise DataError(
             "estimates must be of episodes, and hold them, for rule 'joint'; got others. "
             "Use pool(data, model=model, rule='joint')."

@@ -10,12 +10,8 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
-from penchant.inference.estimate import ModelEstimate
-from penchant.inference.fit_each import ModelEstimates
-from penchant.inference.linearized_estimate import LinearizedEstimate, LinearizedEstimates
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.fit_each import Estimates
-from penchant.softmax.transformations import delta_method
+from penchant.softmax.estimates import Estimates
 
 Scale = Literal["theta", "natural"]
 LOST = ("separated", "not identified", "stopped early", "at a bound")
@@ -161,36 +157,24 @@ def subject_estimates(
 
 def _fits(estimates: Any) -> list[Any] | None:
     """The fits, or None for numbers."""
-    if not isinstance(estimates, (Estimates, LinearizedEstimates, ModelEstimates, list, tuple)):
+    if not isinstance(estimates, (Estimates, list, tuple)):
         return None
     found = list(estimates)
-    kinds = (Estimate, ModelEstimate, LinearizedEstimate)
-    return found if found and all(isinstance(fit, kinds) for fit in found) else None
+    return found if found and all(isinstance(fit, Estimate) for fit in found) else None
 
 
 def _labels_of(estimates: Any, fits: Sequence[Any]) -> tuple[Any, ...]:
-    if isinstance(estimates, (Estimates, LinearizedEstimates, ModelEstimates)):
+    if isinstance(estimates, Estimates):
         return tuple(estimates.subjects)
     known = [fit.subject for fit in fits]
     return tuple(range(len(fits))) if all(k is None for k in known) else tuple(known)
 
 
-def numbers_of(fit: Any, scale: Scale) -> tuple[tuple[str, ...], Vector, Matrix]:
+def numbers_of(fit: Estimate, scale: Scale) -> tuple[tuple[str, ...], Vector, Matrix]:
     """Names, values and covariance of one fit on this scale."""
     if scale == "theta":
         return tuple(fit.names), fit.theta, fit.covariance
-    if isinstance(fit, ModelEstimate):
-        naturals = fit.natural
-        slopes = np.array([n.gradient(fit.weights, fit.psi) for n in naturals])
-        values = np.array([fit.value_of(n) for n in naturals])
-        names = tuple(n.name for n in naturals)
-    elif fit.natural is None:
-        return tuple(fit.names), fit.theta, fit.covariance
-    else:
-        names, values = fit.natural.names, fit.natural.values(fit.theta)
-        blank = np.full((len(names), len(fit.theta)), np.nan)
-        slopes = fit.natural.jacobian(fit.theta) if np.isfinite(values).all() else blank
-    return names, values, delta_method(fit.covariance, slopes)
+    return fit.source.natural(fit)
 
 
 def _of_numbers(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from penchant.errors import DataError
-from penchant.inference.linearized_estimate import Nominal
+from penchant.inference.nominal import Nominal
 from penchant.models.model import Declared, Model
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.softmax.prior import ParameterPrior

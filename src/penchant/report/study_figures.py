@@ -23,10 +23,10 @@ from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
 from penchant.report.study_words import not_simulated, simulation_words
+from penchant.softmax.estimate import Estimate
 from penchant.studies.findings import Findings
 from penchant.studies.forward_table import both, stacked
 from penchant.studies.groups import Group, natural_again, positive
-from penchant.studies.subject_fit import Fitted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,7 +149,7 @@ def _forests(study: Findings) -> Iterator[Drawn]:
     )
 
 
-def _without(study: Findings, fits: Sequence[Fitted]) -> str:
+def _without(study: Findings, fits: Sequence[Estimate]) -> str:
     """Who has no estimate of some parameter, and how that is drawn."""
     lost = [
         str(subject)

@@ -15,6 +15,7 @@ from penchant.studies.findings import Findings
 from penchant.studies.forward_table import left_out
 from penchant.studies.groups import positive
 from penchant.studies.plan import model_words, nominal_words
+from penchant.studies.subject_fit import validity_of
 from penchant.tables.labels import in_natural_order
 
 
@@ -93,7 +94,7 @@ def _unclassified(count: int) -> str:
 
 def _linearized(study: Findings) -> str:
     found = [fit.linearized for fit in study.fits.values() if fit.linearized is not None]
-    valid = sum(fit.valid for fit in found)
+    valid = sum(validity_of(fit).valid for fit in found)
     return (
         f"Linearised fits, as in the paper: {valid} of {len(found)} lie within the range in which "
         "the linearisation means something."

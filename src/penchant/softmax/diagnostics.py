@@ -13,6 +13,7 @@ Status = Literal[
     "weakly identified",
     "at a bound",
     "stopped early",
+    "outside the model",
 ]
 
 

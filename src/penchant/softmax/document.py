@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from penchant.errors import DataError, listing
 from penchant.output.document import numbers, plain, plain_label
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
+from penchant.softmax.from_choices import FromChoices
+from penchant.softmax.kept import Kept
 from penchant.softmax.newton import Quadratic
-
-if TYPE_CHECKING:
-    from penchant.softmax.estimate import Estimate
-
+from penchant.softmax.transformations import Parameter
+from penchant.softmax.validity import Validity, nominal_dict
 
 METHODS = ("maximum likelihood", "MAP", "Firth")
 COVARIANCES = ("model", "robust", "robust (HC0)", "clustered")
@@ -30,30 +30,54 @@ def check(content: Mapping[str, Any]) -> None:
     _must(_texts(names) and len(names) > 0, "names", "be a list of names", names)
     twice = sorted({name for name in names if names.count(name) > 1})
     _must(not twice, "names", "differ", listing(twice))
-    d = len(names)
+    of_model = content["format"] == MODEL_FORMAT
     _one_of(content, "status", get_args(Status))
-    _one_of(content, "method", METHODS)
-    _one_of(content, "covariance_kind", COVARIANCES)
     _text(content, "message")
     _must(_texts(content["notes"]), "notes", "be a list of text", content["notes"])
-    prior = content["prior"]
-    _must(prior is None or isinstance(prior, str), "prior", "be text or None", prior)
-    for field in ("theta", "scale"):
-        _shaped(content, field, (d,))
-    for field in ("covariance", "inverse_information"):
-        _shaped(content, field, (d, d))
-        variances = np.diag(_numbers(content[field]))
-        _must(not (variances < 0).any(), field, "have no negative variance", variances.min())
     for field in ("log_likelihood", "null_log_likelihood", "log_posterior"):
         _shaped(content, field, ())
-    _count(content, "n_decisions", 1)
+    _count(content, "n_decisions", 0 if of_model else 1)
+    _shaped(content, "theta", (len(names),))
+    _covariance(content, "covariance")
+    if not of_model:
+        _of_choices(content)
+    _diagnostics(content["diagnostics"], names)
+    _parameters(content)
+
+
+def _covariance(content: Mapping[str, Any], field: str) -> None:
+    d = len(content["names"])
+    _shaped(content, field, (d, d))
+    variances = np.diag(_numbers(content[field]))
+    _must(not (variances < 0).any(), field, "have no negative variance", variances.min())
+
+
+def _of_choices(content: Mapping[str, Any]) -> None:
+    """What an estimate of choices has besides."""
+    d = len(content["names"])
+    _one_of(content, "method", METHODS)
+    _one_of(content, "covariance_kind", COVARIANCES)
+    prior = content["prior"]
+    _must(prior is None or isinstance(prior, str), "prior", "be text or None", prior)
+    _shaped(content, "scale", (d,))
+    _covariance(content, "inverse_information")
     total = content["total_weight"]
     _must(_is_number(total) and _numbers(total) > 0, "total_weight", "be positive", total)
     sizes = content["n_options"]
     fine = isinstance(sizes, list) and len(sizes) == 2 and all(map(_is_count, sizes))
     _must(fine and 1 <= sizes[0] <= sizes[1], "n_options", "be two sizes in order", sizes)
     _added(content, d)
-    _diagnostics(content["diagnostics"], names)
+
+
+def _parameters(content: Mapping[str, Any]) -> None:
+    """Natural parameters, each with its numbers."""
+    found = content["parameters"]
+    _must(isinstance(found, list), "parameters", "be a list", found)
+    for one in found:
+        _mapping(one, "parameters")
+        _must(isinstance(one["name"], str), "parameters.name", "be text", one["name"])
+        for field in NUMBERS:
+            _shaped(one, field, (), "parameters.")
 
 
 def _added(content: Mapping[str, Any], d: int) -> None:
@@ -188,52 +212,97 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-FORMAT = "penchant-estimate"
+FORMAT, MODEL_FORMAT = "penchant-estimate", "penchant-model-estimate"
 VERSION = 1
+NUMBERS = ("estimate", "standard_error", "low", "high")
 
 
-def to_dict(estimate: Estimate, level: float) -> dict[str, Any]:
-    """Numbers that JSON can hold: None for NaN, "inf" and "-inf" for the infinite ones."""
-    return {
-        "format": FORMAT,
+def to_dict(
+    estimate: Any, parameters: Sequence[Parameter], level: float, kind: str
+) -> dict[str, Any]:
+    """Numbers that JSON can hold: None for NaN, "inf" and "-inf" for the infinite ones.
+
+    Parameters
+    ----------
+    estimate
+        An `Estimate`.
+    parameters, level, kind
+        Its natural parameters, and of what level and kind their intervals are.
+    """
+    source, is_kept = estimate.source, isinstance(estimate.source, Kept)
+    of_choices = isinstance(source, FromChoices)
+    first = {"penchant": __version__} if of_choices else {}
+    content = {
+        "format": FORMAT if of_choices else MODEL_FORMAT,
         "version": VERSION,
-        "penchant": __version__,
+        **first,
         "subject": plain_label(estimate.subject),
         "status": estimate.status,
         "message": estimate.message,
+        **(_about(estimate) if of_choices else {"model": source.model_words}),
+        "log_likelihood": plain(estimate.log_likelihood),
+        "null_log_likelihood": plain(estimate.null_log_likelihood),
+        "log_posterior": plain(estimate.log_posterior),
+        **(_criteria(estimate) if of_choices else _counts(estimate)),
+        "level": level,
+        **({} if of_choices else {"intervals": kind}),
+        "parameters": [
+            {"name": p.name} | {word: plain(getattr(p, word)) for word in NUMBERS}
+            for p in parameters
+        ],
+        "names": list(estimate.names),
+        "theta": plain(estimate.theta),
+        "covariance": plain(estimate.covariance),
+        **(_added_dict(estimate) if of_choices else {}),
+        "diagnostics": diagnostics_dict(estimate.diagnostics),
+        "notes": list(estimate.notes),
+        **({"n_subjects": estimate.n_subjects} if of_choices else {}),
+        **({"natural_covariance": plain(estimate.natural_covariance)} if is_kept else {}),
+    }
+    return content if estimate.validity is None else content | _validity(estimate)
+
+
+def _about(estimate: Any) -> dict[str, Any]:
+    return {
         "method": estimate.method,
         "prior": estimate.prior,
         "covariance_kind": estimate.covariance_kind,
         "n_decisions": estimate.n_decisions,
         "total_weight": estimate.total_weight,
         "n_options": list(estimate.n_options),
-        "log_likelihood": plain(estimate.log_likelihood),
-        "null_log_likelihood": plain(estimate.null_log_likelihood),
-        "log_posterior": plain(estimate.log_posterior),
-        "pseudo_r2": plain(estimate.pseudo_r2),
-        "aic": plain(estimate.aic),
-        "bic": plain(estimate.bic),
-        "level": level,
-        "parameters": [
-            {
-                "name": p.name,
-                "estimate": plain(p.estimate),
-                "standard_error": plain(p.standard_error),
-                "low": plain(p.low),
-                "high": plain(p.high),
-            }
-            for p in estimate.parameters_at(level)
-        ],
-        "names": list(estimate.names),
-        "theta": plain(estimate.theta),
-        "covariance": plain(estimate.covariance),
+    }
+
+
+def _criteria(estimate: Any) -> dict[str, Any]:
+    return {name: plain(getattr(estimate, name)) for name in ("pseudo_r2", "aic", "bic")}
+
+
+def _counts(estimate: Any) -> dict[str, Any]:
+    return {"n_decisions": estimate.n_decisions, "n_subjects": estimate.n_subjects}
+
+
+def _added_dict(estimate: Any) -> dict[str, Any]:
+    quadratic, rows = estimate.source.quadratic, estimate.source.constraints
+    return {
         "inverse_information": plain(estimate.inverse_information),
-        "scale": plain(estimate.scale),
-        "quadratic": None if estimate.quadratic is None else _quadratic(estimate.quadratic),
-        "constraints": None if estimate.constraints is None else _rows(estimate.constraints),
-        "diagnostics": diagnostics_dict(estimate.diagnostics),
-        "notes": list(estimate.notes),
-        "n_subjects": estimate.n_subjects,
+        "scale": plain(estimate.source.scale),
+        "quadratic": None if quadratic is None else _quadratic(quadratic),
+        "constraints": None if rows is None else _rows(rows),
+    }
+
+
+def _validity(estimate: Any) -> dict[str, Any]:
+    """The range of validity of a linearised estimate."""
+    validity: Validity = estimate.validity
+    return {
+        "model": estimate.source.model_words,
+        "nominal": nominal_dict(validity.nominal),
+        "coordinate": validity.coordinate,
+        "ratio": plain(validity.ratio),
+        "bounds": [plain(bound) for bound in validity.bounds],
+        "valid": validity.valid,
+        "exact_log_likelihood": plain(validity.exact_log_likelihood),
+        "without_meaning": list(validity.without_meaning),
     }
 
 
@@ -294,7 +363,7 @@ def fields(content: Any) -> dict[str, Any]:
             f"content must be a dict written by to_dict; got {type(content).__name__}. "
             "Read the file with json.load first."
         )
-    if content.get("format") != FORMAT:
+    if content.get("format") not in (FORMAT, MODEL_FORMAT):
         raise DataError(
             f"format must be {FORMAT!r}; got {content.get('format')!r}. "
             "This is not an estimate written by Penchant."
@@ -313,57 +382,104 @@ def fields(content: Any) -> dict[str, Any]:
 
 
 def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
-    d = content["diagnostics"]
-    separation = d["separation"]
-    quadratic = content["quadratic"]
-    rows = content["constraints"]
     posterior = content["log_posterior"]
-    return {
+    shared = {
         "status": content["status"],
         "message": content["message"],
         "names": tuple(content["names"]),
         "theta": numbers(content["theta"]),
         "covariance": numbers(content["covariance"]),
-        "inverse_information": numbers(content["inverse_information"]),
         "log_likelihood": numbers(content["log_likelihood"]),
         "null_log_likelihood": numbers(content["null_log_likelihood"]),
         "log_posterior": None if posterior is None else numbers(posterior),
-        "diagnostics": Diagnostics(
-            rank=d["rank"],
-            null_directions=tuple(d["null_directions"]),
-            combinations=tuple(
-                Combination(c["weights"], numbers(c["estimate"]), numbers(c["standard_error"]))
-                for c in d["combinations"]
-            ),
-            decisions_needed=d["decisions_needed"],
-            separation=None
-            if separation is None
-            else Separation(**{**separation, "supremum": numbers(separation["supremum"])}),
-            near_separation=d["near_separation"],
-            condition=numbers(d["condition"]),
-            iterations=d["iterations"],
-            decrement=numbers(d["decrement"]),
-            certificate=d["certificate"],
-            bounds=tuple(d["bounds"]),
-        ),
+        "diagnostics": _read_diagnostics(content["diagnostics"]),
         "n_decisions": content["n_decisions"],
-        "total_weight": content["total_weight"],
-        "n_options": tuple(content["n_options"]),
-        "scale": numbers(content["scale"]),
-        "method": content["method"],
-        "prior": content["prior"],
-        "covariance_kind": content["covariance_kind"],
         "subject": content["subject"],
         "notes": tuple(content["notes"]),
         "n_subjects": content.get("n_subjects", 1),
-        "constraints": None
+        "validity": _read_validity(content) if "ratio" in content else None,
+    }
+    kept = tuple(
+        Parameter(one["name"], *(float(numbers(one[word])) for word in NUMBERS))
+        for one in content["parameters"]
+    )
+    spread = content.get("natural_covariance")
+    source = Kept(
+        content.get("model", ""),
+        kept,
+        content["level"],
+        content.get("intervals", "wald"),
+        None if spread is None else numbers(spread),
+    )
+    if content["format"] == MODEL_FORMAT:
+        return shared | {
+            "inverse_information": shared["covariance"],
+            "total_weight": float(content["n_decisions"]),
+            "n_options": (0, 0),
+            "method": "maximum likelihood" if posterior is None else "MAP",
+            "source": source,
+        }
+    own = [p.name for p in kept] == content["names"]
+    return shared | {
+        "inverse_information": numbers(content["inverse_information"]),
+        "total_weight": content["total_weight"],
+        "n_options": tuple(content["n_options"]),
+        "method": content["method"],
+        "prior": content["prior"],
+        "covariance_kind": content["covariance_kind"],
+        "source": _read_choices(content, None if own else source),
+    }
+
+
+def _read_choices(content: Mapping[str, Any], kept: Kept | None) -> FromChoices:
+    quadratic, rows = content["quadratic"], content["constraints"]
+    return FromChoices(
+        data=None,
+        scale=numbers(content["scale"]),
+        constraints=None
         if rows is None
         else Constraints(numbers(rows["matrix"]), numbers(rows["bound"]), tuple(rows["labels"])),
-        "quadratic": None
+        quadratic=None
         if quadratic is None
         else Quadratic(
             numbers(quadratic["precision"]),
             numbers(quadratic["linear"]),
             numbers(quadratic["constant"]),
         ),
-    }
+        map=kept,
+        model_words=content.get("model", ""),
+    )
+
+
+def _read_validity(content: Mapping[str, Any]) -> Validity:
+    low, high = (float(numbers(bound)) for bound in content["bounds"])
+    return Validity(
+        nominal=content["nominal"],
+        coordinate=content["coordinate"],
+        ratio=float(numbers(content["ratio"])),
+        bounds=(low, high),
+        exact_log_likelihood=float(numbers(content["exact_log_likelihood"])),
+        of_shape=tuple(content["without_meaning"]),
+    )
+
+
+def _read_diagnostics(d: Mapping[str, Any]) -> Diagnostics:
+    separation = d["separation"]
+    return Diagnostics(
+        rank=d["rank"],
+        null_directions=tuple(d["null_directions"]),
+        combinations=tuple(
+            Combination(c["weights"], numbers(c["estimate"]), numbers(c["standard_error"]))
+            for c in d["combinations"]
+        ),
+        decisions_needed=d["decisions_needed"],
+        separation=None
+        if separation is None
+        else Separation(**{**separation, "supremum": numbers(separation["supremum"])}),
+        near_separation=d["near_separation"],
+        condition=numbers(d["condition"]),
+        iterations=d["iterations"],
+        decrement=numbers(d["decrement"]),
+        certificate=d["certificate"],
+        bounds=tuple(d["bounds"]),
+    )

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from penchant import arguments
 from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
-from penchant.choices import Choices, NaturalParameters
+from penchant.arguments import check_level
+from penchant.choices import Choices
 from penchant.errors import DataError, nearest
 from penchant.output.table import Table, number, p_value
-from penchant.softmax import document, intervals
-from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, further_level
-from penchant.softmax.constraints import Constraints
+from penchant.softmax import document
+from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.diagnostics import Diagnostics, Status
-from penchant.softmax.firth import first_order_bias
-from penchant.softmax.hypotheses import (
-    Hypothesis,
-    TestResult,
-    likelihood_ratio_test,
-    score_test,
-    wald_test,
-)
-from penchant.softmax.likelihood import likelihood_of
-from penchant.softmax.newton import Quadratic
-from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities, scores
-from penchant.softmax.solution import in_coordinates, unit_weights
+from penchant.softmax.hypotheses import Hypothesis, TestResult, wald_test
+from penchant.softmax.kept import Kept
+from penchant.softmax.source import IntervalKind, Source, Space
 from penchant.softmax.transformations import (
     Parameter,
     RatioInterval,
@@ -39,107 +29,26 @@ from penchant.softmax.transformations import (
     numerical_jacobian,
     transformed,
 )
+from penchant.softmax.validity import Validity, nominal_words
 from penchant.tails import normal_tail
 
-
-def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any) -> Any:
-    """Probabilities (n_decisions, n_options), or one per row where sets differ in size."""
-    if not np.isfinite(theta).all():
-        missing = [n for n, t in zip(names, theta, strict=True) if not np.isfinite(t)]
-        raise DataError(
-            f"predict must have a finite estimate; got none for {', '.join(missing)}. "
-            "Fit with parameter_prior=ScaledPrior() to predict."
-        )
-    if not isinstance(choices, Choices):
-        choices = Choices.from_arrays(choices, None, available=available, names=list(names))
-    unknown = [name for name in names if name not in choices.names]
-    if unknown:
-        raise DataError(
-            f"choices must have the variables of the estimate; got none named {', '.join(unknown)} "
-            f"among {', '.join(choices.names)}. Add or rename them."
-        )
-    p = np.exp(log_probabilities(theta, choices.select(names)))
-    sizes = np.diff(choices.first_row)
-    return p.reshape(len(sizes), -1) if (sizes == sizes[0]).all() else p
-
-
-def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
-    """Sandwich covariance without small-sample factor (HC0).
-
-    Parameters
-    ----------
-    bread
-        Inverse of the information.
-
-    Notes
-    -----
-    A frequency weight w stands for w decisions and multiplies the outer product of the score once;
-    a probability weight multiplies the score itself, and so enters twice.
-    """
-    choices, unit = unit_weights(choices)
-    s = scores(theta, choices)
-    weights = np.ones(len(s)) if choices.weights is None else choices.weights
-    if choices.weight_kind == "frequency":
-        return _sandwich(bread * unit, (s.T * weights) @ s) / unit
-    return _sandwich(bread * unit, (s.T * weights**2) @ s)
-
-
-def clustered_covariance(theta: Vector, bread: Matrix, choices: Choices, cluster: Any) -> Matrix:
-    """Sandwich covariance with scores summed within clusters, such as subjects."""
-    codes, n_clusters = _cluster_codes(cluster, choices.n_decisions)
-    choices, unit = unit_weights(choices)
-    s = scores(theta, choices)
-    if choices.weights is not None:
-        s = s * choices.weights[:, None]
-    sums = np.zeros((n_clusters, s.shape[1]))
-    np.add.at(sums, codes, s)
-    return _sandwich(bread * unit, sums.T @ sums)
-
-
-def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
-    labels = np.asarray(cluster)
-    if labels.shape != (n,):
-        raise DataError(
-            f"cluster must have one label per decision ({n}); got shape {labels.shape}. "
-            "Give an array of labels, or choices with a subject."
-        )
-    missing = [label is None or label != label for label in labels.tolist()]
-    if any(missing):
-        raise DataError(
-            f"cluster must not be missing; got {sum(missing)} missing, first at decision "
-            f"{missing.index(True)}. Fill or drop these decisions."
-        )
-    known, codes = np.unique(labels, return_inverse=True)
-    if len(known) < 2:
-        raise DataError(
-            f"cluster must name at least two clusters; got only {known.tolist()[0]!r}. "
-            "Use robust() where decisions are independent."
-        )
-    return codes.reshape(-1), len(known)
-
-
-def _sandwich(bread: Matrix, meat: Matrix) -> Matrix:
-    """Bread times meat times bread, NaN where the bread has none."""
-    known = np.isfinite(np.diag(bread))
-    result = np.full_like(bread, np.nan)
-    inner = bread[np.ix_(known, known)]
-    result[np.ix_(known, known)] = inner @ meat[np.ix_(known, known)] @ inner
-    return result
-
-
 Method = Literal["maximum likelihood", "MAP", "Firth"]
-ILL_CONDITIONED = 1e6
-IntervalKind = Literal["wald", "profile", "calibrated"]
+KINDS = ("wald", "profile", "calibrated")
 INTERVAL_WORDS = {
     "wald": "Wald, from standard errors",
     "profile": "profile likelihood",
     "calibrated": "calibrated by simulated choices",
 }
+BETTER = "; those by kind='profile' hold the truth more often where decisions are few"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
-    """What the choices tell of theta.
+    """What decisions tell of theta: the result of every fit.
+
+    Of choices, theta are the weights of the variables, and the estimate is read by them. Of a
+    model, theta are its linear weights and then its shape parameters psi, and the estimate is read
+    by the natural parameters that follow from these. A linearised fit has a `validity` besides.
 
     Attributes
     ----------
@@ -157,16 +66,16 @@ class Estimate:
         Rank, separation, condition, iterations: how the estimate was reached.
     n_decisions, total_weight, n_options
         The data: decisions, their summed weights, smallest and largest choice set.
+    source
+        The data and the model, for what needs them; data are not pickled.
     method, prior, covariance_kind
         How it was estimated, in words.
     subject
         Whose estimate it is, in a batch.
-    natural
-        Map to the natural parameters, where the model has one.
     n_subjects
         How many people chose: more than one are pooled, with the same theta.
-    choices
-        The data, kept for intervals and tests that need it; not pickled.
+    validity
+        Of a linearised fit: the nominal point, and how far from it the estimate lies.
     """
 
     status: Status
@@ -182,17 +91,14 @@ class Estimate:
     n_decisions: int
     total_weight: float
     n_options: tuple[int, int]
-    scale: Vector
+    source: Source
     method: Method = "maximum likelihood"
     prior: str | None = None
     covariance_kind: str = "model"
     subject: Any = None
-    natural: NaturalParameters | None = None
     notes: tuple[str, ...] = ()
     n_subjects: int = 1
-    quadratic: Quadratic | None = None
-    constraints: Constraints | None = None
-    choices: Choices | None = None
+    validity: Validity | None = None
 
     # -- numbers ---------------------------------------------------------------------------------
 
@@ -203,8 +109,46 @@ class Estimate:
 
     @property
     def n_parameters(self) -> int:
-        """Number of weights theta."""
+        """Number of entries of theta."""
         return len(self.names)
+
+    @property
+    def n_identified(self) -> float:
+        """Number of parameters that the decisions identify, which AIC and BIC count.
+
+        The rank of the weights, and every shape parameter that has an estimate: one that changes no
+        probability, as the weight that it shapes is 0, counts for nothing. NaN where an estimate
+        that was read from a file does not tell.
+        """
+        d = self.source.n_weights
+        if d is not None:
+            return self.diagnostics.rank + int((~np.isnan(self.theta[d:])).sum())
+        known = self.status != "not identified"
+        return int((~np.isnan(self.theta)).sum()) if known else float("nan")
+
+    @property
+    def weights(self) -> Vector:
+        """Linear weights; those of the model itself after a linearised fit."""
+        if self.validity is not None and self.validity.weights is not None:
+            return self.validity.weights
+        return self.theta[: self.n_weights]
+
+    @property
+    def psi(self) -> Vector:
+        """Shape parameters; none of choices."""
+        if self.validity is not None and self.validity.psi is not None:
+            return self.validity.psi
+        return self.theta[self.n_weights :]
+
+    @property
+    def n_weights(self) -> int:
+        """Number of linear weights; the shape parameters follow them."""
+        if self.source.n_weights is None:
+            raise DataError(
+                "n_weights must be told by the model, which is not kept with an estimate; got "
+                "none. Fit again with fit(data, model)."
+            )
+        return self.source.n_weights
 
     @property
     def standard_errors(self) -> Vector:
@@ -223,14 +167,14 @@ class Estimate:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, with the rank as the number of parameters."""
-        return 2 * self.diagnostics.rank - 2 * self.log_likelihood
+        """Akaike's criterion; it counts the parameters that are identified."""
+        return 2 * self.n_identified - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
         """Schwarz's criterion, with the summed weights as the number of decisions."""
-        penalty = float(np.log(self.total_weight)) * self.diagnostics.rank
-        return penalty - 2 * self.log_likelihood
+        penalty = float(np.log(self.total_weight)) if self.n_decisions else 0.0
+        return penalty * self.n_identified - 2 * self.log_likelihood
 
     @property
     def pseudo_r2(self) -> float:
@@ -245,113 +189,128 @@ class Estimate:
         self,
         level: float = 0.95,
         kind: IntervalKind = "wald",
-        parameters: Sequence[str] | None = None,
+        of: str | Sequence[str] | None = None,
         *,
         rng: np.random.Generator | None = None,
         n_drawn: int = N_DRAWN,
     ) -> Matrix:
         """Interval of each parameter: (n_parameters, 2).
 
-        "profile" inverts the likelihood-ratio test: it is right where the likelihood is skewed, and
-        one-sided infinite where the choices are separated. "calibrated" inverts it too, with its
-        distribution found by drawing choices anew instead of taken from large samples.
+        "wald" comes from standard errors: of natural parameters on the logarithm for positive ones,
+        the log-odds for those with a range, Fieller's for ratios. "profile" inverts the
+        likelihood-ratio test: it is right where the likelihood is skewed, infinite where it is
+        flat, and one-sided where the choices are separated. "calibrated" inverts it too, with its
+        distribution found by drawing choices anew instead of taken from large samples; for few
+        decisions, such as a questionnaire.
+
+        Where the choices that a model explains are separated there is no Wald interval, and "wald"
+        gives the values that are consistent with them: of a shape parameter without an estimate
+        those that share the supremum of the likelihood, from 0 or to infinity where nothing ends
+        them; of everything else the profile interval. NaN without the data, which are not stored.
 
         Parameters
         ----------
-        parameters
-            Which; all, if not given.
+        of
+            Which: "theta", "parameters" (the natural ones), a name, or several. If not given,
+            theta of choices and the natural parameters of a model.
         rng
             Source of randomness, for "calibrated": the same seed gives the same interval.
         n_drawn
             Sets of choices drawn at every value that is tried, for "calibrated".
         """
-        wanted = [self._index(name) for name in parameters or self.names]
-        if kind == "wald":
-            return intervals.wald_interval(self.theta, self.standard_errors, level)[wanted]
-        if kind == "calibrated":
-            return self._calibrated(level, wanted, rng, n_drawn)
-        if kind != "profile":
+        check_level(level)
+        if kind not in KINDS:
             raise DataError(
                 f"kind must be 'wald', 'profile' or 'calibrated'; got {kind!r}. Choose one."
             )
-        arguments.check_level(level)
-        choices = self._needed("interval(kind='profile')")
-        if self._nearly_dependent():
-            return self._whitened_intervals(choices, wanted, level)
-        profile = intervals.Profile(
-            choices,
-            likelihood_of(choices),
-            self.quadratic or Quadratic.none(self.n_parameters),
-            self.method == "Firth",
-            self._unidentified(),
-            self.scale,
-            self.constraints,
+        space, names = self._asked(of)
+        found: Matrix = self.source.intervals([self], names, space, level, kind, rng, n_drawn)[0]
+        return found
+
+    def _asked(self, of: str | Sequence[str] | None) -> tuple[Space, tuple[str, ...]]:
+        """Which parameters, and whether they are theta or natural ones."""
+        known = {"theta": self.names, "parameters": self.natural_names}
+        if of is None:
+            return self.source.space, known[self.source.space]
+        if of == "theta":
+            return "theta", self.names
+        if of == "parameters":
+            return "parameters", self.natural_names
+        asked = (of,) if isinstance(of, str) else tuple(of)
+        space = self._space_of(asked)
+        if space is not None:
+            return space, asked
+        every = tuple(dict.fromkeys((*known[self.source.space], *self.natural_names, *self.names)))
+        wrong = next((name for name in asked if name not in every), asked[0])
+        raise DataError(
+            f"parameters must be among {', '.join(every)}; got {wrong!r}."
+            f"{nearest(wrong, every) or ' Correct it.'}"
         )
-        return np.array([self._profile(profile, a, level) for a in wanted])
 
-    def _calibrated(
-        self, level: float, wanted: list[int], rng: np.random.Generator | None, n_drawn: int
-    ) -> Matrix:
-        """Intervals from choices drawn anew."""
-        plain = self.method == "maximum likelihood" and self.constraints is None
-        seed = check_drawing(rng, n_drawn, not plain)
-        choices = self._needed("interval(kind='calibrated')")
-        case = LinearCase(choices, self.theta, self._unidentified(), self.scale)
-        names = [self.names[a] for a in wanted]
-        near, far = (self.interval(at, "profile", names) for at in (level, further_level(level)))
-        return case.intervals(wanted, near, far, level, seed, n_drawn)
+    def _space_of(self, names: Iterable[Any]) -> Space | None:
+        """Where all these names are: where the estimate is read first, then the other one."""
+        spaces: list[tuple[Space, tuple[str, ...]]] = [("parameters", self.natural_names)]
+        spaces.insert(self.source.space != "theta", ("theta", self.names))
+        asked = [name if isinstance(name, str) else None for name in names]
+        return next((space for space, known in spaces if all(n in known for n in asked)), None)
 
-    def _nearly_dependent(self) -> bool:
-        """Whether theta's own coordinates lose digits that others keep."""
-        plain = self.quadratic is None and self.constraints is None and self.method != "Firth"
-        known = bool(np.isfinite(self.inverse_information).all())
-        return plain and known and self.diagnostics.condition > ILL_CONDITIONED
+    @property
+    def natural_names(self) -> tuple[str, ...]:
+        """Names of the natural parameters; those of theta if there are no others."""
+        return self.source.natural(self)[0]
 
-    def _whitened_intervals(self, choices: Choices, wanted: list[int], level: float) -> Matrix:
-        """Profile intervals in coordinates in which the information is the identity."""
-        factor = np.linalg.cholesky(self._correlation()) * self.standard_errors[:, None]
-        work = in_coordinates(choices, factor)
-        profile = intervals.LinearProfile(likelihood_of(work), factor, self.theta)
-        ends = [
-            intervals.linear_interval(
-                profile, a, self.log_likelihood, self.standard_errors[a], level
-            )
-            for a in wanted
-        ]
-        return np.array(ends)
+    @property
+    def natural(self) -> Vector:
+        """The natural parameters themselves; NaN where they have no estimate."""
+        return self.source.natural(self)[1]
 
-    def _correlation(self) -> Matrix:
-        errors = np.sqrt(np.diag(self.inverse_information))
-        return np.asarray(self.inverse_information / np.outer(errors, errors))
-
-    def _unidentified(self) -> Matrix:
-        """Directions of theta that change nothing, as rows; none where a prior decides."""
-        directions = () if self.quadratic is not None else self.diagnostics.null_directions
-        rows = [[v.get(name, 0.0) for name in self.names] for v in directions]
-        return np.array(rows).reshape(len(rows), self.n_parameters)
-
-    def _profile(
-        self, profile: intervals.Profile, parameter: int, level: float
-    ) -> tuple[float, float]:
-        undetermined = self.status == "separated" and np.isnan(self.theta[parameter])
-        if undetermined or (profile.unidentified[:, parameter] != 0).any():
-            return -np.inf, np.inf
-        error = self.standard_errors[parameter]
-        unit = error if np.isfinite(error) and error > 0 else 1.0 / self.scale[parameter]
-        top = self.log_likelihood if self.log_posterior is None else self.log_posterior
-        return intervals.profile_interval(profile, parameter, top, self.theta, unit, level)
+    @property
+    def natural_covariance(self) -> Matrix:
+        """Covariance of the natural parameters, by the delta method."""
+        return self.source.natural(self)[2]
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Natural parameters (theta itself if the model has none), with 95 % intervals."""
-        return self.parameters_at(0.95)
+        """Natural parameters (theta itself if there are none), with 95 % intervals.
 
-    def parameters_at(self, level: float) -> tuple[Parameter, ...]:
-        """Natural parameters with intervals at this level."""
-        if self.natural is None:
-            return transformed(self.theta, self.covariance, self.names, level)
-        covariance = delta_method(self.covariance, self.natural.jacobian(self.theta))
-        return transformed(self.natural.values(self.theta), covariance, self.natural.names, level)
+        Those of an estimate that was read from a file have the intervals that were written.
+        """
+        return self.parameters_at(*self.source.usual)
+
+    def parameters_at(
+        self,
+        level: float,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> tuple[Parameter, ...]:
+        """Natural parameters with intervals at this level; "calibrated" ones need an rng.
+
+        Those of a linearised fit that rest on a deviation which is not small keep what the paper's
+        map gives, but have neither standard error nor interval (NaN): these would be of a number
+        that says nothing of the choices.
+        """
+        check_level(level)
+        return self.meaningful(self.source.parameters([self], level, kind, rng)[0])
+
+    def meaningful(self, found: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+        """Parameters with standard errors and intervals only where these mean something."""
+        if self.validity is None:
+            return found
+        lost, nan = self.validity.without_meaning, float("nan")
+        return tuple(
+            Parameter(p.name, p.estimate, nan, nan, nan) if p.name in lost else p for p in found
+        )
+
+    def __getitem__(self, name: str) -> Parameter:
+        """The parameter of this name: a natural one, or else an entry of theta."""
+        for p in (*self.parameters, *transformed(self.theta, self.covariance, self.names, 0.95)):
+            if p.name == name:
+                return p
+        known = dict.fromkeys((*self.natural_names, *self.names))
+        raise DataError(
+            f"name must be one of {', '.join(known)}; got {name!r}."
+            f"{nearest(name, known) or ' Choose one.'}"
+        )
 
     def transform(
         self, function: Callable[[Vector], Any], names: Sequence[str] = (), level: float = 0.95
@@ -366,120 +325,10 @@ class Estimate:
         return transformed(values, delta_method(self.covariance, jacobian), labels, level)
 
     def ratio(self, numerator: str, denominator: str, level: float = 0.95) -> RatioInterval:
-        """Ratio of two parameters with Fieller's interval."""
+        """Ratio of two entries of theta with Fieller's interval."""
         i, j = self._index(numerator), self._index(denominator)
         covariance = self.covariance[np.ix_([i, j], [i, j])]
         return fieller(float(self.theta[i]), float(self.theta[j]), covariance, level)
-
-    # -- other covariances ------------------------------------------------------------------------
-
-    def robust(self) -> Estimate:
-        """The same estimate with the sandwich covariance (HC0)."""
-        choices = self._needed("robust()")
-        theta = self._finite_theta("robust()")
-        covariance = robust_covariance(theta, self.inverse_information, choices)
-        return dataclasses.replace(self, covariance=covariance, covariance_kind="robust (HC0)")
-
-    def clustered(self, cluster: Any = None) -> Estimate:
-        """The same estimate with a covariance clustered by subject, or by labels given."""
-        choices = self._needed("clustered()")
-        labels = choices.subject if cluster is None else cluster
-        if labels is None:
-            raise DataError(
-                "cluster must be given where the choices have no subject; got None. "
-                "Pass one label per decision."
-            )
-        theta = self._finite_theta("clustered()")
-        covariance = clustered_covariance(theta, self.inverse_information, choices, labels)
-        return dataclasses.replace(self, covariance=covariance, covariance_kind="clustered")
-
-    def _finite_theta(self, what: str) -> Vector:
-        if np.isfinite(self.theta).all():
-            return self.theta
-        raise DataError(
-            f"{what} must have a finite estimate; got status {self.status!r}. "
-            "Use method='firth' or a parameter_prior."
-        )
-
-    # -- tests ------------------------------------------------------------------------------------
-
-    def wald_test(self, hypothesis: Any) -> TestResult:
-        """Wald test of R theta = r: names (all 0), {name: value}, a matrix R, or (R, r)."""
-        return wald_test(self.theta, self.covariance, Hypothesis.of(hypothesis, self.names))
-
-    def likelihood_ratio_test(self, hypothesis: Any) -> TestResult:
-        """Likelihood-ratio test of R theta = r."""
-        choices = self._needed("likelihood_ratio_test()")
-        if self.method != "maximum likelihood" or self.constraints is not None:
-            raise DataError(
-                "likelihood_ratio_test() must have plain maximum likelihood; got a prior, a "
-                "penalty or constraints. Fit without them, or use the Wald test."
-            )
-        return likelihood_ratio_test(
-            self.log_likelihood,
-            choices,
-            Hypothesis.of(hypothesis, self.names),
-            self._unidentified(),
-            self.scale,
-        )
-
-    def score_test(self, hypothesis: Any) -> TestResult:
-        """Score test of R theta = r."""
-        choices = self._needed("score_test()")
-        asked = Hypothesis.of(hypothesis, self.names)
-        return score_test(choices, asked, self._unidentified(), self.scale)
-
-    # -- predictions ------------------------------------------------------------------------------
-
-    def predict(self, choices: Any, available: Any = None) -> Any:
-        """Choice probabilities, Eq. (3), for new choice sets.
-
-        Parameters
-        ----------
-        choices
-            `Choices` with the same variables (in any order), or an array
-            (n_decisions, n_options, n_parameters).
-        available
-            Mask, for an array.
-
-        Returns
-        -------
-        Matrix (n_decisions, n_options) for sets of equal size, else a vector with one probability
-        per row.
-        """
-        return predicted(self.theta, self.names, choices, available)
-
-    def log_likelihoods(self, choices: Choices | None = None) -> Vector:
-        """Log-probability of each decision, of the data or of new ones."""
-        data = self._needed("log_likelihoods()") if choices is None else choices
-        theta = self._finite_theta("log_likelihoods()")
-        return decision_log_likelihoods(theta, data.select(self.names))
-
-    @property
-    def bias(self) -> Vector:
-        """First-order bias of maximum likelihood at theta; theta - bias corrects it."""
-        theta = self._finite_theta("bias")
-        return first_order_bias(theta, self._needed("bias"), self.inverse_information)
-
-    # -- data -------------------------------------------------------------------------------------
-
-    def attach(self, choices: Choices) -> Estimate:
-        """The same estimate with its data, after it was read from a file."""
-        data = choices.select(self.names)
-        if data.n_decisions != self.n_decisions:
-            raise DataError(
-                f"choices must be those of the fit ({self.n_decisions} decisions); "
-                f"got {data.n_decisions}. Attach the data that the estimate was made from."
-            )
-        return dataclasses.replace(self, choices=data)
-
-    def _needed(self, what: str) -> Choices:
-        if self.choices is None:
-            raise DataError(
-                f"{what} must have the choices, which are not stored with an estimate; "
-                "got none. Call estimate.attach(choices) first."
-            )
-        return self.choices
 
     def _index(self, name: str) -> int:
         if name not in self.names:
@@ -489,8 +338,114 @@ class Estimate:
             )
         return self.names.index(name)
 
+    # -- other covariances ------------------------------------------------------------------------
+
+    def robust(self) -> Estimate:
+        """The same estimate with the sandwich covariance (HC0)."""
+        covariance = self.source.robust(self)
+        return dataclasses.replace(self, covariance=covariance, covariance_kind="robust (HC0)")
+
+    def clustered(self, cluster: Any = None) -> Estimate:
+        """The same estimate with a covariance clustered by subject, or by labels given."""
+        covariance = self.source.clustered(self, cluster)
+        return dataclasses.replace(self, covariance=covariance, covariance_kind="clustered")
+
+    # -- tests ------------------------------------------------------------------------------------
+
+    def wald_test(self, hypothesis: Any) -> TestResult:
+        """Wald test of R theta = r: names (all 0), {name: value}, a matrix R, or (R, r).
+
+        Of a model, the names are those of natural parameters, or else of theta; a matrix has one
+        column for each natural parameter.
+        """
+        named = (hypothesis,) if isinstance(hypothesis, str) else hypothesis
+        listed = isinstance(named, (list, tuple, dict)) and len(named) > 0
+        if ((listed and self._space_of(named)) or self.source.space) == "theta":
+            return wald_test(self.theta, self.covariance, Hypothesis.of(hypothesis, self.names))
+        names, values, covariance = self.source.natural(self)
+        return wald_test(values, covariance, Hypothesis.of(hypothesis, names))
+
+    def likelihood_ratio_test(self, hypothesis: Any) -> TestResult:
+        """Likelihood-ratio test of R theta = r; of a model, of one parameter: {name: value}."""
+        return self.source.likelihood_ratio_test(self, hypothesis)
+
+    def score_test(self, hypothesis: Any) -> TestResult:
+        """Score test of R theta = r, for choices."""
+        return self.source.score_test(self, hypothesis)
+
+    # -- predictions ------------------------------------------------------------------------------
+
+    def predict(self, data: Any = None, available: Any = None, *, average: bool = False) -> Any:
+        """Choice probabilities, Eq. (3), of the data or of new ones.
+
+        Parameters
+        ----------
+        data
+            `Choices` with the same variables (in any order), or an array
+            (n_decisions, n_options, n_parameters); for a model, episodes. If not given, the data
+            of the fit.
+        available
+            Mask, for an array.
+        average
+            For a model: average over psi, each weighted by its profile likelihood, instead of
+            taking the best.
+
+        Returns
+        -------
+        Matrix (n_decisions, n_options) for sets of equal size, else a vector with one probability
+        per row.
+        """
+        return self.source.predict(self, data, available, average)
+
+    def log_likelihoods(self, data: Any = None) -> Vector:
+        """Log-probability of each decision, of the data or of new ones."""
+        return self.source.log_likelihoods(self, data)
+
+    @property
+    def bias(self) -> Vector:
+        """First-order bias of maximum likelihood at theta; theta - bias corrects it."""
+        return self.source.bias(self)
+
+    # -- data -------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Any:
+        """The model that was fitted; None for choices."""
+        return self.source.model
+
+    @property
+    def choices(self) -> Choices | None:
+        """The choices of the fit, if they are at hand."""
+        return self.source.data if isinstance(self.source.data, Choices) else None
+
+    @property
+    def episodes(self) -> tuple[Any, ...] | None:
+        """The episodes of the fit of a model, if they are at hand."""
+        return None if isinstance(self.source.data, Choices) else self.source.data
+
+    @property
+    def profile(self) -> Any:
+        """The objective at every point of the grid of a model's psi, to look at."""
+        return self.source.profile
+
+    def attach(self, data: Any) -> Estimate:
+        """The same estimate with its data, after it was read from a file."""
+        return dataclasses.replace(self, source=self.source.attached(self, data))
+
+    def kept(self, found: tuple[Parameter, ...], level: float, kind: IntervalKind) -> Estimate:
+        """The same estimate without data and model, with natural parameters that are known."""
+        source = Kept(
+            self.source.model_words,
+            found,
+            level,
+            kind,
+            self.natural_covariance,
+            self.source.n_weights,
+        )
+        return dataclasses.replace(self, source=source)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "choices": None}
+        return {**self.__dict__, "source": self.source.stored()}
 
     # -- for reading ------------------------------------------------------------------------------
 
@@ -501,7 +456,30 @@ class Estimate:
         rng: np.random.Generator | None = None,
     ) -> Table:
         """The summary as a table."""
-        low_high = self.interval(level, kind, rng=rng)
+        if self.source.space == "theta":
+            return self._theta_table(level, kind, rng)
+        percent = f"{100 * level:g} %"
+        rows = tuple(
+            (
+                p.name,
+                number(p.estimate),
+                number(p.standard_error),
+                number(p.low, 4),
+                number(p.high, 4),
+            )
+            for p in self.parameters_at(level, kind, rng)
+        )
+        said = () if self.status == "converged" else (self.message,)
+        better = BETTER if kind == "wald" else ""
+        words = f"Intervals: {INTERVAL_WORDS[kind]}{better}."
+        notes = (*said, f"Model: {self.source.model_words}.", words, *self.notes)
+        header = ("", "estimate", "std. error", f"{percent} low", "high")
+        return Table(f"Exact {self._how()}{self._whose()}", self._facts(), header, rows, notes)
+
+    def _theta_table(
+        self, level: float, kind: IntervalKind, rng: np.random.Generator | None
+    ) -> Table:
+        low_high = self.interval(level, kind, "theta", rng=rng)
         errors, z, p = self.standard_errors, self.z_values, self.p_values
         rows = [
             (
@@ -520,37 +498,52 @@ class Estimate:
         notes = self._notes(level)
         if kind != "wald":  # those follow from the standard errors beside them
             notes = (*notes, f"Intervals: {INTERVAL_WORDS[kind]}.")
-        return Table(self._caption(), self._facts(), header, tuple(rows), notes)
+        caption = f"Softmax choices{self._whose()}: {self._how()}"
+        if self.validity is not None:
+            about = nominal_words(self.validity.nominal)
+            caption = f"Linearised about {about}: maximum likelihood{self._whose()}"
+            notes = (*notes, f"Model: {self.source.model_words}.")
+        return Table(caption, self._facts(), header, tuple(rows), notes)
 
-    def _caption(self) -> str:
-        how = self.method if self.prior is None else f"{self.method}, {self.prior} prior"
-        whose = "" if self.subject is None else f" of {self.subject}"
-        return f"Softmax choices{whose}: {how}"
+    def _how(self) -> str:
+        return self.method if self.prior is None else f"{self.method}, {self.prior} prior"
+
+    def _whose(self) -> str:
+        return "" if self.subject is None else f" of {self.subject}"
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
         low, high = self.n_options
-        options = f"{low} options each" if low == high else f"{low} to {high} options"
-        return (
-            ("Status", self.status),
-            ("Decisions", f"{self.n_decisions}, {options}"),
-            ("Covariance", self.covariance_kind),
-            ("Log-likelihood", f"{self.log_likelihood:.4f} (null {self.null_log_likelihood:.4f})"),
-            ("Pseudo R2", f"{self.pseudo_r2:.4f}"),
-            ("AIC, BIC", f"{self.aic:.2f}, {self.bic:.2f}"),
-        )
+        options = f", {low} options each" if low == high else f", {low} to {high} options"
+        of_theta = self.source.space == "theta"
+        kind = self.covariance_kind
+        facts: list[tuple[str, str]] = [("Status", self.status)]
+        facts.append(("Decisions", f"{self.n_decisions}{options if of_theta else ''}"))
+        facts += [("Covariance", kind)] if of_theta or kind != "model" else []
+        null = f"(null {self.null_log_likelihood:.4f})"
+        facts.append(("Log-likelihood", f"{self.log_likelihood:.4f} {null}"))
+        facts += [("Pseudo R2", f"{self.pseudo_r2:.4f}")] if of_theta else []
+        return (*facts, ("AIC, BIC", f"{self.aic:.2f}, {self.bic:.2f}"))
 
     def _notes(self, level: float) -> tuple[str, ...]:
         notes = [] if self.status == "converged" else [self.message]
         if self.diagnostics.combinations:
             known = "; ".join(str(c) for c in self.diagnostics.combinations)
             notes.append(f"What can be estimated: {known}.")
-        if self.natural is not None:
-            notes += [
-                f"{p.name} = {number(p.estimate)} (std. error {number(p.standard_error)}, "
-                f"{100 * level:g} % {number(p.low, 4)} to {number(p.high, 4)})"
-                for p in self.parameters_at(level)
-            ]
+        if self.natural_names != self.names:
+            notes += [self._note(p, level) for p in self.parameters_at(level)]
         return (*notes, *self.notes)
+
+    def _note(self, p: Parameter, level: float) -> str:
+        """A natural parameter in words; of one without meaning, why it has none."""
+        if self.validity is not None and p.name in self.validity.without_meaning:
+            return (
+                f"{p.name} = {number(p.estimate)} (no standard error: it means nothing, as "
+                f"Delta / nominal = {self.validity.ratio:.4g} is not small)"
+            )
+        return (
+            f"{p.name} = {number(p.estimate)} (std. error {number(p.standard_error)}, "
+            f"{100 * level:g} % {number(p.low, 4)} to {number(p.high, 4)})"
+        )
 
     def summary(
         self,
@@ -562,20 +555,29 @@ class Estimate:
         return self.table(level, kind, rng).text()
 
     def __str__(self) -> str:
-        return self.summary()
+        return self.summary(*self.source.usual)
 
     def __repr__(self) -> str:
-        values = ", ".join(
-            f"{name}={number(t)}" for name, t in zip(self.names, self.theta, strict=True)
-        )
+        if self.validity is not None:
+            return f"<Estimate {self.status}, {self.validity}>"
+        if self.source.space == "theta":
+            found = dict(zip(self.names, self.theta, strict=True))
+        else:
+            found = dict(zip(self.natural_names, self.natural, strict=True))
+        values = ", ".join(f"{name}={number(value)}" for name, value in found.items())
         return f"<Estimate {self.status}: {values}>"
 
     def _repr_html_(self) -> str:
-        return self.table().html()
+        return self.table(*self.source.usual).html()
 
-    def to_latex(self, level: float = 0.95) -> str:
+    def to_latex(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> str:
         """The table for a paper (booktabs)."""
-        return self.table(level).latex()
+        return self.table(level, kind, rng).latex()
 
     def to_frame(
         self,
@@ -584,24 +586,47 @@ class Estimate:
         kind: IntervalKind = "wald",
         rng: np.random.Generator | None = None,
     ) -> Any:
-        """One row per parameter: estimate, standard error, z, p, interval."""
-        low_high = self.interval(level, kind, rng=rng)
+        """One row per parameter: estimate, standard error, interval; z and p of theta.
+
+        The parameters are theta of choices, and else the natural ones; those of a linearised fit
+        with the ratio that says how far to trust them.
+        """
+        if self.source.space == "theta" and self.validity is None:
+            low_high = self.interval(level, kind, "theta", rng=rng)
+            columns: dict[str, Any] = {
+                "name": self.names,
+                "estimate": self.theta.tolist(),
+                "standard_error": self.standard_errors.tolist(),
+                "z": self.z_values.tolist(),
+                "p": self.p_values.tolist(),
+                "low": low_high[:, 0].tolist(),
+                "high": low_high[:, 1].tolist(),
+            }
+            return frame(columns, backend)
+        found = self.parameters_at(level, kind, rng)
         columns = {
-            "name": self.names,
-            "estimate": self.theta.tolist(),
-            "standard_error": self.standard_errors.tolist(),
-            "z": self.z_values.tolist(),
-            "p": self.p_values.tolist(),
-            "low": low_high[:, 0].tolist(),
-            "high": low_high[:, 1].tolist(),
+            word: [getattr(p, word) for p in found]
+            for word in ("name", "estimate", "standard_error", "low", "high")
         }
+        if self.validity is not None:
+            columns["ratio"] = [self.validity.ratio] * len(found)
+            columns["valid"] = [self.validity.valid] * len(found)
         return frame(columns, backend)
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+    def to_dict(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
-        return document.to_dict(self, level)
+        return document.to_dict(self, self.parameters_at(level, kind, rng), level, kind)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Estimate:
-        """Read what `to_dict` wrote."""
+        """Read what `to_dict` wrote.
+
+        Choices are attached again with `attach`. The natural parameters of a model come back with
+        the intervals that were written; for others, fit again.
+        """
         return cls(**document.fields(content))

@@ -19,6 +19,7 @@ from penchant.softmax.constraints import Constraints, maximise_within
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate, Method
 from penchant.softmax.firth import maximise_firth
+from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.identification import Identification, reduced_echelon
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Quadratic, Restricted, maximise
@@ -283,6 +284,7 @@ def estimate_from(
     sizes = choices.n_options
     n_subjects = 1 if choices.subject is None else len(np.unique(choices.subject))
     scale = solution.known.scale
+    quadratic = None if prior is None else prior.quadratic(choices.n_parameters, scale)
     return Estimate(
         status=status,
         message=message,
@@ -297,16 +299,12 @@ def estimate_from(
         n_decisions=choices.n_decisions,
         total_weight=choices.total_weight,
         n_options=(int(sizes.min()), int(sizes.max())),
-        scale=scale,
+        source=FromChoices(choices, scale, quadratic, constraints, choices.natural),
         method=label,
         prior=None if prior is None else str(prior),
         subject=subject,
-        natural=choices.natural,
         notes=(*pooled_notes(n_subjects), *choices.notes),
         n_subjects=n_subjects,
-        quadratic=None if prior is None else prior.quadratic(choices.n_parameters, scale),
-        constraints=constraints,
-        choices=choices,
     )
 
 

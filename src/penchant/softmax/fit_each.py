@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import Backend, frame
 from penchant._progress import progress
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
@@ -19,101 +17,13 @@ from penchant.softmax import separation
 from penchant.softmax.batch import Batch, Grouping, fit_batch
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Columns, Estimates
 from penchant.softmax.fit import NEWTON_STEPS, WEAK, estimate_from, fit
 from penchant.softmax.identification import Identification
-from penchant.softmax.intervals import wald_interval
 from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
 from penchant.softmax.near_separation import differ_hardly, hang_on
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.solution import Solution, check_units, weight_unit
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Estimates(Sequence[Estimate]):
-    """One estimate per subject: by position, through `of(subject)`, or all in `to_frame()`.
-
-    Attributes
-    ----------
-    subjects
-        Labels, in sorted order.
-    names, theta, covariance, log_likelihood
-        Parameters, one row per subject.
-    status
-        One per subject.
-    """
-
-    subjects: tuple[Any, ...]
-    names: tuple[str, ...]
-    theta: Matrix
-    covariance: Matrix
-    log_likelihood: Vector
-    status: tuple[str, ...]
-    n_decisions: tuple[int, ...]
-    iterations: tuple[int, ...]
-    condition: Vector
-    messages: tuple[str, ...]
-    estimate: Callable[[int], Estimate]
-
-    def __len__(self) -> int:
-        return len(self.subjects)
-
-    @overload
-    def __getitem__(self, index: int) -> Estimate: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Estimate]: ...
-    def __getitem__(self, index: int | slice) -> Estimate | list[Estimate]:
-        if isinstance(index, slice):
-            return [self.estimate(i) for i in range(len(self))[index]]
-        return self.estimate(range(len(self))[index])
-
-    def __iter__(self) -> Iterator[Estimate]:
-        return (self.estimate(i) for i in range(len(self)))
-
-    def of(self, subject: Any) -> Estimate:
-        """The estimate of one subject, by label."""
-        if subject not in self.subjects:
-            raise DataError(
-                f"subject must be one of the {len(self)} fitted; got {subject!r}. "
-                "See `estimates.subjects`."
-            )
-        return self.estimate(self.subjects.index(subject))
-
-    @property
-    def standard_errors(self) -> Matrix:
-        """Standard errors, one row per subject."""
-        return np.sqrt(self.covariance.diagonal(0, 1, 2))
-
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
-        """One row per subject: status, parameters, errors, intervals, diagnostics."""
-        errors = self.standard_errors
-        columns: dict[str, Sequence[Any]] = {
-            "subject": self.subjects,
-            "status": self.status,
-            "n_decisions": self.n_decisions,
-            "log_likelihood": self.log_likelihood.tolist(),
-        }
-        for a, name in enumerate(self.names):
-            interval = wald_interval(self.theta[:, a], errors[:, a], level)
-            columns[name] = self.theta[:, a].tolist()
-            columns[f"{name}_standard_error"] = errors[:, a].tolist()
-            columns[f"{name}_low"] = interval[:, 0].tolist()
-            columns[f"{name}_high"] = interval[:, 1].tolist()
-        columns["iterations"] = self.iterations
-        columns["condition"] = self.condition.tolist()
-        columns["message"] = self.messages
-        return frame(columns, backend)
-
-    def counts(self) -> dict[str, int]:
-        """How many subjects have each status."""
-        return {status: self.status.count(status) for status in sorted(set(self.status))}
-
-    def __getstate__(self) -> dict[str, Any]:
-        made = [dataclasses.replace(estimate, choices=None) for estimate in self]
-        return {**self.__dict__, "estimate": made.__getitem__}
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
-        return f"<Estimates of {len(self)} subjects: {said}>"
 
 
 def fit_each(
@@ -193,7 +103,7 @@ def fit_each(
             if not compiled:
                 advance(1)
     if batch is None:
-        return _collected(choices, [others[i] for i in range(n)])
+        return Estimates(choices.subject_labels, [others[i] for i in range(n)])
     return _estimates(choices, groups, batch, covariances, conditions, others, parameter_prior)
 
 
@@ -269,24 +179,6 @@ def _one(choices: Choices, i: int, options: dict[str, Any]) -> Estimate:
     return replace(fit(mine, **options), subject=choices.subject_labels[i])
 
 
-def _collected(choices: Choices, estimates: list[Estimate]) -> Estimates:
-    """Estimates that were made one by one."""
-    assert choices.subject_labels is not None
-    return Estimates(
-        subjects=choices.subject_labels,
-        names=choices.names,
-        theta=np.array([e.theta for e in estimates]),
-        covariance=np.array([e.covariance for e in estimates]),
-        log_likelihood=np.array([e.log_likelihood for e in estimates]),
-        status=tuple(e.status for e in estimates),
-        n_decisions=tuple(e.n_decisions for e in estimates),
-        iterations=tuple(e.diagnostics.iterations for e in estimates),
-        condition=np.array([e.diagnostics.condition for e in estimates]),
-        messages=tuple(e.message for e in estimates),
-        estimate=estimates.__getitem__,
-    )
-
-
 def _estimates(
     choices: Choices,
     groups: Grouping,
@@ -318,8 +210,7 @@ def _estimates(
         theta[i], covariance[i], likelihood[i] = other.theta, other.covariance, other.log_likelihood
         status[i], messages[i] = other.status, other.message
         steps[i], condition[i] = other.diagnostics.iterations, other.diagnostics.condition
-    return Estimates(
-        subjects=labels,
+    columns = Columns(
         names=choices.names,
         theta=theta,
         covariance=covariance,
@@ -329,8 +220,8 @@ def _estimates(
         iterations=tuple(steps),
         condition=condition,
         messages=tuple(messages),
-        estimate=estimate,
     )
+    return Estimates(labels, estimate, columns)
 
 
 def _n_decisions(choices: Choices, groups: Grouping) -> IntVector:

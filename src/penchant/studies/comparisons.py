@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.inference.linearized_estimate import LARGEST_RATIO, OUTSIDE, nominal_point
+from penchant.inference.nominal import nominal_point
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison, adjusted_p_values
 from penchant.population.estimate import PopulationEstimate, Rule
@@ -18,11 +18,13 @@ from penchant.population.mapping_back import back_map
 from penchant.population.pool import pool
 from penchant.population.ranks import signed_rank_p_value, surest_differences
 from penchant.population.subjects import SubjectEstimates
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.validity import LARGEST_RATIO, OUTSIDE
 from penchant.studies.data import StudyData
 from penchant.studies.factors import Factor, ranges_of, why_left_out
 from penchant.studies.groups import LOG, Group, exact_on_working_scale, pairs_to_compare
 from penchant.studies.plan import CATEGORIES, Plan
-from penchant.studies.subject_fit import Linearized, SubjectFit
+from penchant.studies.subject_fit import SubjectFit, validity_of
 from penchant.tails import normal_point, t_point, t_tail
 
 RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random-effects")
@@ -71,7 +73,7 @@ def linearized_subjects(
     the paper.
     """
     mine = [(s, fits[s].linearized) for s in subjects]
-    found: list[tuple[Any, Linearized]] = [(s, fit) for s, fit in mine if fit is not None]
+    found: list[tuple[Any, Estimate]] = [(s, fit) for s, fit in mine if fit is not None]
     if not found:
         return None
     return SubjectEstimates(
@@ -104,8 +106,8 @@ def linearized_group(
         natural,
         float(np.mean([fit.log_likelihood for fit in fine])) if fine else float("nan"),
         float(slope / psi[0]) if len(psi) else float("nan"),
-        min((fit.bounds[1] for fit in fine), default=float("inf")),
-        sum(fit.valid for fit in fine),
+        min((validity_of(fit).bounds[1] for fit in fine), default=float("inf")),
+        sum(validity_of(fit).valid for fit in fine),
     )
 
 

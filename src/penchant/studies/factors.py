@@ -116,7 +116,7 @@ def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Mo
         if subject in lost:
             fit = fits[subject].exact
             found[i] = [
-                _range(p, natural, _ends(natural, model), fit.status)
+                _range(p, natural, natural.ends(model.shape), fit.status)
                 for natural, p in zip(naturals, fit.parameters, strict=True)
             ]
             found[i] = np.where(positive(model)[:, None], _logarithm(found[i]), found[i])
@@ -128,17 +128,6 @@ def _logarithm(values: Matrix) -> Matrix:
         return np.log(values)
 
 
-def _ends(natural: Natural, model: Model) -> tuple[float, float]:
-    """What values a natural parameter can have."""
-    if natural.kind == "shape":
-        shape = model.shape[natural.index]
-        ends = [natural.scale * float(end) ** natural.power for end in (shape.low, shape.high)]
-        return min(ends), max(ends)
-    if natural.kind == "reciprocal":
-        return 0.0, np.inf
-    return (0.0, natural.scale) if natural.kind == "share" else (-np.inf, np.inf)
-
-
 def _range(
     p: Parameter, natural: Natural, ends: tuple[float, float], status: str
 ) -> tuple[float, float]:
@@ -146,7 +135,7 @@ def _range(
     low, high = max(p.low, ends[0]), min(p.high, ends[1])
     if _same(low, ends[0]) and _same(high, ends[1]):  # anything is possible
         return np.nan, np.nan
-    goes_on = status == "separated" and np.isnan(p.estimate) and natural.kind != "shape"
+    goes_on = status == "separated" and np.isnan(p.estimate) and not natural.is_shape
     for value, end in zip((low, high), ends, strict=True):
         if _same(p.estimate, end) or (goes_on and _same(value, end)):  # its weight is infinite
             return end, end

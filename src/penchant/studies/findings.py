@@ -13,6 +13,7 @@ from penchant.errors import DataError, nearest
 from penchant.population.comparison import GroupComparison
 from penchant.population.estimate import PopulationEstimate, Rule
 from penchant.population.growth import GrowthOrders
+from penchant.softmax.estimate import Estimate
 from penchant.studies.comparisons import LinearizedGroup, PairedDifference
 from penchant.studies.data import StudyData
 from penchant.studies.fingerprint import fingerprint
@@ -25,7 +26,7 @@ from penchant.studies.landscapes import Landscapes
 from penchant.studies.left_out import LeftOutGroup
 from penchant.studies.measures import Measures
 from penchant.studies.plan import Plan, nominal_words
-from penchant.studies.subject_fit import Fitted, SubjectFit
+from penchant.studies.subject_fit import SubjectFit, parameters_of, validity_of
 
 Columns = dict[str, list[Any]]
 NOT_CLASSIFIED = "not classified"
@@ -90,22 +91,23 @@ def _linearized(study: Findings) -> Columns:
     for j, name in enumerate(mine[0][1].names if mine else ()):
         made[name] = [float(fit.theta[j]) for _, fit in mine]
         made[f"{name}_standard_error"] = [_root(fit.covariance[j, j]) for _, fit in mine]
-    made["ratio"] = [fit.ratio for _, fit in mine]
-    made["ratio_low"] = [fit.bounds[0] for _, fit in mine]
-    made["ratio_high"] = [fit.bounds[1] for _, fit in mine]
-    made["valid"] = [fit.valid for _, fit in mine]
-    made["exact_log_likelihood"] = [fit.exact_log_likelihood for _, fit in mine]
+    validity = [validity_of(fit) for _, fit in mine]
+    made["ratio"] = [one.ratio for one in validity]
+    made["ratio_low"] = [one.bounds[0] for one in validity]
+    made["ratio_high"] = [one.bounds[1] for one in validity]
+    made["valid"] = [one.valid for one in validity]
+    made["exact_log_likelihood"] = [one.exact_log_likelihood for one in validity]
     return made | _estimates([fit for _, fit in mine])
 
 
-def _estimates(fits: Sequence[Fitted]) -> Columns:
+def _estimates(fits: Sequence[Estimate]) -> Columns:
     made: Columns = {
         "status": [fit.status for fit in fits],
         "log_likelihood": [fit.log_likelihood for fit in fits],
         "null_log_likelihood": [fit.null_log_likelihood for fit in fits],
     }
     for j, name in enumerate(fits[0].natural_names if fits else ()):
-        mine = [fit.parameters[j] for fit in fits]
+        mine = [parameters_of(fit)[j] for fit in fits]
         made[name] = [p.estimate for p in mine]
         made[f"{name}_standard_error"] = [p.standard_error for p in mine]
         made[f"{name}_low"] = [p.low for p in mine]

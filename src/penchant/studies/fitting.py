@@ -14,13 +14,15 @@ import numpy as np
 
 from penchant._progress import progress
 from penchant.errors import DataError, PenchantWarning
-from penchant.inference.fit_each import ModelEstimates, fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Estimates
 from penchant.softmax.likelihood import available_threads
 from penchant.studies.forward import simulated
 from penchant.studies.measures import Measurer, Measures
 from penchant.studies.plan import Category, Plan
-from penchant.studies.subject_fit import Fitted, Linearized, SubjectFit, of_exact, of_linearized
+from penchant.studies.subject_fit import SubjectFit, of_linearized
 
 PART = 16  # subjects that are fitted, and kept, together
 USABLE = ("converged", "weakly identified", "at a bound")
@@ -192,16 +194,17 @@ class _Fitter:
     def _episodes(self, subject: Any) -> list[Any]:
         return [self.measurer.data.episodes[i] for i in self.measurer.data.of(subject)]
 
-    def _exact(self, subjects: Sequence[Any]) -> ModelEstimates:
+    def _exact(self, subjects: Sequence[Any]) -> Estimates:
         episodes = [episode for subject in subjects for episode in self._episodes(subject)]
         prior = self.plan.parameter_prior
         return fit_each_model(episodes, self.plan.model, parameter_prior=prior, threads=1)
 
-    def _with_intervals(self, estimates: ModelEstimates) -> list[Fitted]:
-        parameters = estimates.parameters_at(self.plan.level, self.plan.intervals)
-        return [of_exact(one, mine) for one, mine in zip(estimates, parameters, strict=True)]
+    def _with_intervals(self, estimates: Estimates) -> list[Estimate]:
+        asked = self.plan.level, self.plan.intervals
+        found = estimates.parameters_at(*asked)
+        return [one.kept(mine, *asked) for one, mine in zip(estimates, found, strict=True)]
 
-    def _linearized(self, subject: Any) -> Linearized | None:
+    def _linearized(self, subject: Any) -> Estimate | None:
         category = self.categories[subject]
         episodes = [episode for episode in self._episodes(subject) if episode.n_decisions]
         if category not in self.linear or not episodes:
@@ -209,7 +212,7 @@ class _Fitter:
         model, nominal = self.linear[category]
         return of_linearized(fit_linearized(episodes, model, nominal=nominal), self.plan.level)
 
-    def _simulated(self, place: tuple[int, tuple[Any, Fitted]]) -> Measures | None:
+    def _simulated(self, place: tuple[int, tuple[Any, Estimate]]) -> Measures | None:
         i, (subject, fit) = place
         if not self.plan.n_replicates or fit.status not in USABLE:
             return None

@@ -18,22 +18,18 @@ from penchant._typing import BoolVector
 from penchant.models.model import Model, natural_parameters
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.subjects import SubjectEstimates
+from penchant.softmax.estimate import Estimate
 from penchant.softmax.transformations import Parameter
 from penchant.studies.data import ALL, StudyData
 from penchant.studies.plan import CATEGORIES, Category
-from penchant.studies.subject_fit import Fitted, SubjectFit
+from penchant.studies.subject_fit import SubjectFit
 
 LOG = "log "
 
 
 def positive(model: Model) -> BoolVector:
     """Which natural parameters of the model are positive by nature."""
-    return np.array(
-        [
-            n.kind == "reciprocal" or (n.kind == "shape" and model.shape[n.index].scale == "log")
-            for n in natural_parameters(model)
-        ]
-    )
+    return np.array([n.is_positive(model.shape) for n in natural_parameters(model)])
 
 
 def exact_on_working_scale(
@@ -54,7 +50,7 @@ def exact_on_working_scale(
     )
 
 
-def _logged(fit: Fitted, logs: BoolVector) -> tuple[Any, Any]:
+def _logged(fit: Estimate, logs: BoolVector) -> tuple[Any, Any]:
     """d log x = dx / x, so that covariances are divided by the values."""
     values = fit.natural
     with np.errstate(divide="ignore", invalid="ignore"):

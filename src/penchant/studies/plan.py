@@ -11,7 +11,7 @@ import numpy as np
 from penchant.arguments import check_level
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import DataError
-from penchant.inference.linearized_estimate import Nominal, nominal_point
+from penchant.inference.nominal import Nominal, nominal_point
 from penchant.models.model import Declared, Model
 from penchant.softmax.prior import ParameterPrior
 

@@ -22,11 +22,12 @@ from scipy import special
 from penchant._frames import Backend, frame
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import DataError, listing
-from penchant.inference.estimate import ModelEstimate
-from penchant.inference.fit_each import ModelEstimates
+from penchant.inference.from_episodes import model_source
 from penchant.inference.predict import as_episodes
 from penchant.models.model import Declared
 from penchant.output.notes import counted
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Estimates
 from penchant.tables.events import NOTHING
 
 
@@ -130,7 +131,7 @@ class Latent:
         return f"<Latent variables of {counted(len(self), 'event')}: {said}{more}>"
 
 
-def beliefs(estimates: ModelEstimate | ModelEstimates, episodes: Any = None) -> Latent:
+def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     """Probabilities, values, prediction errors and uncertainty at every event.
 
     Parameters
@@ -158,8 +159,8 @@ def beliefs(estimates: ModelEstimate | ModelEstimates, episodes: Any = None) -> 
     >>> found["prediction_error"].round(2)
     array([ 1.  ,  0.  ,   nan,  0.5 ,  0.5 , -0.05])
     """
-    many = isinstance(estimates, ModelEstimates)
-    fits = list(estimates) if isinstance(estimates, ModelEstimates) else [estimates]
+    many = isinstance(estimates, Estimates)
+    fits = list(estimates) if isinstance(estimates, Estimates) else [estimates]
     if episodes is None:
         pairs = [(fit, episode) for fit in fits for episode in _of_fit(fit)]
     else:
@@ -172,9 +173,9 @@ def beliefs(estimates: ModelEstimate | ModelEstimates, episodes: Any = None) -> 
     return _joined(parts, tuple(e.n_events for _, e in pairs), tuple(without))
 
 
-def _described(estimate: ModelEstimate, episode: Any) -> tuple[dict[str, Any], dict[str, Matrix]]:
+def _described(estimate: Estimate, episode: Any) -> tuple[dict[str, Any], dict[str, Matrix]]:
     """Columns and matrices of one episode."""
-    theta, psi = estimate.weights, estimate.working_psi
+    theta, psi = estimate.weights, model_source(estimate).working_psi(estimate)
     at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
     x = np.asarray(estimate.model.explanatory(episode, *at))
     if _is_finite(estimate):
@@ -237,11 +238,13 @@ def _joined(
     return Latent(columns, options, lengths, without)
 
 
-def _is_finite(estimate: ModelEstimate) -> bool:
-    return bool(np.isfinite(np.append(estimate.weights, estimate.working_psi)).all())
+def _is_finite(estimate: Estimate) -> bool:
+    return bool(
+        np.isfinite(np.append(estimate.weights, model_source(estimate).working_psi(estimate))).all()
+    )
 
 
-def _of_fit(estimate: ModelEstimate) -> tuple[Any, ...]:
+def _of_fit(estimate: Estimate) -> tuple[Any, ...]:
     if estimate.episodes is None:
         raise DataError(
             "episodes must be given for an estimate without its own; got none, as they are not "
@@ -250,7 +253,7 @@ def _of_fit(estimate: ModelEstimate) -> tuple[Any, ...]:
     return estimate.episodes
 
 
-def _of_subject(of: Mapping[Any, ModelEstimate], subject: Any) -> ModelEstimate:
+def _of_subject(of: Mapping[Any, Estimate], subject: Any) -> Estimate:
     if subject not in of:
         raise DataError(
             f"episodes must be of subjects that were fitted; got {subject!r}. "

@@ -17,10 +17,10 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
 from penchant.models.task_values import for_agents
 from penchant.output.table import Table, number
-from penchant.softmax.estimate import IntervalKind
 from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.source import IntervalKind
 from penchant.tails import normal_point, normal_tail, t_tail
-from penchant.workflow.people import drawn_people, is_positive, played_by
+from penchant.workflow.people import drawn_people, played_by
 from penchant.workflow.recover import recovered
 
 FINE = 1.05  # neighbouring numbers differ by no more than this ratio when the search ends
@@ -391,7 +391,7 @@ def _estimates(
     every = recovered(people, model, fits, 0.95, "wald")
     found = next(p for p in every if p.name == parameter)
     natural = next(n for n in natural_parameters(model) if n.name == parameter)
-    return np.log(found.estimated) if is_positive(model, natural) else found.estimated
+    return np.log(found.estimated) if natural.is_positive(model.shape) else found.estimated
 
 
 def _p_values(a: Vector, b: Vector, n: int, count: int, rng: np.random.Generator) -> Vector:

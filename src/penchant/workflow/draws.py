@@ -10,13 +10,13 @@ from scipy import linalg
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.inference.estimate import ModelEstimate
 from penchant.models.model import natural_parameters, positive_weights
+from penchant.softmax.estimate import Estimate
 
 MOST_TRIES = 1000  # draws for every one that is kept
 
 
-def parameter_draws(estimate: ModelEstimate, n_draws: int, *, rng: np.random.Generator) -> Matrix:
+def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generator) -> Matrix:
     """Weights and shape parameters drawn around an estimate: (n_draws, n_parameters).
 
     Normal with the joint covariance of the estimate, shape parameters on the scale of their search
@@ -62,15 +62,13 @@ def parameter_draws(estimate: ModelEstimate, n_draws: int, *, rng: np.random.Gen
     return draws
 
 
-def natural_draws(estimate: ModelEstimate, draws: Matrix) -> list[dict[str, float]]:
+def natural_draws(estimate: Estimate, draws: Matrix) -> list[dict[str, float]]:
     """The natural parameters of draws, by name, as simulations take them."""
     d, every = estimate.n_weights, natural_parameters(estimate.model)
     return [{n.name: n.value(draw[:d], draw[d:]) for n in every} for draw in draws]
 
 
-def log_likelihood_draws(
-    estimate: ModelEstimate, n_draws: int, *, rng: np.random.Generator
-) -> Matrix:
+def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generator) -> Matrix:
     """Log-probability of every decision scored, for parameters drawn: (n_draws, n_decisions).
 
     For tools that work with draws from a posterior. The draws are of the normal approximation, so
@@ -118,7 +116,7 @@ def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vecto
     return np.asarray(q - np.log(np.exp(q).sum(axis=1, keepdims=True)))
 
 
-def _uncertain(estimate: ModelEstimate) -> BoolVector:
+def _uncertain(estimate: Estimate) -> BoolVector:
     """Parameters that have a standard error; those at a bound have none."""
     free = np.isfinite(np.diag(estimate.covariance))
     held = "at a bound" if estimate.status == "at a bound" else ""

@@ -16,10 +16,11 @@ from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, listing
-from penchant.inference.estimate import ModelEstimate
-from penchant.inference.fit_each import ModelEstimates, fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.events import Events
 
@@ -276,12 +277,12 @@ def held_out(
     )
 
 
-def _in_order(estimates: ModelEstimates, cut: Sequence[Split]) -> list[ModelEstimate]:
+def _in_order(estimates: Estimates, cut: Sequence[Split]) -> list[Estimate]:
     place = {label: k for k, label in enumerate(estimates.subjects)}
     return [estimates[place[(split.subject, split.fold)]] for split in cut]
 
 
-def _predicted(estimate: ModelEstimate, episodes: tuple[Any, ...], average: bool) -> Vector:
+def _predicted(estimate: Estimate, episodes: tuple[Any, ...], average: bool) -> Vector:
     if not average:
         return estimate.log_likelihoods(episodes)
     p = estimate.predict(episodes, average=True)

@@ -42,18 +42,14 @@ def drawn_people(
     known = {natural.name: natural for natural in natural_parameters(model)}
     check_parameters(model, parameters, RANGES)
     return {
-        name: _drawn(name, given, is_positive(model, known.get(name)), n, rng)
+        name: _drawn(name, given, _is_positive(model, known.get(name)), n, rng)
         for name, given in parameters.items()
     }
 
 
-def is_positive(model: Model, natural: Natural | None) -> bool:
-    """Whether a natural parameter is positive, and known to its order of magnitude."""
-    if natural is None:
-        return False
-    if natural.kind == "shape":
-        return model.shape[natural.index].scale == "log"
-    return natural.kind == "reciprocal"
+def _is_positive(model: Model, natural: Natural | None) -> bool:
+    """Whether a parameter is a natural one, positive, and known by its order of magnitude."""
+    return natural is not None and natural.is_positive(model.shape)
 
 
 def _drawn(name: str, given: Any, positive: bool, n: int, rng: np.random.Generator) -> Vector:

@@ -13,10 +13,11 @@ from penchant._progress import progress
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.inference.estimate import ModelEstimate
-from penchant.inference.fit_each import ModelEstimates
+from penchant.inference.from_episodes import model_source
 from penchant.models.model import Declared
 from penchant.output.table import Table, number
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Estimates
 from penchant.workflow.draws import natural_draws, parameter_draws
 from penchant.workflow.replays import (
     BestOptions,
@@ -154,7 +155,7 @@ BY_RECEIPT = (
 
 
 def predictive_check(
-    estimates: ModelEstimate | ModelEstimates,
+    estimates: Estimate | Estimates,
     *,
     rng: np.random.Generator,
     world: Any = None,
@@ -205,7 +206,7 @@ def predictive_check(
     """
     whole_number(n_draws, "n_draws", 1)
     whole_number(n_parts, "n_parts", 1)
-    fits = list(estimates) if isinstance(estimates, ModelEstimates) else [estimates]
+    fits = list(estimates) if isinstance(estimates, Estimates) else [estimates]
     if any(fit.episodes is None for fit in fits):
         raise DataError(
             "episodes must be at hand for a predictive check; got none, as they are not stored "
@@ -239,7 +240,7 @@ def predictive_check(
 
 
 def _simulated(
-    fit: ModelEstimate,
+    fit: Estimate,
     episode: Any,
     draws: Matrix,
     ranked: BestOptions,
@@ -255,13 +256,13 @@ def _simulated(
     return [decisions_of(play, ranked.at(play, episode), n_parts) for play in plays]
 
 
-def _played(estimate: ModelEstimate) -> list[Any]:
+def _played(estimate: Estimate) -> list[Any]:
     return [episode for episode in estimate.episodes or () if episode.n_decisions]
 
 
 def _drawn(
-    fits: Sequence[ModelEstimate], n_draws: int, rng: np.random.Generator, playable: bool
-) -> tuple[list[tuple[ModelEstimate, Matrix]], tuple[Any, ...]]:
+    fits: Sequence[Estimate], n_draws: int, rng: np.random.Generator, playable: bool
+) -> tuple[list[tuple[Estimate, Matrix]], tuple[Any, ...]]:
     """Parameters of everybody who has standard errors, and who has none.
 
     Agents can play with finite natural parameters only, not with an infinite temperature.
@@ -284,13 +285,17 @@ def _drawn(
     return drawn, tuple(left_out)
 
 
-def _is_playable(estimate: ModelEstimate, draws: Matrix) -> bool:
+def _is_playable(estimate: Estimate, draws: Matrix) -> bool:
     values = [list(drawn.values()) for drawn in natural_draws(estimate, draws)]
     return bool(np.isfinite(values).all())
 
 
-def _n_options(estimate: ModelEstimate, episode: Any) -> int:
+def _n_options(estimate: Estimate, episode: Any) -> int:
     known = Declared(estimate.model).n_options
     if known is not None:
         return int(known)
-    return int(np.asarray(estimate.model.explanatory(episode, *estimate.working_psi)).shape[1])
+    return int(
+        np.asarray(
+            estimate.model.explanatory(episode, *model_source(estimate).working_psi(estimate))
+        ).shape[1]
+    )

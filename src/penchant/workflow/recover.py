@@ -13,14 +13,15 @@ from penchant._frames import Backend, frame
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
-from penchant.inference.fit_each import ModelEstimates, fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
 from penchant.models.task_values import for_agents
 from penchant.output.table import Table, number
-from penchant.softmax.estimate import IntervalKind
+from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
-from penchant.workflow.people import People, drawn_people, is_positive, played_by
+from penchant.softmax.source import IntervalKind
+from penchant.workflow.people import People, drawn_people, played_by
 
 USABLE = ("converged", "weakly identified", "at a bound")
 FEW_VALUES = 12  # true values that are tabled one by one
@@ -397,7 +398,7 @@ def recover(
 def recovered(
     people: People,
     model: Model,
-    estimates: ModelEstimates,
+    estimates: Estimates,
     level: float,
     intervals: IntervalKind,
     rng: np.random.Generator | None = None,
@@ -412,7 +413,7 @@ def recovered(
         if natural.name not in people:
             continue
         values = np.array([person[j].estimate for person in found])
-        positive = is_positive(model, natural)
+        positive = natural.is_positive(model.shape)
         sensible = usable & np.isfinite(values) & ((values > 0) | (not positive))
         parameters.append(
             RecoveredParameter(

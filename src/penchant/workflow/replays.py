@@ -11,9 +11,9 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
-from penchant.inference.estimate import ModelEstimate
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
+from penchant.softmax.estimate import Estimate
 from penchant.tables.events import NOTHING
 from penchant.workflow.draws import log_choice_probabilities, natural_draws
 
@@ -107,7 +107,7 @@ def _share(which: BoolVector) -> float:
 
 
 def after_history(
-    estimate: ModelEstimate, episode: Any, draws: Matrix, rng: np.random.Generator
+    estimate: Estimate, episode: Any, draws: Matrix, rng: np.random.Generator
 ) -> list[IntVector]:
     """Choices drawn after the true history of every decision scored, one set for each draw."""
     d, found = estimate.n_weights, []
@@ -118,7 +118,7 @@ def after_history(
 
 
 def anew(
-    estimate: ModelEstimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
+    estimate: Estimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
 ) -> list[Any]:
     """Play of agents in the same world, one for each draw, in the place of the person."""
     task = Task(world_of(world, episode), n_decisions=int(episode.is_choice.sum()))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
@@ -147,17 +146,7 @@ class Planes:
     @classmethod
     def of(cls, natural: Natural, values: Vector, d: int) -> Planes:
         """Where a natural parameter made of weights has these values."""
-        n = len(values)
-        origin, basis = np.zeros((n, d)), np.repeat(np.eye(d)[None], n, axis=0)
-        row, right = np.zeros((n, d)), np.zeros(n)
-        row[:, natural.index] = 1.0
-        if natural.kind == "ratio":
-            basis[:, natural.index, natural.other] = values
-            row[:, natural.other] = -values
-        else:
-            right = _weight(natural, values)
-            origin[:, natural.index] = right
-        return cls(origin, np.delete(basis, natural.index, axis=2), row, right)
+        return cls(*natural.plane(values, d))
 
     @classmethod
     def joined(cls, parts: Sequence[Planes]) -> Planes:
@@ -174,15 +163,6 @@ class Planes:
         away = theta - self.origin
         inverse = np.linalg.pinv(self.basis)
         return np.asarray(np.einsum("kra,ka->kr", inverse, away))
-
-
-def _weight(natural: Natural, values: Vector) -> Vector:
-    """The weight of which a natural parameter is made."""
-    if natural.kind == "reciprocal":
-        return 1.0 / values
-    if natural.kind == "share":
-        return -np.asarray(special.logit(values / natural.scale))
-    return values.copy()
 
 
 def best_on_planes(

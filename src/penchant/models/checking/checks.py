@@ -85,7 +85,8 @@ def _positive(model: Any) -> Iterator[str]:
 
 def _natural(model: Any) -> Iterator[str]:
     natural = natural_parameters(model)
-    wrong = [n for n in natural if not isinstance(n, Natural) or not _is_inside(model, n)]
+    size = len(model.weights), len(model.shape)
+    wrong = [n for n in natural if not isinstance(n, Natural) or not n.refers(*size)]
     for n in wrong:
         name = getattr(n, "name", n)
         yield (
@@ -97,15 +98,6 @@ def _natural(model: Any) -> Iterator[str]:
         yield f"natural must have different names; got {', '.join(names)}. Rename one."
     if not wrong:
         yield from _told_by_natural(model, natural)
-
-
-def _is_inside(model: Any, n: Natural) -> bool:
-    if n.kind == "shape":
-        return 0 <= n.index < len(model.shape)
-    inside = 0 <= n.index < len(model.weights)
-    if n.kind == "ratio":
-        return inside and 0 <= n.other < len(model.weights) and n.other != n.index
-    return inside and n.kind in ("weight", "reciprocal", "share")
 
 
 def _told_by_natural(model: Any, natural: tuple[Natural, ...]) -> Iterator[str]:

@@ -72,7 +72,7 @@ class RandomChoice(CompiledModel):
     >>> import penchant as pn
     >>> episode = pn.Episode([0, 2, 1, 0, 0, 2, 0], [1, 0, 0, 1, 1, 0, None])
     >>> pn.fit(episode, pn.models.RandomChoice(3))  # log(4/2) and log(1/2)
-    <ModelEstimate converged: bias_0=0.69315, bias_1=-0.69315>
+    <Estimate converged: bias_0=0.69315, bias_1=-0.69315>
     """
 
     n_options: int
@@ -147,7 +147,7 @@ class WinStayLoseShift(CompiledModel):
     >>> rng = np.random.default_rng(1)
     >>> episode = pn.simulate(task, model, {"epsilon": 0.2}, n_decisions=400, rng=rng)
     >>> pn.fit(episode, model)
-    <ModelEstimate converged: epsilon=0.2005>
+    <Estimate converged: epsilon=0.2005>
     """
 
     n_options: int

@@ -60,7 +60,7 @@ class HistoryRegression(CompiledModel):
     >>> rng = np.random.default_rng(1)
     >>> episode = pn.simulate(task, model, truth, n_decisions=1000, rng=rng)
     >>> pn.fit(episode, model)
-    <ModelEstimate converged: reward_1=1.8227, reward_2=0.89222, choice_1=-0.40334>
+    <Estimate converged: reward_1=1.8227, reward_2=0.89222, choice_1=-0.40334>
     """
 
     n_options: int

@@ -222,7 +222,7 @@ class KalmanFilter(CompiledModel):
     >>> rng = np.random.default_rng(1)
     >>> plays = pn.simulate(task, model, truth, n_decisions=40, n_subjects=20, rng=rng)
     >>> pn.fit(plays, model)
-    <ModelEstimate converged: temperature=4.1228, uncertainty_bonus=1.4502, prior_variance=148.71>
+    <Estimate converged: temperature=4.1228, uncertainty_bonus=1.4502, prior_variance=148.71>
     >>> restless = pn.KalmanFilter(4, decay=None, drift_variance=None)
     >>> [shape.name for shape in restless.shape]
     ['relative_prior_variance', 'decay', 'relative_drift_variance']

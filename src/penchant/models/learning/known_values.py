@@ -51,7 +51,7 @@ class KnownValues(CompiledModel):
     >>> rng = np.random.default_rng(1)
     >>> episode = pn.simulate(task, model, {"decision_noise": 4.0}, n_decisions=300, rng=rng)
     >>> pn.fit(episode, model)
-    <ModelEstimate converged: decision_noise=3.8321>
+    <Estimate converged: decision_noise=3.8321>
     """
 
     values: Sequence[float]

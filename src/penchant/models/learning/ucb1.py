@@ -77,7 +77,7 @@ class UCB1(CompiledModel):
     >>> rng = np.random.default_rng(2)
     >>> episode = pn.simulate(task, model, truth, n_decisions=500, rng=rng)
     >>> pn.fit(episode, model)
-    <ModelEstimate converged: temperature=0.19071, exploration=0.58495>
+    <Estimate converged: temperature=0.19071, exploration=0.58495>
     """
 
     n_options: int

@@ -1,0 +1,528 @@
+"""Estimates of a model: what needs its episodes, asked of the profile over psi."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from scipy import special
+
+from penchant._typing import Matrix, Vector
+from penchant.errors import DataError
+from penchant.inference import predict
+from penchant.inference.calibrated import calibrated_intervals
+from penchant.inference.intervals import profile_intervals, profile_positions, values_at
+from penchant.inference.limits import at_limits, lost_there
+from penchant.inference.profile.pairs import Planes
+from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.grid import Grid, whole_grids
+from penchant.inference.search.peaks import Peak
+from penchant.inference.search.search import climb, shared_suprema
+from penchant.models.model import Declared, Model, Natural, model_words, natural_parameters
+from penchant.models.natural_prior import Prior
+from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
+from penchant.softmax.covariance import sandwich, summed
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.hypotheses import TestResult
+from penchant.softmax.source import Found, IntervalKind, Space
+from penchant.softmax.transformations import Parameter, delta_method, fieller, numerical_jacobian
+from penchant.tails import chi_square_tail, normal_point
+
+STEPS = 9  # in which a parameter is led to the value of a hypothesis
+
+
+@dataclass(frozen=True, eq=False)
+class FromEpisodes:
+    """The model behind an estimate, and the episodes that it explains.
+
+    Attributes
+    ----------
+    model, prior
+        What was fitted.
+    data
+        The episodes; not pickled.
+    grid
+        The grid of the search, or what computes it; see `profile`.
+    peak
+        The maximum of the profile, with its curvature.
+    """
+
+    model: Model
+    data: tuple[Any, ...] | None
+    grid: Grid | Callable[[], Grid]
+    peak: Peak
+    prior: Prior | None = None
+
+    space: ClassVar[Space] = "parameters"
+    usual: ClassVar[tuple[float, IntervalKind]] = (0.95, "wald")
+
+    @property
+    def n_weights(self) -> int:
+        """Number of linear weights; the shape parameters follow them."""
+        return len(self.model.weights)
+
+    @property
+    def model_words(self) -> str:
+        """The model in words."""
+        return model_words(self.model)
+
+    @property
+    def searched(self) -> Grid:
+        """The grid of psi from which the search started: exact where it may matter."""
+        if not isinstance(self.grid, Grid):
+            object.__setattr__(self, "grid", self.grid())
+        assert isinstance(self.grid, Grid)
+        return self.grid
+
+    @cached_property
+    def profile(self) -> Grid:
+        """The objective at every point of the grid of psi, to look at."""
+        if self.searched.looked.all() or self.data is None:
+            return self.searched
+        return whole_grids(Profiles(self.model, (self.data,), self.prior)).of(0)
+
+    def problem(self) -> Problem:
+        """The profile of these episodes."""
+        if self.data is None:
+            raise DataError(
+                "episodes must be at hand for profile intervals and predictions of the data; got "
+                "none, as they are not stored with an estimate. Fit again."
+            )
+        return Problem(self.model, self.data, self.prior)
+
+    # -- natural parameters ----------------------------------------------------------------------
+
+    def natural(self, found: Found) -> tuple[tuple[str, ...], Vector, Matrix]:
+        """Natural parameters: names, values, covariance."""
+        naturals = natural_parameters(self.model)
+        slopes = np.array([n.gradient(*self._split(found)) for n in naturals])
+        values = np.array([self.value_of(found, n) for n in naturals])
+        return tuple(n.name for n in naturals), values, delta_method(found.covariance, slopes)
+
+    def _split(self, found: Found) -> tuple[Vector, Vector]:
+        return found.theta[: self.n_weights], found.theta[self.n_weights :]
+
+    def value_of(self, found: Found, natural: Natural) -> float:
+        """A natural parameter; NaN where it has no estimate.
+
+        It has none where its weight is at infinity, or moves with a shape parameter to a limit. A
+        shape parameter at a limit has the limit's value.
+        """
+        weights, psi = self._split(found)
+        if natural.is_shape:
+            with np.errstate(divide="ignore"):
+                return natural.value(weights, at_limits(self.model.shape, self.peak, psi))
+        gone = weights[natural.index] != 0.0  # a weight of 0 makes up for nothing
+        gone &= natural.name in lost_there(self.model.shape, self.peak)
+        if gone or not np.isfinite(weights[list(natural.weights)]).all():
+            return float("nan")
+        return natural.value(weights, psi)
+
+    def _error(self, found: Found, natural: Natural) -> float:
+        """Standard error by the delta method."""
+        slope = natural.gradient(*self._split(found))
+        used = slope != 0
+        return float(np.sqrt(slope[used] @ found.covariance[np.ix_(used, used)] @ slope[used]))
+
+    def parameters(
+        self,
+        found: Sequence[Estimate],
+        level: float,
+        kind: IntervalKind,
+        rng: np.random.Generator | None,
+    ) -> list[tuple[Parameter, ...]]:
+        """Natural parameters of each estimate, with intervals that are found together."""
+        naturals = natural_parameters(self.model)
+        ends = _intervals(found, naturals, level, kind, rng)
+        return [_source(e)._within(e, naturals, mine) for e, mine in zip(found, ends, strict=True)]
+
+    def _within(
+        self, found: Found, naturals: Sequence[Natural], low_high: Matrix
+    ) -> tuple[Parameter, ...]:
+        lost = lost_there(self.model.shape, self.peak)
+        return tuple(
+            Parameter(
+                natural.name,
+                self.value_of(found, natural),
+                float("nan") if natural.name in lost else self._error(found, natural),
+                float(low),
+                float(high),
+            )
+            for natural, (low, high) in zip(naturals, low_high, strict=True)
+        )
+
+    # -- intervals -------------------------------------------------------------------------------
+
+    def intervals(
+        self,
+        found: Sequence[Estimate],
+        names: Sequence[str],
+        space: Space,
+        level: float,
+        kind: IntervalKind,
+        rng: np.random.Generator | None,
+        n_drawn: int,
+    ) -> Matrix:
+        """Intervals of estimates of one model, found together; none depends on the others."""
+        known = self._naturals(space)
+        places = [[n.name for n in known].index(name) for name in names]
+        if kind == "calibrated":  # the lattice of the draws is laid for all parameters
+            return _intervals(found, known, level, kind, rng, n_drawn)[:, places]
+        return _intervals(found, [known[i] for i in places], level, kind)
+
+    def _naturals(self, space: Space) -> tuple[Natural, ...]:
+        """Natural parameters, or theta as if its entries were natural ones."""
+        if space == "parameters":
+            return natural_parameters(self.model)
+        weights = (Natural(name, "weight", a) for a, name in enumerate(self.model.weights))
+        return (*weights, *(Natural(s.name, "shape", q) for q, s in enumerate(self.model.shape)))
+
+    def wald(self, found: Found, natural: Natural, level: float) -> tuple[float, float]:
+        """Wald interval of a natural parameter, on the scale that suits it."""
+        if natural.name in lost_there(self.model.shape, self.peak):
+            return np.nan, np.nan
+        if natural.moved is not natural:
+            ends = np.array(self.wald(found, natural.moved, level)[::-1])
+            low, high = natural.values_at(ends, self.model.shape)
+            return float(low), float(high)
+        weights, psi = self._split(found)
+        if natural.is_ratio:
+            pair = list(natural.weights)
+            fraction = fieller(
+                weights[pair[0]], weights[pair[1]], found.covariance[np.ix_(pair, pair)], level
+            )
+            known = fraction.kind in ("bounded", "unknown")
+            return (fraction.low, fraction.high) if known else (-np.inf, np.inf)
+        # a shape parameter counts as it is, also where it is at a limit
+        value = natural.value(weights, psi) if natural.is_shape else self.value_of(found, natural)
+        half = float(normal_point((1 - level) / 2)) * self._error(found, natural)
+        if natural.is_positive(self.model.shape) and value > 0:
+            with np.errstate(over="ignore"):
+                factor = np.exp(half / value)
+            return float(value / factor), float(value * factor)
+        if natural.is_shape:  # a linear range, such as 0 to 1, is all there is
+            return _inside(value, half, *natural.ends(self.model.shape))
+        return value - half, value + half
+
+    @cached_property
+    def drawn(self) -> dict[tuple[Any, ...], Matrix]:
+        """Calibrated intervals found so far, by parameter, level, seed and number of draws."""
+        return {}
+
+    # -- covariances and tests -------------------------------------------------------------------
+
+    def robust(self, found: Found) -> Matrix:
+        """Sandwich covariance of weights and shape parameters (HC0)."""
+        scores = self._scores(found, "robust()")
+        return sandwich(found.inverse_information, scores.T @ scores)
+
+    def clustered(self, found: Found, cluster: Any) -> Matrix:
+        """Sandwich covariance by subject, or by labels of the decisions scored."""
+        scores = self._scores(found, "clustered()")
+        if cluster is None:
+            cluster = [e.subject for e in self.problem().episodes for _ in range(e.n_decisions)]
+            if None in cluster:
+                raise DataError(
+                    "cluster must be given where episodes have no subject; got None. "
+                    "Pass one label per decision."
+                )
+        sums = summed(scores, cluster)
+        return sandwich(found.inverse_information, sums.T @ sums)
+
+    def _scores(self, found: Found, what: str) -> Matrix:
+        """Derivatives of every decision's log-probability in theta: (n_decisions, n_parameters)."""
+        episodes, errors = self.problem().episodes, np.sqrt(np.diag(found.inverse_information))
+        if not (np.isfinite(found.theta).all() and np.isfinite(errors).all()):
+            raise DataError(
+                f"{what} must have a finite estimate with standard errors; got status "
+                f"{found.status!r}. Use a parameter_prior."
+            )
+        room = np.array([np.inf] * self.n_weights + [_room(s, v) for s, v in self._shapes(found)])
+
+        def at(theta: Vector) -> Vector:
+            d = self.n_weights
+            return predict.decision_log_likelihoods(self.model, episodes, theta[:d], theta[d:])
+
+        return numerical_jacobian(at, found.theta, np.minimum(errors, room))
+
+    def _shapes(self, found: Found) -> list[tuple[Any, float]]:
+        return list(zip(self.model.shape, self._split(found)[1].tolist(), strict=True))
+
+    def likelihood_ratio_test(self, found: Found, hypothesis: Any) -> TestResult:
+        """Of one parameter: its value is led to the one in question, all others maximised."""
+        asked = {hypothesis: 0.0} if isinstance(hypothesis, str) else hypothesis
+        every = (*natural_parameters(self.model), *self._naturals("theta"))
+        known = {n.name: n for n in reversed(every)}
+        one = isinstance(asked, Mapping) and len(asked) == 1
+        if not one or next(iter(asked)) not in known:
+            raise DataError(
+                "hypothesis must name one parameter of the model and its value, such as "
+                f"{{{next(iter(known))!r}: 1.0}}; got {hypothesis!r}. Its names are "
+                f"{', '.join(dict.fromkeys(n.name for n in every))}."
+            )
+        if self.prior is not None or found.status in ("separated", "not identified"):
+            why = "a prior" if self.prior is not None else f"status {found.status!r}"
+            raise DataError(
+                f"likelihood_ratio_test() must have a maximum of the likelihood; got {why}. "
+                "Fit without a prior, to more decisions."
+            )
+        ((name, value),) = asked.items()
+        natural = known[name]
+        low, high = natural.ends(self.model.shape)
+        strict = natural.is_logarithmic or natural.is_open
+        if not (low < value < high if strict else low <= value <= high):
+            raise DataError(
+                f"hypothesis must lie in {low:g}..{high:g} for {name}; got {value:g}. Correct it."
+            )
+        centre = natural.value(*self._split(found))
+        path = np.linspace(centre if np.isfinite(centre) else value, value, STEPS)[1:]
+        start = self.peak.point.psi
+        held = heights(self.problem(), natural, path, start)[-1]
+        statistic = max(2 * (found.log_likelihood - held), 0.0)
+        return TestResult("likelihood-ratio", statistic, 1, float(chi_square_tail(statistic, 1)))
+
+    def score_test(self, found: Found, hypothesis: Any) -> NoReturn:
+        """Only of choices."""
+        raise DataError(
+            "score_test() must have choices; got a model with shape parameters. "
+            "Use the likelihood-ratio test."
+        )
+
+    # -- predictions -----------------------------------------------------------------------------
+
+    def working_psi(self, found: Found) -> Vector:
+        """Psi to compute with: any value will do where a weight of 0 leaves it without meaning."""
+        weights, psi = self._split(found)
+        if not np.isfinite(weights).all():
+            return psi
+        return np.where(np.isnan(psi), self.peak.point.psi, psi)
+
+    def predict(self, found: Found, data: Any, available: Any, average: bool) -> Any:
+        """Choice probabilities of every decision scored: (n_decisions, n_options)."""
+        if available is not None:
+            raise DataError("available must be left out for a model; got one. Episodes have it.")
+        episodes = self.problem().episodes if data is None else predict.as_episodes(data)
+        if average:
+            return predict.averaged(self.model, episodes, self.profile, self.peak)
+        psi = self.working_psi(found)
+        return predict.probabilities(self.model, episodes, self._split(found)[0], psi)
+
+    def log_likelihoods(self, found: Found, data: Any) -> Vector:
+        """Log-probability of each decision scored."""
+        episodes = self.problem().episodes if data is None else predict.as_episodes(data)
+        psi = self.working_psi(found)
+        return predict.decision_log_likelihoods(self.model, episodes, self._split(found)[0], psi)
+
+    def bias(self, found: Found) -> NoReturn:
+        """Only of choices."""
+        raise DataError("bias must be of choices; got a model. Use a parameter_prior.")
+
+    # -- data ------------------------------------------------------------------------------------
+
+    def attached(self, found: Found, data: Any) -> FromEpisodes:
+        """The same with its episodes."""
+        episodes = predict.as_episodes(data)
+        n = sum(e.n_decisions for e in episodes)
+        if n != found.n_decisions:
+            raise DataError(
+                f"episodes must be those of the fit ({found.n_decisions} decisions); "
+                f"got {n}. Attach the data that the estimate was made from."
+            )
+        return dataclasses.replace(self, data=episodes)
+
+    def stored(self) -> FromEpisodes:
+        """The same without the episodes."""
+        return dataclasses.replace(self, data=None, grid=self.profile)
+
+
+def model_source(estimate: Estimate) -> FromEpisodes:
+    """What stands behind the estimate of a model."""
+    if not isinstance(estimate.source, FromEpisodes):
+        raise DataError(
+            f"estimate must be of a model, with the model at hand; got {estimate!r}. "
+            "Fit it with fit(episodes, model)."
+        )
+    return estimate.source
+
+
+def heights(problem: Problem, natural: Natural, values: Vector, psi: Vector) -> list[float]:
+    """Maximised log-likelihood at values that lead away from the estimate, whose shape is psi."""
+    found = []
+    fixed = np.zeros(problem.n_shape, dtype=bool)
+    fixed[natural.index if natural.is_shape else []] = True
+    for value in values:
+        start, asked = psi.copy(), None
+        if natural.is_shape:
+            natural.put(float(value), np.empty(0), start)
+        else:
+            asked = Planes.of(natural, np.array([value]), len(problem.model.weights))
+        peak = climb(problem, start, fixed=fixed, planes=asked)
+        psi = peak.point.psi
+        found.append(peak.point.value)
+    return found
+
+
+def _room(shape: Any, value: float) -> float:
+    """How far a shape parameter may move to both sides inside its range."""
+    return float(min(value - shape.low, shape.high - value))
+
+
+def _inside(value: float, half: float, low: float, high: float) -> tuple[float, float]:
+    """Interval inside a range, from half its length on the range's own scale, by log-odds.
+
+    >>> [round(end, 3) for end in _inside(0.9, 0.15, 0.0, 1.0)]
+    [0.63, 0.979]
+    """
+    share, width = (value - low) / (high - low), high - low
+    if not 0 < share < 1:  # at a bound there are no log-odds
+        return max(value - half, low), min(value + half, high)
+    centre, away = special.logit(share), half / width / (share * (1 - share))
+    ends = low + width * special.expit(np.array([centre - away, centre + away]))
+    return float(ends[0]), float(ends[1])
+
+
+def _source(estimate: Estimate) -> FromEpisodes:
+    assert isinstance(estimate.source, FromEpisodes)
+    return estimate.source
+
+
+def _intervals(
+    found: Sequence[Estimate],
+    naturals: Sequence[Natural],
+    level: float,
+    kind: IntervalKind,
+    rng: np.random.Generator | None = None,
+    n_drawn: int = N_DRAWN,
+) -> Matrix:
+    """Intervals (n_estimates, n_natural, 2) of estimates of one model."""
+    if kind == "wald":
+        return _wald_intervals(found, naturals, level)
+    if kind == "profile":
+        return _profile_intervals(found, naturals, level)
+    return _calibrated_intervals(found, naturals, level, rng, n_drawn)
+
+
+def _wald_intervals(found: Sequence[Estimate], naturals: Sequence[Natural], level: float) -> Matrix:
+    """Wald intervals, or what separated choices are consistent with."""
+    ends = np.array([[_source(e).wald(e, n, level) for n in naturals] for e in found])
+    lost = [k for k, e in enumerate(found) if e.status == "separated" and e.episodes]
+    for a, natural in enumerate(naturals if lost else ()):
+        shared = [k for k in lost if natural.is_shape and np.isnan(found[k].psi[natural.index])]
+        others = [k for k in lost if k not in shared]
+        if shared:
+            ends[shared, a] = _consistent([found[k] for k in shared], natural)
+        if others:
+            mine = [found[k] for k in others]
+            with np.errstate(over="ignore", invalid="ignore"):  # weights that go to infinity
+                ends[others, a] = _profile_intervals(mine, [natural], level)[:, 0]
+    return ends
+
+
+def _profiles_of(found: Sequence[Estimate]) -> Profiles:
+    groups = tuple(_source(e).problem().episodes for e in found)
+    first = _source(found[0])
+    return Profiles(first.model, groups, first.prior)
+
+
+def _consistent(found: Sequence[Estimate], natural: Natural) -> Matrix:
+    """Values of a shape parameter at which the likelihood comes to its supremum.
+
+    A model of one rate may know its points of indifference; else they are searched for.
+    """
+    exact = Declared(found[0].model).consistent_rates
+    known = [None if exact is None else exact(list(e.episodes or ())) for e in found]
+    ends = np.array([(np.nan, np.nan) if pair is None else pair for pair in known])
+    unknown = [k for k, pair in enumerate(known) if pair is None]
+    if unknown:
+        ends[unknown] = _searched([found[k] for k in unknown], natural)
+    return ends
+
+
+def _searched(found: Sequence[Estimate], natural: Natural) -> Matrix:
+    profiles = _profiles_of(found)
+    positions = shared_suprema(
+        profiles,
+        [_source(e).searched for e in found],
+        np.array([_source(e).peak.point.psi for e in found]),
+        np.array([e.log_likelihood for e in found]),
+        natural.index,
+    )
+    return np.sort(values_at(profiles, natural, positions), axis=1)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Estimates that have a profile, as the search for their intervals takes them."""
+
+    which: list[int]
+    profiles: Profiles
+    grids: list[Grid]
+    peaks: list[Peak]
+    rising: Matrix
+
+    @classmethod
+    def of(cls, found: Sequence[Estimate]) -> _Known | None:
+        which = [k for k, e in enumerate(found) if e.status != "not identified"]
+        mine = [found[k] for k in which]
+        if not mine:
+            return None
+        return cls(
+            which,
+            _profiles_of(mine),
+            [_source(e).searched for e in mine],
+            [_source(e).peak for e in mine],
+            np.stack([_rising(e) for e in mine]),
+        )
+
+
+def _rising(estimate: Estimate) -> Vector:
+    """Sign of the direction in which each weight has no finite maximum, 0 where it has."""
+    separation = estimate.diagnostics.separation
+    direction = {} if separation is None else separation.direction
+    return np.array([np.sign(direction.get(name, 0.0)) for name in estimate.model.weights])
+
+
+def _profile_intervals(
+    found: Sequence[Estimate], naturals: Sequence[Natural], level: float
+) -> Matrix:
+    ends = np.full((len(found), len(naturals), 2), np.nan)
+    known = _Known.of(found)
+    if known is not None:
+        ends[known.which] = profile_intervals(
+            known.profiles, known.grids, known.peaks, naturals, level, known.rising
+        )
+    return ends
+
+
+def _calibrated_intervals(
+    found: Sequence[Estimate],
+    naturals: Sequence[Natural],
+    level: float,
+    rng: np.random.Generator | None,
+    n_drawn: int,
+) -> Matrix:
+    seed = check_drawing(rng, n_drawn, _source(found[0]).prior is not None)
+    asked = tuple(naturals), level, seed, n_drawn
+    ends = np.full((len(found), len(naturals), 2), np.nan)
+    some = [k for k, e in enumerate(found) if e.status != "not identified"]
+    if all(asked in _source(found[k]).drawn for k in some):
+        for k in some:
+            ends[k] = _source(found[k]).drawn[asked]
+        return ends
+    known = _Known.of(found)
+    assert known is not None
+    near, far = (
+        profile_positions(known.profiles, known.grids, known.peaks, naturals, at, known.rising)
+        for at in (level, further_level(level))
+    )
+    ends[known.which] = calibrated_intervals(
+        known.profiles, known.peaks, naturals, level, (near, far), seed, n_drawn
+    )
+    for k in known.which:
+        _source(found[k]).drawn[asked] = ends[k]
+    return ends

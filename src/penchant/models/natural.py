@@ -1,0 +1,372 @@
+"""Natural parameters: what a model is about, as functions of its weights theta and shape psi.
+
+There are five forms. Each says what the parameter is and how it changes, where the weights lie when
+it has a given value, between which ends it lies, and along which positions its profile is followed:
+psi in search units for a shape parameter, the logarithm for a reciprocal, the weight for a share,
+the value itself for weights and ratios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy import special
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError
+from penchant.models.shape import Shape
+
+Kind = Literal["weight", "reciprocal", "ratio", "share", "shape"]
+
+
+@dataclass(frozen=True)
+class Natural:
+    """A natural parameter as a function of weights and shape.
+
+    `Natural(name, kind, index)` makes the one of its kind, such as a `ReciprocalParameter`.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    kind
+        "weight": a weight itself; "reciprocal": 1 / weight; "ratio": weight / other weight;
+        "share": scale / (1 + e^weight); "shape": scale * psi^power.
+    index, other
+        Which weight or shape parameter; the denominator of a ratio.
+    scale, power
+        For "shape"; the scale for "share", too.
+    """
+
+    name: str
+    kind: Kind
+    index: int
+    other: int = 0
+    scale: float = 1.0
+    power: float = 1.0
+
+    is_shape: ClassVar[bool] = False
+    is_ratio: ClassVar[bool] = False
+    is_logarithmic: ClassVar[bool] = False  # the positions along it are logarithms
+    is_open: ClassVar[bool] = False  # it lies between finite ends, and never at one
+    rises: ClassVar[float] = 1.0  # sign by which positions follow the weight; 0: they do not
+
+    def __new__(cls, name: str = "", kind: str = "weight", *_: Any, **__: Any) -> Self:
+        """Make the parameter of its kind."""
+        if cls is not Natural:
+            return super().__new__(cls)
+        if kind not in FORMS:
+            raise DataError(
+                f"kind must be one of {', '.join(FORMS)}; got {kind!r} for {name}. Choose one."
+            )
+        return super().__new__(FORMS[kind])  # type: ignore[return-value]  # each is a Natural
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """Weights that it is made of."""
+        return (self.index,)
+
+    @property
+    def moved(self) -> Natural:
+        """The parameter whose values are the positions along this one, or their exponentials."""
+        return self
+
+    def refers(self, n_weights: int, n_shape: int) -> bool:
+        """Whether a model of so many weights and shape parameters has what it is made of."""
+        return all(0 <= a < n_weights for a in self.weights)
+
+    # -- value and gradient ----------------------------------------------------------------------
+
+    def of_weights(self, theta: Matrix) -> Vector:
+        """Values at many weights (n, n_weights)."""
+        return np.asarray(theta[:, self.index])
+
+    def bends(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+        """Gradients (n, n_weights) and Hessians in the weights, at many of them."""
+        n, d = theta.shape
+        return np.repeat(np.eye(d)[None, self.index], n, axis=0), np.zeros((n, d, d))
+
+    def value(self, theta: Vector, psi: Vector) -> float:
+        """The natural parameter."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(self.of_weights(np.asarray(theta, dtype=np.float64)[None])[0])
+
+    def gradient(self, theta: Vector, psi: Vector) -> Vector:
+        """Derivatives in all weights, then in all shape parameters; NaN where there are none."""
+        theta = np.asarray(theta, dtype=np.float64)
+        slope = np.zeros(len(theta) + len(psi))
+        if not (np.isfinite(theta[list(self.weights)]).all() and self._divides(theta)):
+            return np.full(len(slope), np.nan)
+        slope[: len(theta)] = self.bends(theta[None])[0][0]
+        return slope
+
+    def _divides(self, theta: Vector) -> bool:
+        """Whether the denominator, if there is one, is not 0."""
+        return True
+
+    def put(self, value: float, theta: Vector, psi: Vector) -> None:
+        """Write the weight or shape parameter that gives this value; ratios come last."""
+        theta[self.index] = self.weight_at(np.float64(value))
+
+    # -- where the weights lie -------------------------------------------------------------------
+
+    def denominator(self, theta: Vector) -> Any:
+        """What its weight is divided by: the other weight of a ratio, else 1."""
+        return 1.0
+
+    def weight_at(self, values: Any) -> Any:
+        """The weight that it is made of, at these values."""
+        return values
+
+    def plane(self, values: Vector, d: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
+        """Where the d weights lie at these values: origin + basis phi, or row'theta = right."""
+        n = len(values)
+        origin, basis = np.zeros((n, d)), np.repeat(np.eye(d)[None], n, axis=0)
+        row, right = np.zeros((n, d)), np.array(self.weight_at(values), dtype=np.float64)
+        row[:, self.index] = 1.0
+        origin[:, self.index] = right
+        return origin, np.delete(basis, self.index, axis=2), row, right
+
+    # -- positions and ends ----------------------------------------------------------------------
+
+    def positions(self, theta: Matrix, u: Matrix) -> Vector:
+        """Positions at many weights and shape parameters in search units; not finite: nowhere."""
+        return self.moved.of_weights(theta)
+
+    def from_positions(self, positions: Matrix) -> Matrix:
+        """Values of `moved` at positions."""
+        return positions
+
+    def values_at(self, positions: Matrix, shape: Sequence[Shape]) -> Matrix:
+        """Values at positions; infinite positions are beyond what was looked at."""
+        return self.from_positions(positions)
+
+    def is_positive(self, shape: Sequence[Shape]) -> bool:
+        """Whether it is positive by nature, and known by its order of magnitude."""
+        return False
+
+    def is_magnitude(self, positive: IntVector) -> bool:
+        """Whether it is made of one weight and above 0, given the weights that are positive."""
+        return False
+
+    def ends(self, shape: Sequence[Shape]) -> tuple[float, float]:
+        """Between which values it lies."""
+        return -np.inf, np.inf
+
+
+class WeightParameter(Natural):
+    """A weight itself."""
+
+    def is_magnitude(self, positive: IntVector) -> bool:
+        """Whether the weight must be positive."""
+        return self.index in positive
+
+
+class ReciprocalParameter(Natural):
+    """1 over a weight, such as a temperature."""
+
+    is_logarithmic: ClassVar[bool] = True
+    rises: ClassVar[float] = -1.0
+
+    def of_weights(self, theta: Matrix) -> Vector:
+        """Values at many weights."""
+        return np.asarray(1.0 / theta[:, self.index])
+
+    def bends(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+        """Gradients and Hessians in the weights."""
+        slope, bend = super().bends(theta)
+        own = theta[:, self.index]
+        slope[:, self.index] = -1.0 / own**2
+        bend[:, self.index, self.index] = 2.0 / own**3
+        return slope, bend
+
+    def _divides(self, theta: Vector) -> bool:
+        return bool(theta[self.index] != 0)
+
+    def weight_at(self, values: Any) -> Any:
+        """1 over the values."""
+        return 1.0 / values
+
+    def positions(self, theta: Matrix, u: Matrix) -> Vector:
+        """Logarithms, infinite where the weight is not positive."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(-np.log(np.maximum(theta[:, self.index], 0.0)))
+
+    def from_positions(self, positions: Matrix) -> Matrix:
+        """Exponentials."""
+        return np.exp(positions)
+
+    def is_positive(self, shape: Sequence[Shape]) -> bool:
+        """It is."""
+        return True
+
+    def is_magnitude(self, positive: IntVector) -> bool:
+        """It is."""
+        return True
+
+    def ends(self, shape: Sequence[Shape]) -> tuple[float, float]:
+        """From 0 on."""
+        return 0.0, np.inf
+
+
+class RatioParameter(Natural):
+    """A weight over another one, such as a prior mean."""
+
+    is_ratio: ClassVar[bool] = True
+    rises: ClassVar[float] = 0.0
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """The numerator and the denominator."""
+        return (self.index, self.other)
+
+    def refers(self, n_weights: int, n_shape: int) -> bool:
+        """Whether there are two such weights."""
+        return super().refers(n_weights, n_shape) and self.other != self.index
+
+    def of_weights(self, theta: Matrix) -> Vector:
+        """Values at many weights."""
+        return np.asarray(theta[:, self.index] / theta[:, self.other])
+
+    def bends(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+        """Gradients and Hessians in the weights."""
+        slope, bend = super().bends(theta)
+        a, b = self.weights
+        own, below = theta[:, a], theta[:, b]
+        slope[:, a], slope[:, b] = 1.0 / below, -own / below**2
+        bend[:, a, b] = bend[:, b, a] = -1.0 / below**2
+        bend[:, b, b] = 2.0 * own / below**3
+        return slope, bend
+
+    def _divides(self, theta: Vector) -> bool:
+        return bool(theta[self.other] != 0)
+
+    def put(self, value: float, theta: Vector, psi: Vector) -> None:
+        """Write the numerator; the denominator is known."""
+        theta[self.index] = value * theta[self.other]
+
+    def denominator(self, theta: Vector) -> Any:
+        """The other weight."""
+        return theta[..., self.other]
+
+    def plane(self, values: Vector, d: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
+        """Planes through 0."""
+        n = len(values)
+        basis, row = np.repeat(np.eye(d)[None], n, axis=0), np.zeros((n, d))
+        basis[:, self.index, self.other] = values
+        row[:, self.index], row[:, self.other] = 1.0, -values
+        return np.zeros((n, d)), np.delete(basis, self.index, axis=2), row, np.zeros(n)
+
+
+class ShareParameter(Natural):
+    """A share of choices, scale / (1 + e^weight), such as the epsilon of a greedy agent."""
+
+    is_open: ClassVar[bool] = True
+
+    @property
+    def moved(self) -> Natural:
+        """The weight."""
+        return Natural(self.name, "weight", self.index)
+
+    def of_weights(self, theta: Matrix) -> Vector:
+        """Values at many weights, which may be infinite."""
+        return np.asarray(self.scale * special.expit(-theta[:, self.index]))
+
+    def bends(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+        """Gradients and Hessians in the weights."""
+        slope, bend = super().bends(theta)
+        share = special.expit(-theta[:, self.index])
+        slope[:, self.index] = -self.scale * share * (1 - share)
+        bend[:, self.index, self.index] = self.scale * share * (1 - share) * (1 - 2 * share)
+        return slope, bend
+
+    def weight_at(self, values: Any) -> Any:
+        """Log-odds of the rest."""
+        return -special.logit(values / self.scale)
+
+    def values_at(self, positions: Matrix, shape: Sequence[Shape]) -> Matrix:
+        """Values at weights."""
+        return np.asarray(self.scale * special.expit(-positions))
+
+    def ends(self, shape: Sequence[Shape]) -> tuple[float, float]:
+        """From 0 to the scale."""
+        return 0.0, self.scale
+
+
+class ShapeParameter(Natural):
+    """A shape parameter, or a power of it in other units."""
+
+    is_shape: ClassVar[bool] = True
+    rises: ClassVar[float] = 0.0
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """None."""
+        return ()
+
+    def refers(self, n_weights: int, n_shape: int) -> bool:
+        """Whether there is such a shape parameter."""
+        return 0 <= self.index < n_shape
+
+    def of_psi(self, own: Any) -> Any:
+        """Values at values of the shape parameter."""
+        return self.scale * own**self.power
+
+    def value(self, theta: Vector, psi: Vector) -> float:
+        """The natural parameter."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(self.of_psi(np.float64(psi[self.index])))
+
+    def gradient(self, theta: Vector, psi: Vector) -> Vector:
+        """Derivatives in all weights, then in all shape parameters."""
+        slope, own = np.zeros(len(theta) + len(psi)), psi[self.index]
+        if not np.isfinite(own):
+            return np.full(len(slope), np.nan)
+        slope[len(theta) + self.index] = self.scale * self.power * own ** (self.power - 1.0)
+        return slope
+
+    def put(self, value: float, theta: Vector, psi: Vector) -> None:
+        """Write the shape parameter."""
+        psi[self.index] = self.psi_at(value)
+
+    def psi_at(self, value: float) -> float:
+        """The shape parameter at this value."""
+        return float((np.float64(value) / self.scale) ** (1.0 / self.power))
+
+    def positions(self, theta: Matrix, u: Matrix) -> Vector:
+        """The shape parameter in search units."""
+        return np.asarray(u[:, self.index])
+
+    def values_at(self, positions: Matrix, shape: Sequence[Shape]) -> Matrix:
+        """Values at positions, with the limits of the model at its ends."""
+        mine = shape[self.index]
+        own = np.asarray(mine.from_search(positions))
+        # A logarithmic range is where to look; a linear one, such as 0 to 1, is all there is.
+        if mine.scale == "log":
+            own = np.where(positions == -np.inf, 0.0, np.where(positions == np.inf, np.inf, own))
+        for end, limit in ((-np.inf, mine.limit(False)), (np.inf, mine.limit(True))):
+            if limit is not None:
+                own = np.where(positions == end, limit.value, own)
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.of_psi(own))
+
+    def is_positive(self, shape: Sequence[Shape]) -> bool:
+        """Whether its range is logarithmic."""
+        return shape[self.index].scale == "log"
+
+    def ends(self, shape: Sequence[Shape]) -> tuple[float, float]:
+        """The range that is searched."""
+        ends = self.of_psi(np.array([shape[self.index].low, shape[self.index].high]))
+        return float(ends.min()), float(ends.max())
+
+
+FORMS: dict[str, type[Natural]] = {
+    "weight": WeightParameter,
+    "reciprocal": ReciprocalParameter,
+    "ratio": RatioParameter,
+    "share": ShareParameter,
+    "shape": ShapeParameter,
+}

@@ -1,0 +1,83 @@
+"""Covariances that hold where the model does not: the sandwich, and the one by clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.choices import Choices
+from penchant.errors import DataError
+from penchant.softmax.probabilities import scores
+from penchant.softmax.solution import unit_weights
+
+
+def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
+    """Sandwich covariance without small-sample factor (HC0).
+
+    Parameters
+    ----------
+    bread
+        Inverse of the information.
+
+    Notes
+    -----
+    A frequency weight w stands for w decisions and multiplies the outer product of the score once;
+    a probability weight multiplies the score itself, and so enters twice.
+    """
+    choices, unit = unit_weights(choices)
+    s = scores(theta, choices)
+    weights = np.ones(len(s)) if choices.weights is None else choices.weights
+    if choices.weight_kind == "frequency":
+        return sandwich(bread * unit, (s.T * weights) @ s) / unit
+    return sandwich(bread * unit, (s.T * weights**2) @ s)
+
+
+def clustered_covariance(theta: Vector, bread: Matrix, choices: Choices, cluster: Any) -> Matrix:
+    """Sandwich covariance with scores summed within clusters, such as subjects."""
+    choices, unit = unit_weights(choices)
+    s = scores(theta, choices)
+    if choices.weights is not None:
+        s = s * choices.weights[:, None]
+    sums = summed(s, cluster)
+    return sandwich(bread * unit, sums.T @ sums)
+
+
+def summed(scores: Matrix, cluster: Any) -> Matrix:
+    """Scores summed within clusters."""
+    codes, n_clusters = _cluster_codes(cluster, len(scores))
+    sums = np.zeros((n_clusters, scores.shape[1]))
+    np.add.at(sums, codes, scores)
+    return sums
+
+
+def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
+    labels = np.asarray(cluster)
+    if labels.shape != (n,):
+        raise DataError(
+            f"cluster must have one label per decision ({n}); got shape {labels.shape}. "
+            "Give an array of labels, or choices with a subject."
+        )
+    missing = [label is None or label != label for label in labels.tolist()]
+    if any(missing):
+        raise DataError(
+            f"cluster must not be missing; got {sum(missing)} missing, first at decision "
+            f"{missing.index(True)}. Fill or drop these decisions."
+        )
+    known, codes = np.unique(labels, return_inverse=True)
+    if len(known) < 2:
+        raise DataError(
+            f"cluster must name at least two clusters; got only {known.tolist()[0]!r}. "
+            "Use robust() where decisions are independent."
+        )
+    return codes.reshape(-1), len(known)
+
+
+def sandwich(bread: Matrix, meat: Matrix) -> Matrix:
+    """Bread times meat times bread, NaN where the bread has none."""
+    known = np.isfinite(np.diag(bread))
+    result = np.full_like(bread, np.nan)
+    inner = bread[np.ix_(known, known)]
+    result[np.ix_(known, known)] = inner @ meat[np.ix_(known, known)] @ inner
+    return result

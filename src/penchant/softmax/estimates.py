@@ -1,0 +1,349 @@
+"""One estimate per subject: a sequence that is read by position or by label."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from penchant._frames import Backend, frame
+from penchant._typing import Matrix, Vector
+from penchant.arguments import check_level
+from penchant.errors import DataError, nearest
+from penchant.output.table import Table, number
+from penchant.softmax.calibrated import N_DRAWN
+from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
+from penchant.softmax.intervals import wald_interval
+from penchant.softmax.source import IntervalKind
+from penchant.softmax.transformations import Parameter
+
+FORMAT, VERSION = "penchant-estimates", 1
+MOST_ROWS = 20  # shown in a notebook
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a batch knows of all subjects at once, so that no estimate need be made for it."""
+
+    names: tuple[str, ...]
+    theta: Matrix
+    covariance: Matrix
+    log_likelihood: Vector
+    status: tuple[str, ...]
+    n_decisions: tuple[int, ...]
+    iterations: tuple[int, ...]
+    condition: Vector
+    messages: tuple[str, ...]
+
+    @classmethod
+    def of(cls, estimates: Sequence[Estimate]) -> Columns:
+        """From estimates that were made one by one."""
+        return cls(
+            names=estimates[0].names if estimates else (),
+            theta=np.array([e.theta for e in estimates]),
+            covariance=np.array([e.covariance for e in estimates]),
+            log_likelihood=np.array([e.log_likelihood for e in estimates]),
+            status=tuple(e.status for e in estimates),
+            n_decisions=tuple(e.n_decisions for e in estimates),
+            iterations=tuple(e.diagnostics.iterations for e in estimates),
+            condition=np.array([e.diagnostics.condition for e in estimates]),
+            messages=tuple(e.message for e in estimates),
+        )
+
+
+class Estimates(Sequence[Estimate]):
+    """One estimate per subject, of choices or of a model, exact or linearised.
+
+    `estimates[0]` is the first, `estimates["s01"]` and `estimates.of("s01")` that of a subject. A
+    whole number is always a position: where labels are whole numbers themselves, use `of`.
+
+    Attributes
+    ----------
+    subjects
+        Labels.
+    without_decisions
+        Subjects left out, as no decision of theirs is scored.
+    names, theta, covariance, log_likelihood, status, n_decisions, iterations, condition, messages
+        Of all subjects, one row or entry each.
+    """
+
+    def __init__(
+        self,
+        subjects: Sequence[Any],
+        estimates: Sequence[Estimate] | Callable[[int], Estimate],
+        columns: Columns | None = None,
+        without_decisions: Sequence[Any] = (),
+    ) -> None:
+        self.subjects = tuple(subjects)
+        self.without_decisions = tuple(without_decisions)
+        self._make = estimates if callable(estimates) else tuple(estimates).__getitem__
+        self._columns = Columns.of(list(self)) if columns is None else columns
+
+    # -- the sequence ----------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return (self._make(i) for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, index: int | str) -> Estimate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Estimates: ...
+    def __getitem__(self, index: int | str | slice) -> Estimate | Estimates:
+        if isinstance(index, slice):
+            kept = range(len(self))[index]
+            return Estimates([self.subjects[i] for i in kept], [self._make(i) for i in kept])
+        if isinstance(index, (int, np.integer)):
+            return self._make(range(len(self))[index])
+        return self.of(index)
+
+    def of(self, subject: Any) -> Estimate:
+        """The estimate of one subject, by label."""
+        if subject not in self.subjects:
+            known = [str(s) for s in self.subjects]
+            raise DataError(
+                f"subject must be one of the {len(self)} fitted; got {subject!r}."
+                f"{nearest(str(subject), known) or ' See `estimates.subjects`.'}"
+            )
+        return self._make(self.subjects.index(subject))
+
+    # -- of all subjects -------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of theta."""
+        return self._columns.names
+
+    @property
+    def theta(self) -> Matrix:
+        """theta, one row per subject."""
+        return self._columns.theta
+
+    @property
+    def covariance(self) -> Matrix:
+        """Covariances of theta, one per subject."""
+        return self._columns.covariance
+
+    @property
+    def standard_errors(self) -> Matrix:
+        """Standard errors, one row per subject."""
+        return np.sqrt(self.covariance.diagonal(0, 1, 2))
+
+    @property
+    def log_likelihood(self) -> Vector:
+        """One per subject."""
+        return self._columns.log_likelihood
+
+    @property
+    def status(self) -> tuple[str, ...]:
+        """One status per subject."""
+        return self._columns.status
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What the statuses mean."""
+        return self._columns.messages
+
+    @property
+    def n_decisions(self) -> tuple[int, ...]:
+        """Decisions of each subject."""
+        return self._columns.n_decisions
+
+    @property
+    def iterations(self) -> tuple[int, ...]:
+        """Steps of each fit."""
+        return self._columns.iterations
+
+    @property
+    def condition(self) -> Vector:
+        """Condition of the scaled information of each fit."""
+        return self._columns.condition
+
+    @property
+    def n_valid(self) -> int:
+        """How many linearised estimates lie inside their range of validity."""
+        return sum(e.validity is not None and e.validity.valid for e in self)
+
+    def counts(self) -> dict[str, int]:
+        """How many subjects have each status."""
+        return {status: self.status.count(status) for status in sorted(set(self.status))}
+
+    def parameters_at(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> list[tuple[Parameter, ...]]:
+        """Natural parameters of each subject, with intervals at this level.
+
+        "calibrated" ones need an rng; those of a subject do not depend on who else is fitted.
+        """
+        check_level(level)
+        every = list(self)
+        if not every:
+            return []
+        found = every[0].source.parameters(every, level, kind, rng)
+        return [one.meaningful(mine) for one, mine in zip(every, found, strict=True)]
+
+    # -- for reading -----------------------------------------------------------------------------
+
+    @property
+    def _of_theta(self) -> bool:
+        """Whether it is theta that is read, not natural parameters."""
+        first = self[0] if len(self) else None
+        return first is None or (first.source.space == "theta" and first.validity is None)
+
+    def _shown(
+        self, level: float, kind: IntervalKind, rng: np.random.Generator | None
+    ) -> dict[str, tuple[Sequence[float], ...]]:
+        """Estimates, standard errors and ends of intervals, by name of the parameter."""
+        check_level(level)
+        if not self._of_theta:
+            found = self.parameters_at(level, kind, rng)
+            words = ("estimate", "standard_error", "low", "high")
+            return {
+                found[0][j].name: tuple([getattr(p[j], word) for p in found] for word in words)
+                for j in range(len(found[0]))
+            }
+        errors, names = self.standard_errors, self.names
+        if kind == "wald":
+            pairs = zip(self.theta.T, errors.T, strict=True)
+            every = [wald_interval(theta, error, level) for theta, error in pairs]
+        else:
+            made = list(self)
+            ends = made[0].source.intervals(made, names, "theta", level, kind, rng, N_DRAWN)
+            every = [ends[:, a] for a in range(len(names))]
+        return {
+            name: tuple(c.tolist() for c in (self.theta[:, a], errors[:, a], *every[a].T))
+            for a, name in enumerate(names)
+        }
+
+    def to_frame(
+        self,
+        level: float = 0.95,
+        backend: Backend | None = None,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> Any:
+        """One row per subject: status, parameters, errors, intervals, diagnostics."""
+        columns: dict[str, Sequence[Any]] = {
+            "subject": list(self.subjects),
+            "status": list(self.status),
+            "n_decisions": list(self.n_decisions),
+            "log_likelihood": self.log_likelihood.tolist(),
+        }
+        validity = [e.validity for e in self] if len(self) and not self._of_theta else []
+        linear = [v for v in validity if v is not None]
+        if linear:
+            columns["exact_log_likelihood"] = [v.exact_log_likelihood for v in linear]
+            columns["ratio"] = [v.ratio for v in linear]
+            columns["ratio_low"] = [v.bounds[0] for v in linear]
+            columns["ratio_high"] = [v.bounds[1] for v in linear]
+        for name, (values, errors, low, high) in self._shown(level, kind, rng).items():
+            columns[name] = values
+            columns[f"{name}_standard_error"] = errors
+            columns[f"{name}_low"], columns[f"{name}_high"] = low, high
+        if self._of_theta:
+            columns["iterations"] = list(self.iterations)
+            columns["condition"] = self.condition.tolist()
+        elif not linear:
+            columns["intervals"] = [kind] * len(self)
+        if not linear:
+            columns["message"] = list(self.messages)
+        return frame(columns, backend)
+
+    def table(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> Table:
+        """All subjects, one row each: parameters with intervals."""
+        shown = self._shown(level, kind, rng)
+        header = ["subject", "status", "decisions", "log-likelihood"]
+        for name in shown:
+            header += [name, f"{100 * level:g} % low", "high"]
+        rows = []
+        for i, subject in enumerate(self.subjects):
+            row = [str(subject), self.status[i], str(self.n_decisions[i])]
+            row.append(f"{self.log_likelihood[i]:.2f}")
+            for values, _, low, high in shown.values():
+                row += [number(values[i]), number(low[i], 4), number(high[i], 4)]
+            rows.append(tuple(row))
+        facts = tuple((status, str(count)) for status, count in self.counts().items())
+        notes = (f"Intervals: {INTERVAL_WORDS[kind]}.",)
+        return Table(f"Estimates of {len(self)} subjects", facts, tuple(header), tuple(rows), notes)
+
+    def summary(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> str:
+        """All subjects as text."""
+        return self.table(level, kind, rng).text()
+
+    def to_latex(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> str:
+        """The table for a paper (booktabs)."""
+        return self.table(level, kind, rng).latex()
+
+    def __str__(self) -> str:
+        return self.summary(*self._usual)
+
+    def _repr_html_(self) -> str:
+        table = self[:MOST_ROWS].table(*self._usual) if len(self) else self.table()
+        left = len(self) - MOST_ROWS
+        more = (f"{left} more subjects: see to_frame().",) if left > 0 else ()
+        return dataclasses.replace(table, notes=(*table.notes, *more)).html()
+
+    @property
+    def _usual(self) -> tuple[float, IntervalKind]:
+        return self[0].source.usual if len(self) else (0.95, "wald")
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
+        linear = len(self) > 0 and self[0].validity is not None
+        valid = f"; {self.n_valid} inside the range of validity" if linear else ""
+        left = len(self.without_decisions)
+        more = f"; {left} without decisions" if left else ""
+        return f"<Estimates of {len(self)} subjects: {said}{valid}{more}>"
+
+    def to_dict(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: np.random.Generator | None = None,
+    ) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "estimates": [e.to_dict(level, kind, rng) for e in self],
+            "without_decisions": list(self.without_decisions),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Estimates:
+        """Read what `to_dict` wrote."""
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            got = content.get("format") if isinstance(content, dict) else type(content).__name__
+            raise DataError(
+                f"format must be {FORMAT!r}; got {got!r}. These are not estimates written by "
+                "Penchant."
+            )
+        found = [Estimate.from_dict(one) for one in content.get("estimates", ())]
+        return cls([e.subject for e in found], found, None, content.get("without_decisions", ()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        every = [dataclasses.replace(e, source=e.source.stored()) for e in self]
+        return {**self.__dict__, "_make": tuple(every).__getitem__}
