@@ -3,9 +3,19 @@
 import json
 
 import pytest
+from pyarrow import Table
 
 import penchant as pn
-from laboratory_files import as_csv, gorilla_offers, jspsych_play, players, psychopy_play, savers
+from laboratory_files import (
+    as_csv,
+    gorilla_offers,
+    jspsych_play,
+    players,
+    psychopy_play,
+    savers,
+    shoppers,
+    survey,
+)
 
 PLAYERS, SAVERS = players(), savers()
 
@@ -39,3 +49,24 @@ def test_offers_of_two_groups_are_a_study(tmp_path):
     assert sorted(data.condition(s) for s in data.subjects) == ["old"] * 3 + ["young"] * 3
     first = data.episodes[0]
     assert first.offers["delay"][:, 1].tolist() == [days for *_, days in SAVERS[0].offers]
+
+
+def test_a_choice_experiment_of_two_groups_is_a_study():
+    reading = pn.read(Table.from_pylist(survey(shoppers())))
+    data = pn.read_study(reading, conditions=["group"])
+    assert not data.is_play
+    assert {data.condition(s) for s in data.subjects} == {"young", "old"}
+    assert data.episodes[0].n_decisions == 12
+
+
+def test_models_of_a_choice_experiment_are_compared_and_say_what_attributes_are_worth():
+    reading = pn.read(Table.from_pylist(survey(shoppers(n_people=4, n_decisions=40))))
+    names = reading.data.names
+    models = {
+        "all": pn.models.Attributes(names, price="price"),
+        "no brand": pn.models.Attributes([name for name in names if name != "brand:Zen"]),
+    }
+    found = pn.compare_models(models, reading)
+    assert {*found.names} == {"all", "no brand"}
+    each = pn.fit_each(reading, models["all"], parameter_prior=pn.ScaledPrior())
+    assert [p.name for p in each[0].parameters][1] == "time_worth"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.predict import as_episodes, is_history, weights_only
+from penchant.inference.predict import as_described, as_episodes, is_history, weights_only
 from penchant.inference.profile.problem import Problem
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.peaks import Peaks
@@ -89,7 +89,7 @@ def fit(
     >>> pn.fit(episode, model)
     <Estimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """
-    data = data_of(data)
+    data = as_described(data_of(data), model)
     several = isinstance(data, (list, tuple)) and len(data) > 0
     if is_history(data) or (several and all(is_history(e) for e in data)):  # type: ignore[union-attr]
         only = (method, constraints, covariance, start, max_steps)

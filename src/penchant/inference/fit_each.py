@@ -12,7 +12,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.fit import check_prior, fit_profiles
-from penchant.inference.predict import as_episodes, weights_only
+from penchant.inference.predict import as_described, as_episodes, weights_only
 from penchant.inference.profile.problem import Problem
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.status import nothing_known
@@ -69,7 +69,7 @@ def fit_each(
     >>> pn.fit_each(people, pn.HyperbolicDiscounting())
     <Estimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
     """
-    data = data_of(data)
+    data = as_described(data_of(data), model)
     if isinstance(data, Choices):
         return fit_each_choices(
             data,

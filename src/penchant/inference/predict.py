@@ -9,14 +9,17 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
+from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.profile.problem import Problem
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
-from penchant.models.model import Model
+from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.offers.attributes import offers_of_choices
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
+from penchant.tables.reading import data_of
 
 
 def is_history(data: Any) -> bool:
@@ -35,7 +38,13 @@ def weights_only(prior: Prior | None) -> ParameterPrior | None:
 
 
 def as_episodes(episodes: Any) -> tuple[Any, ...]:
-    """One episode or several, or static decisions, as a tuple."""
+    """One episode or several, or static decisions, as a tuple.
+
+    What `read` returns is taken, too, and a choice experiment, whose variables are attributes.
+    """
+    episodes = data_of(episodes)
+    if isinstance(episodes, Choices):
+        return tuple(offers_of_choices(episodes))
     if not (is_history(episodes) or isinstance(episodes, Sequence)):
         raise DataError(
             f"episodes must be an Episode or some of them; got {type(episodes).__name__}. "
@@ -48,6 +57,15 @@ def as_episodes(episodes: Any) -> tuple[Any, ...]:
             f"{len(found)} entries. Make them with Episode(chosen, rewards)."
         )
     return found
+
+
+def as_described(data: Any, model: Model | None) -> Any:
+    """A choice experiment as offers where a model of attributes is given; other data as they are.
+
+    Choices need no model: one of their attributes says what these are worth.
+    """
+    describes = model is not None and bool(Declared(model).attributes)
+    return as_episodes(data) if describes and isinstance(data, Choices) else data
 
 
 def _log_probabilities(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from penchant.errors import DataError, named
 from penchant.files.table import read_table
+from penchant.models.offers.attributes import offers_of_choices
 from penchant.models.offers.table import offers_from_frame
 from penchant.studies.data import StudyData, full_labels, play_data, units_of
 from penchant.tables.frames import check_columns, column_labels, open_frame
@@ -90,6 +91,8 @@ def read_study(
     >>> pn.read_study(pn.datasets.load("delays"))
     <StudyData: 20 subjects, 20 episodes, 1191 decisions scored>
     """
+    if isinstance(table, Reading) and table.kind == "choices":
+        return _experiment(table, conditions)
     if isinstance(table, Reading):
         kind, columns, offers, options, base, gaps = _as_read(table, columns, gaps)
     frame = table.table if isinstance(table, Reading) else table
@@ -132,17 +135,23 @@ def _as_read(
     reading: Reading, columns: Mapping[str, Any] | None, gaps: Gaps | None
 ) -> tuple[Any, ...]:
     """Kind, columns, offers, options, base and gaps as `read` found or was told them."""
-    if reading.kind == "choices":
-        raise DataError(
-            "table must hold play, or choices among offers; got a choice experiment. Fit it with "
-            "fit_each, and compare groups with compare_groups."
-        )
     known = reading.arguments
     parts = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored")
     found = {part: known[part] for part in parts if known.get(part) is not None}
     told = {**found, **(columns or {})}
     offers, options = known.get("offers"), known.get("options")
     return reading.kind, told, offers, options, known.get("base", 0), gaps or known.get("gaps")
+
+
+def _experiment(reading: Reading, conditions: Sequence[str]) -> StudyData:
+    """The data of a choice experiment: its variables are attributes of what was offered."""
+    if reading.data.subject is None:
+        raise DataError(
+            "subject must be known of a choice experiment; got none. Name the column that says who "
+            "chose when reading it."
+        )
+    assigned = {name: reading.groups(name) for name in conditions}
+    return StudyData(tuple(offers_of_choices(reading.data)), assigned)
 
 
 def offers_data(

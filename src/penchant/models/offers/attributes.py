@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Attributes(StaticModel):
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given = self.attributes
+        given: Any = self.attributes
         names = (given,) if isinstance(given, str) else tuple(map(str, given))
         if not names or len(set(names)) < len(names):
             raise DataError(
@@ -54,7 +55,7 @@ class Attributes(StaticModel):
         object.__setattr__(self, "attributes", names)
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # of every model of its own
+    def weights(self) -> tuple[str, ...]:
         """A weight for every attribute."""
         return self.attributes
 
