@@ -82,7 +82,6 @@ INSIDE = frozenset(
         "satisfied",
         "single",
         "stretch",
-        "theta_of",
         "to_search",
         "touched",
         "typical_weights",

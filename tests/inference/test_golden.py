@@ -8,6 +8,7 @@ from scipy import special
 
 import belief_reference as dense
 import penchant as pn
+from penchant.models.simulate import weights_and_shape
 
 pytestmark = pytest.mark.evidence
 CASES = ["ucl_lam1", "ucl_lam1b", "ucl_lam0"]
@@ -88,8 +89,9 @@ def test_the_linearised_log_likelihood_is_the_exact_one(case):
 def test_the_log_likelihood_at_the_truth_is_the_exact_one(case):
     model, episode = model_and_episode(case)
     true = case["true"]
-    theta, psi = model.theta_of(
-        {"decision_noise": true["nu"], "prior_mean": true["mu0"], "prior_variance": true["s0sq"]}
+    theta, psi = weights_and_shape(
+        model,
+        {"decision_noise": true["nu"], "prior_mean": true["mu0"], "prior_variance": true["s0sq"]},
     )
     q = model.explanatory(episode, *psi) @ theta
     log_p = q - special.logsumexp(q, axis=1, keepdims=True)

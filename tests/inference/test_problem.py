@@ -8,6 +8,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from penchant.inference.profile.problem import Problem
+from penchant.models.simulate import weights_and_shape
 
 EPISODE = played.ucl_episode(seed=1)
 CASES = {
@@ -132,7 +133,7 @@ def test_only_decisions_scored_count_and_the_rest_teaches():
     log_p = dense.ucl_log_probabilities(
         EPISODE.chosen, EPISODE.rewards, played.PLACES, played.NOISE_VARIANCE, played.NATURAL
     )
-    theta, psi = model.theta_of(played.TRUTH)
+    theta, psi = weights_and_shape(model, played.TRUTH)
     expected = log_p[np.arange(70), EPISODE.chosen][scored].sum()
     assert theta_value(problem, psi, theta) == pytest.approx(expected, rel=1e-11)
 

@@ -14,6 +14,7 @@ import penchant as pn
 import played
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
 from penchant.models.record import Record
+from penchant.models.simulate import weights_and_shape
 
 KERNELS = {kernel.name: kernel for kernel in (GAUSSIAN, MATERN32, MATERN52, EXPONENTIAL)}
 TERMS = ("distance", "log_distance", "same", "visited")
@@ -189,7 +190,7 @@ def test_natural_parameters_have_their_meaning():
         "length_scale": 1.5,
         "noise_ratio": 0.02,
     }
-    theta, psi = model.theta_of(truth)
+    theta, psi = weights_and_shape(model, truth)
     np.testing.assert_allclose(theta, [0.25, 0.125, 3.0, -0.3])
     found = {n.name: n.value(theta, psi) for n in model.natural}
     assert found == pytest.approx(truth)
@@ -265,7 +266,7 @@ def play(model, truth, n_agents, n_decisions, seed):
 
 def g_test(episodes, model, truth):
     """Of the options by rank of their probability."""
-    theta, psi = model.theta_of(truth)
+    theta, psi = weights_and_shape(model, truth)
     p = np.concatenate(
         [special.softmax(model.explanatory(e, *psi) @ theta, axis=1) for e in episodes]
     )
@@ -288,7 +289,7 @@ def test_agents_choose_with_the_probabilities_of_the_likelihood(kernel):
 def test_agents_know_what_the_likelihood_knows():
     model = pn.GPUCB(played.PLACES, TERMS, prior_mean=31.0, prior_sd=15.0)
     (episode,) = play(model, TRUTH, 1, 30, 4)
-    theta, psi = model.theta_of(TRUTH)
+    theta, psi = weights_and_shape(model, TRUTH)
     expected = special.softmax(model.explanatory(episode, *psi) @ theta, axis=1)
     agents = model.agents({n.name: TRUTH[n.name] for n in model.natural}, 1)
     for t in range(30):

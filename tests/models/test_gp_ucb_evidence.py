@@ -8,6 +8,7 @@ import pytest
 from scipy import special
 
 import penchant as pn
+from penchant.models.simulate import weights_and_shape
 
 pytestmark = pytest.mark.evidence
 MODEL = pn.GPUCB(pn.grid(11, 11), prior_mean=50.0, prior_sd=100.0, noise_ratio=1e-4)
@@ -61,7 +62,9 @@ def published(row):
     temperature, bonus, scale = (
         math.exp(float(row[f"log_{name}"])) for name in ("tau", "beta", "lambda")
     )
-    return MODEL.theta_of({"temperature": 100 * temperature, "bonus": bonus, "length_scale": scale})
+    return weights_and_shape(
+        MODEL, {"temperature": 100 * temperature, "bonus": bonus, "length_scale": scale}
+    )
 
 
 def test_the_likelihood_is_that_of_the_oracle_in_every_round(plays, oracle):

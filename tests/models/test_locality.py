@@ -10,6 +10,7 @@ from scipy import special, stats
 
 import penchant as pn
 import played
+from penchant.models.simulate import weights_and_shape
 
 TERMS = ("distance", "log_distance", "same", "visited")
 SPACING = min(
@@ -130,7 +131,7 @@ def wander(n_agents, n_decisions, seed, truth=TRUTH):
 def test_agents_choose_with_the_probabilities_of_the_likelihood():
     """G-test of the options by rank of their probability."""
     model, episodes = wander(400, 8, 1)
-    theta, _ = model.theta_of(TRUTH)
+    theta, _ = weights_and_shape(model, TRUTH)
     p = np.concatenate([special.softmax(model.explanatory(e) @ theta, axis=1) for e in episodes])
     chosen = np.concatenate([e.chosen for e in episodes])
 

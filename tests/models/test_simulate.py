@@ -12,7 +12,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from learners import p_value
-from penchant.models.simulate import agents_of, picked
+from penchant.models.simulate import agents_of, picked, weights_and_shape
 
 UCL_MODEL = played.ucl(length_scale=None)
 Q_MODEL = pn.QLearning(4)
@@ -33,11 +33,13 @@ def test_simulated_choices_have_the_probabilities_of_the_ucl_likelihood():
         n_subjects=1500,
         rng=np.random.default_rng(1),
     )
-    theta, psi = UCL_MODEL.theta_of(played.TRUTH)
+    theta, psi = weights_and_shape(UCL_MODEL, played.TRUTH)
     assert p_value(episodes, UCL_MODEL, theta, psi) > 1e-3
     # the test has power: a little more noise, variance or mean is seen
     for name, factor in (("decision_noise", 1.15), ("prior_variance", 1.3), ("prior_mean", 1.2)):
-        theta, psi = UCL_MODEL.theta_of({**played.TRUTH, name: played.TRUTH[name] * factor})
+        theta, psi = weights_and_shape(
+            UCL_MODEL, {**played.TRUTH, name: played.TRUTH[name] * factor}
+        )
         assert p_value(episodes, UCL_MODEL, theta, psi) < 1e-3, name
 
 
@@ -54,7 +56,7 @@ def test_simulated_choices_follow_the_options_of_the_model(options):
         n_subjects=800,
         rng=np.random.default_rng(2),
     )
-    theta, psi = model.theta_of(played.TRUTH)
+    theta, psi = weights_and_shape(model, played.TRUTH)
     assert p_value(episodes, model, theta, psi) > 1e-3
 
 
@@ -69,7 +71,7 @@ def test_simulated_choices_follow_a_free_bonus_of_another_weight():
         n_subjects=800,
         rng=np.random.default_rng(3),
     )
-    theta, psi = model.theta_of(truth)
+    theta, psi = weights_and_shape(model, truth)
     assert p_value(episodes, model, theta, psi) > 1e-3
 
 
@@ -340,6 +342,12 @@ def test_the_offers_of_a_person_are_answered_again():
 def test_a_task_that_does_not_say_what_to_do_is_refused(task, given, message):
     with pytest.raises(pn.DataError, match=message):
         pn.simulate(task, Q_MODEL, Q_TRUTH, rng=np.random.default_rng(1), **given)
+
+
+@pytest.mark.parametrize("parameters", [None, 0.3, "temperature", [0.3, 0.4]])
+def test_what_is_no_mapping_of_parameters_is_refused(parameters):
+    with pytest.raises(pn.DataError, match="parameters must map names to numbers, or be a list"):
+        pn.simulate(pn.Task(Q_LANDSCAPE, 5), Q_MODEL, parameters, rng=np.random.default_rng(1))
 
 
 def test_as_many_people_as_parameters_are_simulated():

@@ -172,6 +172,14 @@ def test_parameters_that_are_wrong_are_refused(parameters, message):
         pn.simulate(offers, pn.HyperbolicDiscounting(), parameters, rng=np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1e-300])
+def test_without_a_temperature_to_speak_of_the_best_option_is_taken(temperature):
+    offers, rule = offered.delayed(n=40), {"temperature": temperature, "discount_rate": 0.1}
+    model = pn.HyperbolicDiscounting()
+    chosen = pn.simulate(offers, model, rule, rng=np.random.default_rng(0)).chosen
+    np.testing.assert_array_equal(chosen, model.option_values(offers, rule).argmax(axis=1))
+
+
 def test_offers_without_an_attribute_are_refused():
     decisions = pn.Offers([0], {"amount": [[1.0, 2.0]], "delays": [[0.0, 3.0]]})
     with pytest.raises(pn.DataError, match=r"must have amount and delay .* Did you mean 'delays'"):

@@ -13,6 +13,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
+from penchant.models.simulate import weights_and_shape
 
 
 def refused(message):
@@ -21,7 +22,7 @@ def refused(message):
 
 def probabilities(model, episode, natural):
     """Choice probabilities as the model's variables give them."""
-    theta, psi = model.theta_of(natural)
+    theta, psi = weights_and_shape(model, natural)
     q = model.explanatory(episode, *psi) @ theta
     return special.softmax(q, axis=1)
 
@@ -245,7 +246,7 @@ def test_a_free_bonus_at_the_implied_weight_is_the_known_bonus():
 @pytest.mark.parametrize("length_scale", [1.4, None])
 def test_natural_parameters_and_weights_are_there_and_back(bonus, length_scale):
     model = played.ucl(bonus=bonus, length_scale=length_scale)
-    theta, psi = model.theta_of({**played.TRUTH, "implied_noise_sd": 3.3})
+    theta, psi = weights_and_shape(model, {**played.TRUTH, "implied_noise_sd": 3.3})
     assert len(theta) == len(model.weights)
     assert len(psi) == len(model.shape)
     back = {n.name: n.value(theta, psi) for n in model.natural}
@@ -315,22 +316,6 @@ def test_wrong_settings_are_refused_when_the_model_is_made(options):
         pn.DataError, match=next(name for name in options if name != "length_scale")
     ):
         played.ucl(**options)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"decision_noise": 0.0},
-        {"decision_noise": -2.0},
-        {"prior_variance": 0.0},
-        {"prior_variance": math.inf},
-        {"prior_mean": math.nan},
-    ],
-    ids=str,
-)
-def test_impossible_natural_parameters_are_refused(wrong):
-    with pytest.raises(pn.DataError, match=next(iter(wrong))):
-        played.ucl().theta_of({**played.TRUTH, **wrong})
 
 
 def test_the_same_episode_is_described_the_same_way_twice_and_by_two_models():

@@ -9,9 +9,12 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba.core import event
 
 import penchant
+import penchant as pn
 
 NOBODY = 65534
 SOURCE = Path(penchant.__file__).parent.parent
@@ -163,3 +166,37 @@ def test_a_read_only_installation_without_a_home_fits(place):
     again = as_nobody(place, *command, **only_here)
     assert "compiling" not in again.stderr
     assert again.stdout == done.stdout
+
+
+class Compiled(event.Listener):
+    """Names of the functions compiled while it listens."""
+
+    def __init__(self):
+        self.names = []
+
+    def on_start(self, event):
+        self.names.append(event.data["dispatcher"].py_func.__qualname__)
+
+    def on_end(self, event):
+        """Nothing to note."""
+
+
+def some_choices(n_parameters, with_offset):
+    rng = np.random.default_rng(n_parameters)
+    x = rng.normal(size=(60, 3, n_parameters))
+    offset = rng.normal(size=(60, 3)) if with_offset else None
+    subject = np.repeat(["a", "b"], 30)
+    return pn.Choices.from_arrays(x, rng.integers(3, size=60), offset=offset, subject=subject)
+
+
+def test_a_new_number_of_weights_compiles_its_own_sums_and_nothing_else():
+    for with_offset in (False, True):
+        pn.fit(some_choices(2, with_offset))
+        pn.fit_each(some_choices(2, with_offset))
+    with event.install_listener("numba:compile", Compiled()) as compiled:
+        for n_parameters in (7, 9):
+            for with_offset in (False, True):
+                pn.fit(some_choices(n_parameters, with_offset))
+                pn.fit_each(some_choices(n_parameters, with_offset))
+    own = {"_moments_of.<locals>.moments", "_rows_of.<locals>.rows"}
+    assert set(compiled.names) <= own, compiled.names

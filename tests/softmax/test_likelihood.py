@@ -54,6 +54,13 @@ def test_moments_of_more_variables_than_a_tile_equal_the_equations(sizes):
     check_moments(case(sizes=sizes, theta=theta), np.zeros(7))
 
 
+@pytest.mark.parametrize("d", [13, 16, 24])
+def test_moments_where_tiles_are_taken_in_a_loop_equal_the_equations(d):
+    theta = np.linspace(-0.6, 0.9, d)
+    for kind in ("plain", "both"):
+        check_moments(case(**CASES[kind], theta=theta), theta)
+
+
 @pytest.mark.parametrize("kind", CASES)
 def test_spread_is_the_mean_within_set_scatter(kind):
     data = case(**CASES[kind])

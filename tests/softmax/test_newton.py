@@ -6,7 +6,7 @@ import pytest
 import reference
 from made import case, separated_case
 from penchant.choices import Choices
-from penchant.softmax.fit import fit
+from penchant.softmax.fit import fit_choices
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic, Restricted, maximise
 
@@ -77,7 +77,7 @@ def test_an_option_taken_often_among_many_has_its_log_odds(n_options, n_taken):
     explanatory = np.zeros((100, n_options, 1))
     explanatory[:, 1] = 1.0
     chosen = np.where(np.arange(100) < n_taken, 1, 0)
-    found = fit(Choices.from_arrays(explanatory, chosen))
+    found = fit_choices(Choices.from_arrays(explanatory, chosen))
     assert found.status == "converged"
     odds = n_taken * (n_options - 1) / (100 - n_taken)
     np.testing.assert_allclose(found.theta, np.log(odds), rtol=1e-9)

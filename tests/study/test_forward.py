@@ -61,6 +61,34 @@ def test_what_was_shown_is_shown_again_and_takes_no_time():
     assert abs(found.reward[0] - MEANS["A"].mean()) < 4.5 * error
 
 
+class Bare:
+    """A learner as a user writes one, without agents of its own."""
+
+    weights = ("inverse_temperature",)
+    shape = (pn.Shape("learning_rate", 0.01, 1.0),)
+
+    def explanatory(self, episode, learning_rate):
+        values = np.zeros(N_OPTIONS)
+        x = np.empty((episode.n_events, N_OPTIONS, 1))
+        for t, (option, reward) in enumerate(zip(episode.chosen, episode.rewards, strict=True)):
+            x[t, :, 0] = values
+            if option >= 0:
+                values[option] += learning_rate * (reward - values[option])
+        return x
+
+
+def test_a_model_of_ones_own_plays_again_as_the_one_with_agents():
+    frame = table().astype({"choice": float}).assign(is_choice=1)
+    frame.loc[[3, 4], ["choice", "reward"]] = np.nan
+    shown = frame[frame.trial == 1].assign(trial=0, is_choice=0, choice=7, reward=15.0)
+    told = measurer(pd.concat([frame, shown]))
+    rule = {"inverse_temperature": 0.4, "learning_rate": 0.3}
+    ours = again(told, model=Bare(), parameters=rule, n=2)
+    rule = {"temperature": 2.5, "learning_rate": 0.3}
+    theirs = again(told, model=pn.QLearning(N_OPTIONS, initial_value=0.0), parameters=rule, n=2)
+    np.testing.assert_allclose(ours.reward, theirs.reward, rtol=1e-12)
+
+
 def test_rewards_of_0_and_1_are_drawn_as_such():
     frame = table().assign(reward=(table().reward > 8).astype(float))
     one = measurer(frame, known=None)

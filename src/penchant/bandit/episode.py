@@ -8,10 +8,20 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import DataError, listing
 from penchant.output.notes import counted
-from penchant.tables.events import NOTHING, Events, check_events, read_events
+from penchant.tables.events import (
+    NOTHING,
+    Events,
+    check_events,
+    check_label,
+    check_options,
+    labelled,
+    places_of,
+    read_events,
+)
 from penchant.tables.numbers import Place, aligned
+
+ONE_EACH = "Make one episode per label, e.g. with episodes_from_frame."
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -73,9 +83,9 @@ class Episode:
         block: Any = None,
     ) -> None:
         given = {"chosen": chosen, "rewards": rewards, "is_choice": is_choice, "scored": scored}
-        _check_label(subject, "subject")
-        _check_label(block, "block")
-        place = _places(subject, block, "decision" if is_choice is None else "event")
+        for label, name in ((subject, "subject"), (block, "block")):
+            check_label(label, name, "the whole episode", ONE_EACH)
+        place = places_of(subject, block, "decision" if is_choice is None else "event")
         events = read_events(**aligned(given), place=place)
         check_events(events, _last(len(events.chosen)), place)
         _fill(self, events, subject, block)
@@ -139,15 +149,7 @@ class Episode:
         penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1. It looks 1-based: \
 subtract 1, options are counted from 0.
         """
-        wrong = np.flatnonzero(self.chosen >= n_options)
-        if not wrong.size:
-            return
-        place = self._place()
-        places = listing((f"{self.chosen[k]} at {place(k)}" for k in wrong[:11]), wrong.size)
-        advice = "Options are counted from 0."
-        if self.chosen.max() == n_options and not (self.chosen == 0).any():
-            advice = "It looks 1-based: subtract 1, options are counted from 0."
-        raise DataError(f"chosen must lie in 0..{n_options - 1}; got {places}. {advice}")
+        check_options(self.chosen, n_options, self._place())
 
     def extended(
         self, chosen: Any, reward: Any = None, *, is_choice: bool = True, scored: bool = True
@@ -182,13 +184,13 @@ subtract 1, options are counted from 0.
         return Episode.of_events(both, self.subject, self.block)
 
     def _place(self) -> Place:
-        return _places(self.subject, self.block, "decision" if self.is_choice.all() else "event")
+        return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
 
     def __repr__(self) -> str:
         said = f"Episode: {counted(self.n_decisions, 'decision')} scored of "
         said += counted(self.n_events, "event")
-        labels = (("subject", self.subject), ("block", self.block))
-        return said + "".join(f", {name} {label}" for name, label in labels if label is not None)
+        named = labelled(self.subject, self.block)
+        return f"{said}, {named}" if named else said
 
 
 def _fill(episode: Episode, events: Events, subject: Any, block: Any) -> None:
@@ -211,23 +213,3 @@ def _last(n: int) -> BoolVector:
     last = np.zeros(n, dtype=bool)
     last[n - 1 :] = True
     return last
-
-
-def _check_label(label: Any, name: str) -> None:
-    try:
-        hash(label)
-    except TypeError as error:
-        raise DataError(
-            f"{name} must be one label for the whole episode; got {type(label).__name__}. "
-            "Make one episode per label, e.g. with episodes_from_frame."
-        ) from error
-
-
-def _places(subject: Any, block: Any, word: str) -> Place:
-    labels = (("subject", subject), ("block", block))
-    named = ", ".join(f"{name} {label}" for name, label in labels if label is not None)
-
-    def place(k: int) -> str:
-        return f"{word} {k} of {named}" if named else f"{word} {k}"
-
-    return place

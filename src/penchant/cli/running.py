@@ -11,8 +11,8 @@ from penchant.cli.model import check_bounds, constraints, fit_options
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
 from penchant.cli.showing import VALID, Result, many, one, print_result, reserved, write_result
 from penchant.cli.words import check_seed, on_command_line, refuse, say
-from penchant.softmax.fit import fit
-from penchant.softmax.fit_each import fit_each
+from penchant.softmax.fit import fit_choices
+from penchant.softmax.fit_each import fit_each_choices
 
 SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".txt")
 
@@ -62,8 +62,8 @@ def _choices_result(file: str | None, data: Data, terms: Terms, model: Model, sh
     say_notes(choices)
     options["constraints"] = constraints(model.constraint, choices.names)
     if choices.subject is None or model.covariance == "clustered":
-        return one(fit(choices, **options), show)
-    return many(fit_each(choices, **options), show)
+        return one(fit_choices(choices, **options), show)
+    return many(fit_each_choices(choices, **options), show)
 
 
 def exit_code(statuses: tuple[str, ...], strict: bool = False) -> int:

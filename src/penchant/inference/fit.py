@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack, overload
 
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -16,16 +16,28 @@ from penchant.inference.search.search import best_peaks, grid_search
 from penchant.inference.status import are_lost, estimates_at
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.offers.offers import Offers
 from penchant.models.task_values import for_task
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.fit import fit as fit_choices
-from penchant.softmax.fit import raise_if_wrong
+from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
 from penchant.tables.reading import Reading, data_of
 
+History = Episode | Offers
 
+
+@overload
+def fit(data: Choices | Reading, model: None = None, **options: Unpack[FitOptions]) -> Estimate: ...
+@overload
 def fit(
-    data: Choices | Episode | Sequence[Episode] | Reading,
+    data: History | Sequence[History] | Choices | Reading,
+    model: Model,
+    *,
+    parameter_prior: Prior | None = None,
+    strict: bool = False,
+) -> Estimate: ...
+def fit(
+    data: Any,
     model: Model | None = None,
     *,
     parameter_prior: Prior | None = None,
@@ -36,7 +48,7 @@ def fit(
     start: Any = None,
     max_steps: int | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Estimate:
     """Estimate what a decision-maker wants and believes.
 
     Parameters
@@ -69,7 +81,7 @@ def fit(
 
     Returns
     -------
-    `Estimate` for choices, `Estimate` for episodes.
+    An `Estimate`, read by theta for choices and by natural parameters for a model.
 
     Examples
     --------
@@ -91,7 +103,7 @@ def fit(
     """
     data = as_described(data_of(data), model)
     several = isinstance(data, (list, tuple)) and len(data) > 0
-    if is_history(data) or (several and all(is_history(e) for e in data)):  # type: ignore[union-attr]
+    if is_history(data) or (several and all(is_history(e) for e in data)):
         only = (method, constraints, covariance, start, max_steps)
         if only != ("ml", None, "model", None, None):
             raise DataError(
@@ -109,7 +121,7 @@ def fit(
             "Make them with Episode(chosen, rewards), or leave the model out."
         )
     return fit_choices(
-        data,  # type: ignore[arg-type]  # it says what is wrong with anything else
+        data,  # it says what is wrong with anything else
         parameter_prior=weights_only(parameter_prior),
         method=method,
         constraints=constraints,

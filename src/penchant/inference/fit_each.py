@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any, Literal, Unpack, overload
 
 from penchant._progress import progress
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.fit import check_prior, fit_profiles
+from penchant.inference.fit import History, check_prior, fit_profiles
 from penchant.inference.predict import as_described, as_episodes, weights_only
 from penchant.inference.profile.problem import Problem
 from penchant.inference.profile.profiles import Profiles
@@ -22,7 +22,8 @@ from penchant.models.task_values import for_task
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.fit_each import fit_each as fit_each_choices
+from penchant.softmax.fit import EachOptions
+from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.likelihood import available_threads
 from penchant.tables.reading import Reading, data_of
 
@@ -31,17 +32,29 @@ FEWEST, MOST = 64, 512
 NUMBERS = 3e8  # of explanatory variables on the grids of those: some seconds
 
 
+@overload
 def fit_each(
-    data: Choices | Sequence[Episode] | Reading,
+    data: Choices | Reading, model: None = None, **options: Unpack[EachOptions]
+) -> Estimates: ...
+@overload
+def fit_each(
+    data: Sequence[History] | Choices | Reading,
+    model: Model,
+    *,
+    parameter_prior: Prior | None = None,
+    threads: int | None = None,
+) -> Estimates: ...
+def fit_each(
+    data: Any,
     model: Model | None = None,
     *,
     parameter_prior: Prior | None = None,
     method: Literal["ml", "firth"] = "ml",
     constraints: Constraints | None = None,
-    covariance: Literal["model", "robust"] = "model",
+    covariance: Literal["model", "robust", "clustered"] = "model",
     max_steps: int | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Estimates:
     """Fit every subject by itself: the numbers of `fit`, for many in one call, with progress.
 
     A subject whose choices do not allow an estimate has a status that says so; it never stops the
@@ -60,7 +73,7 @@ def fit_each(
 
     Returns
     -------
-    `Estimates` for choices, `Estimates` for episodes.
+    `Estimates`: one for each subject, by position or by label.
 
     Examples
     --------
@@ -124,7 +137,7 @@ def fit_each_model(
         if subject not in found:
             problem = Problem(model, tuple(mine), parameter_prior)
             found[subject] = nothing_known(problem, subject)
-    return Estimates(tuple(by_subject), tuple(found[s] for s in by_subject))
+    return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 
 def _at_once(model: Model, n_events: list[int], workers: int) -> int:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -29,7 +29,7 @@ from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
 from penchant.softmax.covariance import sandwich, summed
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.hypotheses import TestResult
-from penchant.softmax.source import Found, IntervalKind, Space
+from penchant.softmax.source import Found, IntervalKind, Rng, Source, Space
 from penchant.softmax.transformations import Parameter, delta_method, fieller, numerical_jacobian
 from penchant.tails import chi_square_tail, normal_point
 
@@ -37,7 +37,7 @@ STEPS = 9  # in which a parameter is led to the value of a hypothesis
 
 
 @dataclass(frozen=True, eq=False)
-class FromEpisodes:
+class FromEpisodes(Source):
     """The model behind an estimate, and the episodes that it explains.
 
     Attributes
@@ -59,7 +59,7 @@ class FromEpisodes:
     prior: Prior | None = None
 
     space: ClassVar[Space] = "parameters"
-    usual: ClassVar[tuple[float, IntervalKind]] = (0.95, "wald")
+    lack: ClassVar[str] = "must be of choices; got an estimate of a model. Use other tests."
 
     @property
     def n_weights(self) -> int:
@@ -130,11 +130,7 @@ class FromEpisodes:
         return float(np.sqrt(slope[used] @ found.covariance[np.ix_(used, used)] @ slope[used]))
 
     def parameters(
-        self,
-        found: Sequence[Estimate],
-        level: float,
-        kind: IntervalKind,
-        rng: np.random.Generator | None,
+        self, found: Sequence[Estimate], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[Parameter, ...]]:
         """Natural parameters of each estimate, with intervals that are found together."""
         naturals = natural_parameters(self.model)
@@ -165,7 +161,7 @@ class FromEpisodes:
         space: Space,
         level: float,
         kind: IntervalKind,
-        rng: np.random.Generator | None,
+        rng: Rng,
         n_drawn: int,
     ) -> Matrix:
         """Intervals of estimates of one model, found together; none depends on the others."""
@@ -286,13 +282,6 @@ class FromEpisodes:
         statistic = max(2 * (found.log_likelihood - held), 0.0)
         return TestResult("likelihood-ratio", statistic, 1, float(chi_square_tail(statistic, 1)))
 
-    def score_test(self, found: Found, hypothesis: Any) -> NoReturn:
-        """Only of choices."""
-        raise DataError(
-            "score_test() must have choices; got a model with shape parameters. "
-            "Use the likelihood-ratio test."
-        )
-
     # -- predictions -----------------------------------------------------------------------------
 
     def working_psi(self, found: Found) -> Vector:
@@ -317,10 +306,6 @@ class FromEpisodes:
         episodes = self.problem().episodes if data is None else predict.as_episodes(data)
         psi = self.working_psi(found)
         return predict.decision_log_likelihoods(self.model, episodes, self._split(found)[0], psi)
-
-    def bias(self, found: Found) -> NoReturn:
-        """Only of choices."""
-        raise DataError("bias must be of choices; got a model. Use a parameter_prior.")
 
     # -- data ------------------------------------------------------------------------------------
 
@@ -396,7 +381,7 @@ def _intervals(
     naturals: Sequence[Natural],
     level: float,
     kind: IntervalKind,
-    rng: np.random.Generator | None = None,
+    rng: Rng = None,
     n_drawn: int = N_DRAWN,
 ) -> Matrix:
     """Intervals (n_estimates, n_natural, 2) of estimates of one model."""
@@ -503,7 +488,7 @@ def _calibrated_intervals(
     found: Sequence[Estimate],
     naturals: Sequence[Natural],
     level: float,
-    rng: np.random.Generator | None,
+    rng: Rng,
     n_drawn: int,
 ) -> Matrix:
     seed = check_drawing(rng, n_drawn, _source(found[0]).prior is not None)

@@ -50,7 +50,7 @@ from penchant.output.notes import pooled_notes
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.fit import fit as fit_choices
+from penchant.softmax.fit import fit_choices
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.probabilities import decision_log_likelihoods
@@ -168,7 +168,7 @@ def fit_linearized_each(
             with ThreadPoolExecutor(workers) as pool:
                 estimates = list(pool.map(fit_one, told))
     left_out = tuple(s for s in by_subject if s not in set(told))
-    found = Estimates(told, estimates, None, left_out)
+    found = Estimates.of_each(told, estimates, left_out)
     if found.n_valid < len(found):
         _warn(
             f"{len(found) - found.n_valid} of {len(found)} linearised estimates lie outside their "

@@ -291,7 +291,7 @@ def weakly_identified(
         if natural.is_ratio:
             for k in which[_vague(natural, peaks, covariances, which)]:
                 found[int(k)].append(f"{natural.name} (its standard error is beyond its unit)")
-        elif natural.is_magnitude(profiles.positive):
+        elif natural.is_logarithmic or (natural.is_weight and natural.index in profiles.positive):
             mine = _Positive(profiles, natural, grids, peaks, covariances, which)
             for k, words in mine.limits().items():
                 found[k].append(f"{natural.name} ({' and '.join(words)})")

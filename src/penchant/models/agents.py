@@ -1,4 +1,4 @@
-"""What agents of all models share: choosing, and the checks of their parameters."""
+"""What agents of all models share: choosing, the checks of their parameters, a memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.bandit.episode import Episode
 from penchant.errors import DataError
+from penchant.models.model import Model
 
 
 def softmax(q: Matrix) -> Matrix:
@@ -65,3 +67,33 @@ class Habits:
         """Remember what each agent chose."""
         self.last[:] = 0.0
         self.last[np.arange(len(chosen)), chosen] = 1.0
+
+
+class RememberingAgents:
+    """Agents that keep all that happened, and choose by the model's variables."""
+
+    def __init__(self, model: Model, theta: Vector, psi: Vector, n_agents: int) -> None:
+        self.model, self.theta, self.psi, self.n_agents = model, theta, psi, n_agents
+        self.chosen: list[IntVector] = []
+        self.rewards: list[Vector] = []
+        self.is_choice: list[bool] = []
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities (n_agents, n_options) after what happened."""
+        return softmax(np.stack([self._objective(a) for a in range(self.n_agents)]))
+
+    def _objective(self, agent: int) -> Vector:
+        # the variables of an event do not depend on what is chosen at it
+        episode = Episode(
+            [*(options[agent] for options in self.chosen), 0],
+            [*(rewards[agent] for rewards in self.rewards), np.nan],
+            is_choice=[*self.is_choice, True],
+        )
+        x = np.asarray(self.model.explanatory(episode, *self.psi))[-1]
+        return np.asarray(x @ self.theta)
+
+    def observe(self, chosen: IntVector, rewards: Vector, is_choice: bool = True) -> None:
+        """Remember what was chosen, or shown, and received."""
+        self.chosen.append(np.array(chosen))
+        self.rewards.append(np.array(rewards))
+        self.is_choice.append(is_choice)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import special
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.shape import Shape
 
@@ -48,6 +48,7 @@ class Natural:
     scale: float = 1.0
     power: float = 1.0
 
+    is_weight: ClassVar[bool] = False
     is_shape: ClassVar[bool] = False
     is_ratio: ClassVar[bool] = False
     is_logarithmic: ClassVar[bool] = False  # the positions along it are logarithms
@@ -76,7 +77,8 @@ class Natural:
 
     def refers(self, n_weights: int, n_shape: int) -> bool:
         """Whether a model of so many weights and shape parameters has what it is made of."""
-        return all(0 <= a < n_weights for a in self.weights)
+        known = {a for a in self.weights if 0 <= a < n_weights}
+        return len(known) == len(self.weights)
 
     # -- value and gradient ----------------------------------------------------------------------
 
@@ -97,19 +99,14 @@ class Natural:
     def gradient(self, theta: Vector, psi: Vector) -> Vector:
         """Derivatives in all weights, then in all shape parameters; NaN where there are none."""
         theta = np.asarray(theta, dtype=np.float64)
-        slope = np.zeros(len(theta) + len(psi))
-        if not (np.isfinite(theta[list(self.weights)]).all() and self._divides(theta)):
-            return np.full(len(slope), np.nan)
-        slope[: len(theta)] = self.bends(theta[None])[0][0]
-        return slope
-
-    def _divides(self, theta: Vector) -> bool:
-        """Whether the denominator, if there is one, is not 0."""
-        return True
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            slope = np.append(self.bends(theta[None])[0][0], np.zeros(len(psi)))
+        fine = np.isfinite(theta[list(self.weights)]).all() and np.isfinite(slope).all()
+        return slope if fine else np.full(len(slope), np.nan)
 
     def put(self, value: float, theta: Vector, psi: Vector) -> None:
         """Write the weight or shape parameter that gives this value; ratios come last."""
-        theta[self.index] = self.weight_at(np.float64(value))
+        theta[self.index] = self.weight_at(np.float64(value)) * self.denominator(theta)
 
     # -- where the weights lie -------------------------------------------------------------------
 
@@ -146,23 +143,17 @@ class Natural:
 
     def is_positive(self, shape: Sequence[Shape]) -> bool:
         """Whether it is positive by nature, and known by its order of magnitude."""
-        return False
-
-    def is_magnitude(self, positive: IntVector) -> bool:
-        """Whether it is made of one weight and above 0, given the weights that are positive."""
-        return False
+        return self.is_logarithmic
 
     def ends(self, shape: Sequence[Shape]) -> tuple[float, float]:
         """Between which values it lies."""
-        return -np.inf, np.inf
+        return (0.0 if self.is_logarithmic else -np.inf), np.inf
 
 
 class WeightParameter(Natural):
     """A weight itself."""
 
-    def is_magnitude(self, positive: IntVector) -> bool:
-        """Whether the weight must be positive."""
-        return self.index in positive
+    is_weight: ClassVar[bool] = True
 
 
 class ReciprocalParameter(Natural):
@@ -183,9 +174,6 @@ class ReciprocalParameter(Natural):
         bend[:, self.index, self.index] = 2.0 / own**3
         return slope, bend
 
-    def _divides(self, theta: Vector) -> bool:
-        return bool(theta[self.index] != 0)
-
     def weight_at(self, values: Any) -> Any:
         """1 over the values."""
         return 1.0 / values
@@ -199,18 +187,6 @@ class ReciprocalParameter(Natural):
         """Exponentials."""
         return np.exp(positions)
 
-    def is_positive(self, shape: Sequence[Shape]) -> bool:
-        """It is."""
-        return True
-
-    def is_magnitude(self, positive: IntVector) -> bool:
-        """It is."""
-        return True
-
-    def ends(self, shape: Sequence[Shape]) -> tuple[float, float]:
-        """From 0 on."""
-        return 0.0, np.inf
-
 
 class RatioParameter(Natural):
     """A weight over another one, such as a prior mean."""
@@ -222,10 +198,6 @@ class RatioParameter(Natural):
     def weights(self) -> tuple[int, ...]:
         """The numerator and the denominator."""
         return (self.index, self.other)
-
-    def refers(self, n_weights: int, n_shape: int) -> bool:
-        """Whether there are two such weights."""
-        return super().refers(n_weights, n_shape) and self.other != self.index
 
     def of_weights(self, theta: Matrix) -> Vector:
         """Values at many weights."""
@@ -240,13 +212,6 @@ class RatioParameter(Natural):
         bend[:, a, b] = bend[:, b, a] = -1.0 / below**2
         bend[:, b, b] = 2.0 * own / below**3
         return slope, bend
-
-    def _divides(self, theta: Vector) -> bool:
-        return bool(theta[self.other] != 0)
-
-    def put(self, value: float, theta: Vector, psi: Vector) -> None:
-        """Write the numerator; the denominator is known."""
-        theta[self.index] = value * theta[self.other]
 
     def denominator(self, theta: Vector) -> Any:
         """The other weight."""

@@ -19,7 +19,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
 from penchant.errors import DataError, nearest
-from penchant.models.agents import softmax
+from penchant.models.agents import RememberingAgents, softmax
 from penchant.models.model import Agents, Declared, Model, natural_parameters
 from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.task import Task
@@ -153,7 +153,7 @@ def simulate(
         subject = task.subject if subject is None else subject
         block = task.block if block is None else block
     given = _given_task(task, n_decisions)
-    several = None if isinstance(parameters, Mapping) else list(parameters)
+    several = None if isinstance(parameters, Mapping) else _rules(parameters)
     if n_subjects is not None:
         whole_number(n_subjects, "n_subjects", 1)
     if several is None and n_subjects is None:
@@ -175,6 +175,15 @@ def simulate(
         )
     each = zip(range(len(rules)), rules, rng.spawn(len(rules)), strict=True)
     return [one for i, rule, own in each for one in blocks_of(given, model, rule, own, i, block)]
+
+
+def _rules(parameters: Any) -> list[Rule]:
+    if isinstance(parameters, Sequence) and all(isinstance(one, Mapping) for one in parameters):
+        return list(parameters)
+    raise DataError(
+        "parameters must map names to numbers, or be a list of such mappings; got "
+        f"{type(parameters).__name__}. Give the natural parameters of the model."
+    )
 
 
 def _given_task(task: Any, n_decisions: int | None) -> Task:
@@ -246,9 +255,11 @@ def _probabilities(model: Any, offers: Mapping[str, Matrix], parameters: Rule) -
         theta, psi = weights_and_shape(model, parameters)
         value, temperature = np.asarray(model.explanatory(nobody, *psi)) @ theta, 1.0
     lead = value - value.max(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):
-        e = np.exp(lead / temperature) if temperature > 0 else (lead == 0).astype(np.float64)
-    return np.asarray(e / e.sum(axis=1, keepdims=True))
+    if temperature > 0:
+        with np.errstate(over="ignore"):  # a small temperature: all but the best have none
+            return softmax(lead / temperature)
+    best = lead == 0
+    return np.asarray(best / best.sum(axis=1, keepdims=True))
 
 
 def _play(
@@ -375,36 +386,6 @@ def agents_of(model: Any, parameters: Rule, n_agents: int) -> Agents:
     return RememberingAgents(model, *weights_and_shape(model, parameters), n_agents)
 
 
-class RememberingAgents:
-    """Agents that keep all that happened, and choose by the model's variables."""
-
-    def __init__(self, model: Model, theta: Vector, psi: Vector, n_agents: int) -> None:
-        self.model, self.theta, self.psi, self.n_agents = model, theta, psi, n_agents
-        self.chosen: list[IntVector] = []
-        self.rewards: list[Vector] = []
-        self.is_choice: list[bool] = []
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities (n_agents, n_options) after what happened."""
-        return softmax(np.stack([self._objective(a) for a in range(self.n_agents)]))
-
-    def _objective(self, agent: int) -> Vector:
-        # the variables of an event do not depend on what is chosen at it
-        episode = Episode(
-            [*(options[agent] for options in self.chosen), 0],
-            [*(rewards[agent] for rewards in self.rewards), np.nan],
-            is_choice=[*self.is_choice, True],
-        )
-        x = np.asarray(self.model.explanatory(episode, *self.psi))[-1]
-        return np.asarray(x @ self.theta)
-
-    def observe(self, chosen: IntVector, rewards: Vector, is_choice: bool = True) -> None:
-        """Remember what was chosen, or shown, and received."""
-        self.chosen.append(np.array(chosen))
-        self.rewards.append(np.array(rewards))
-        self.is_choice.append(is_choice)
-
-
 def _show(agents: Any, options: IntVector, rewards: Vector, takes_no_time: bool) -> None:
     """Show agents an option and what it pays: it is learnt from."""
     if isinstance(agents, RememberingAgents):
@@ -456,6 +437,7 @@ def _check_finite(parameters: Rule) -> None:
 
 def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Vector, Vector]:
     """Theta and psi of natural parameters."""
+    parameters = {**Declared(model).usual_parameters, **parameters}
     theta, psi = np.full(len(model.weights), np.nan), np.full(len(model.shape), np.nan)
     with np.errstate(divide="ignore"):
         for natural in sorted(natural_parameters(model), key=lambda one: one.is_ratio):

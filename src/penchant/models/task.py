@@ -16,49 +16,6 @@ from penchant.models.offers.offers import Offers
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnOffers:
-    """Offers of several people, one of whom is drawn.
-
-    Attributes
-    ----------
-    people
-        Offers of each, by attribute.
-    """
-
-    people: tuple[Mapping[str, Matrix], ...]
-
-    def __call__(self, rng: np.random.Generator) -> Mapping[str, Matrix]:
-        """Offers of a person who is drawn."""
-        return self.people[int(rng.integers(len(self.people)))]
-
-    @property
-    def n_decisions(self) -> int:
-        """How many decisions the person in the middle has."""
-        return int(np.median([len(next(iter(offers.values()))) for offers in self.people]))
-
-
-def offers_of(decisions: Sequence[Offers]) -> DrawnOffers:
-    """The offers of every subject, those of all blocks together.
-
-    Examples
-    --------
-    >>> from penchant import Offers
-    >>> ann = [Offers([0], {"amount": [[2, a]]}, subject="ann", block=a) for a in (3, 5)]
-    >>> offers_of(ann)(np.random.default_rng(0))["amount"].tolist()
-    [[2.0, 3.0], [2.0, 5.0]]
-    """
-    by_subject: dict[Any, list[Offers]] = {}
-    for one in decisions:
-        by_subject.setdefault(one.subject, []).append(one)
-    return DrawnOffers(tuple(_together(own) for own in by_subject.values()))
-
-
-def _together(decisions: Sequence[Offers]) -> dict[str, Matrix]:
-    names = decisions[0].offers
-    return {name: np.concatenate([one.offers[name] for one in decisions]) for name in names}
-
-
-@dataclass(frozen=True, eq=False)
 class Task:
     """A task, and how many decisions each person makes in it.
 
@@ -113,28 +70,35 @@ class Task:
 
     def drawn_world(self, rng: np.random.Generator) -> Any:
         """What a person meets in a block: a landscape, a schedule, or offers by attribute."""
-        return _checked(self.world(rng)) if callable(self.world) else self.world
+        world = _checked(self.world(rng)) if callable(self.world) else self.world
+        return world[int(rng.integers(len(world)))] if isinstance(world, tuple) else world
 
 
 def _length(world: Any) -> int | None:
     """How many decisions the world itself describes."""
-    if isinstance(world, DrawnOffers):
-        return world.n_decisions
     if isinstance(world, Landscape) or callable(world):
         return None
+    if isinstance(world, tuple):  # of several people: as many as the person in the middle has
+        return int(np.median([_length(offers) for offers in world]))
     return len(next(iter(world.values()))) if isinstance(world, Mapping) else len(world)
 
 
 def _checked(world: Any) -> Any:
+    """A landscape, a schedule, offers by attribute, or a tuple of these of several people."""
     if isinstance(world, Landscape):
         return world
     if isinstance(world, Mapping):
         if not world:
             raise DataError("world must hold an attribute or more; got none. Give e.g. amounts.")
         return dict(world)
+    if isinstance(world, tuple) and world and isinstance(world[0], Mapping):
+        return world
     people = [world] if isinstance(world, Offers) else world
     if isinstance(people, (list, tuple)) and people and isinstance(people[0], Offers):
-        return offers_of(people)
+        blocks: dict[Any, list[Offers]] = {}
+        for one in people:
+            blocks.setdefault(one.subject, []).append(one)
+        return tuple(_together(own) for own in blocks.values())
     try:
         schedule = np.array(world, dtype=np.float64)
     except (TypeError, ValueError):
@@ -147,3 +111,9 @@ def _checked(world: Any) -> Any:
         )
     schedule.flags.writeable = False
     return schedule
+
+
+def _together(blocks: Sequence[Offers]) -> dict[str, Matrix]:
+    """The offers of all blocks of a subject."""
+    names = blocks[0].offers
+    return {name: np.concatenate([one.offers[name] for one in blocks]) for name in names}

@@ -9,13 +9,15 @@ without data, it is what their parameters say, or 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.models.model import Declared
 
+M = TypeVar("M")
 Task = Literal["task"]
 TASK: Task = "task"
 RARE = 0.025  # share of rewards on one side of 0 below which 0 is at their edge
@@ -78,6 +80,21 @@ def expected_before_play(rewards: Vector, *, estimable: bool) -> tuple[float | N
     return float(np.median(rewards)), f"the median reward: {why}"
 
 
+def with_start(model: M, name: str, rewards: Vector, *, estimable: bool) -> M:
+    """The model with what its player expects before play of these rewards, if it is open."""
+    if not is_open(vars(model)[name]):
+        return model
+    start, why = expected_before_play(rewards, estimable=estimable)
+    return replace(model, **{name: start, "because": why})  # type: ignore[type-var]
+
+
+def with_agents_start(model: M, name: str, parameters: Mapping[str, Any]) -> M:
+    """The model with the start of agents, if it is open: a parameter of theirs, or 0."""
+    if not is_open(vars(model)[name]):
+        return model
+    return replace(model, **{name: None if name in parameters else 0.0})  # type: ignore[type-var]
+
+
 def zero_is_common(rewards: Vector) -> bool:
     """Whether 0 is a reward like others: at least 1 in 40 is not above it, and 1 in 40 not below.
 
@@ -95,16 +112,12 @@ def ends_of(rewards: Vector) -> str:
     return f"{rewards.min():g} to {rewards.max():g}"
 
 
-def said_with(words: str, because: str) -> str:
-    """A setting in words, and why it is so."""
-    return f"{words} ({because})" if because else words
-
-
-def start_words(value: Any) -> str:
-    """What is expected before play in words."""
+def start_words(value: Any, because: str) -> str:
+    """What is expected before play in words, and why."""
     if is_open(value):
         return "by the rewards"
-    return "estimated" if value is None else f"{value:g}"
+    words = "estimated" if value is None else f"{value:g}"
+    return f"{words} ({because})" if because else words
 
 
 ENOUGH = 5  # rewards beyond the first of an option that tell whether they vary

@@ -16,7 +16,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.paper.convergence import HALF_WIDTHS
 from penchant.paper.prefixes import FINITE
-from penchant.softmax.fit_each import fit_each
+from penchant.softmax.fit_each import fit_each_choices
 
 CELLS = 4_000_000  # explanatory values that are fitted at once
 
@@ -125,7 +125,7 @@ def fitted(x: Matrix, chosen: IntVector, truth: Vector, threads: int | None) -> 
         chosen.ravel(),
         subject=np.repeat(np.arange(repeats), n),
     )
-    found = fit_each(choices, threads=threads)
+    found = fit_each_choices(choices, threads=threads)
     exists = np.isin(found.status, FINITE)[:, None]
     return Ensemble(
         n,

@@ -28,7 +28,7 @@ from penchant.paper.published import (
     REPLICATES,
     SoftmaxSetting,
 )
-from penchant.softmax.fit_each import fit_each
+from penchant.softmax.fit_each import fit_each_choices
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def counterexample(
         chosen.ravel(),
         subject=np.repeat(np.arange(n_replicates), DECISIONS_OF_CASE),
     )
-    estimates = fit_each(choices, threads=threads)
+    estimates = fit_each_choices(choices, threads=threads)
     exists = np.isin(estimates.status, FINITE)
     theta = estimates.theta[exists, 0]
     return Counterexample(

@@ -27,7 +27,7 @@ from penchant.models.spatial.ucl import UCL
 from penchant.paper.ensembles import Ensemble, fitted, joined
 from penchant.paper.prefixes import FINITE
 from penchant.paper.published import GRID, SIMULATION_NOISE_VARIANCE, UCLSetting
-from penchant.softmax.fit import fit
+from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
 
 
@@ -255,7 +255,9 @@ def longer_plays(setting: UCLSetting, episodes: Sequence[Episode]) -> LongerPlay
     psi, ratios = nominal_point(model, setting.nominal)
     errors = []
     for episode in episodes:
-        estimate = fit(linearized_choices(Problem(model, (episode,)), psi, ratios), threads=1)
+        estimate = fit_choices(
+            linearized_choices(Problem(model, (episode,)), psi, ratios), threads=1
+        )
         if estimate.status in FINITE:
             errors.append(estimate.standard_errors)
     return LongerPlays(episodes[0].n_events, np.array(errors).reshape(-1, len(ratios) + len(psi)))

@@ -19,7 +19,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax.batch import Grouping, fit_batch
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.fit import NEWTON_STEPS, WEAK, fit
+from penchant.softmax.fit import NEWTON_STEPS, WEAK, fit_choices
 from penchant.softmax.fit_each import settled
 from penchant.softmax.likelihood import available_threads
 
@@ -125,7 +125,7 @@ def fit_prefixes(
 
 
 def _fit_first(choices: Choices, k: int) -> Estimate:
-    return fit(choices.subset(np.arange(k)), threads=1)
+    return fit_choices(choices.subset(np.arange(k)), threads=1)
 
 
 def _all_prefixes(repeats: int, n: int) -> Grouping:

@@ -20,7 +20,7 @@ from penchant.inference.nominal import nominal_point
 from penchant.inference.profile.problem import Problem
 from penchant.paper.plays import model_of, played
 from penchant.paper.published import EXPERIMENT_DECISIONS, FIGURE_4
-from penchant.softmax.fit import fit
+from penchant.softmax.fit import fit_choices
 
 ALLOTTED = 1.5  # seconds: the shorter of the two times the experiment gives a choice
 TIMED = 10  # the last decisions, where an update takes longest
@@ -59,7 +59,7 @@ def real_time(*, rng: np.random.Generator) -> RealTime:
 
     def linearized(t: int) -> None:
         now = Episode(play.chosen[:t], play.rewards[:t])
-        fit(linearized_choices(Problem(model, (now,)), psi, ratios), threads=1)
+        fit_choices(linearized_choices(Problem(model, (now,)), psi, ratios), threads=1)
 
     known = _watching(play, live(model), first)
 

@@ -16,7 +16,7 @@ from penchant.choices import Choices
 from penchant.paper.claims import Claim, Measured, mean_of
 from penchant.paper.ensembles import ensembles
 from penchant.paper.published import REPLICATES
-from penchant.softmax.fit import fit
+from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
 
 DECISIONS, OPTIONS = 40, 3
@@ -134,7 +134,7 @@ def _design(name: str, x: Matrix, chosen: IntVector, recession: Vector | None = 
     """Conditions and log-likelihood, along the direction told least of or one that separates."""
     choices = Choices.from_arrays(x, chosen)
     values, vectors = np.linalg.eigh(scatter_within(x))
-    estimate = fit(choices)
+    estimate = fit_choices(choices)
     finite = bool(np.isfinite(estimate.theta).all())
     start, direction = estimate.theta if finite else np.zeros(2), vectors[:, 0]
     along = np.linspace(-REACH, REACH, 61)

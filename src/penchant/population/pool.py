@@ -43,7 +43,7 @@ def _fitted_jointly(
     data: Choices | Sequence[Episode], model: Model | None = None, *, scale: Scale = "theta"
 ) -> PopulationEstimate:
     """The estimate that all subjects share, the exact fixed effect: `fit` of all decisions."""
-    found = fit(data) if isinstance(data, Choices) else fit(data, model)
+    found = fit(data) if isinstance(data, Choices) else fit(data, model)  # type: ignore[arg-type]
     return _population(found, _subjects(data), scale)
 
 

@@ -190,14 +190,20 @@ _exponentials_of_eight = _of_eight("exp")
 _logarithms_of_eight = _of_eight("log")
 
 
+@njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def exponentials_of(values, n):
+    """Replace the first n, and those up to the next multiple of 8, by their exponentials."""
+    for first in range(0, n, LANES):
+        _exponentials_of_eight(values, first)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def exponentials(values):
     """Replace numbers by their exponentials, to about 1 unit in the last place.
 
     values : (n,), n a multiple of 8, none above 700; below -708 it is 3e-308
     """
-    for first in range(0, len(values), LANES):
-        _exponentials_of_eight(values, first)
+    exponentials_of(values, len(values))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

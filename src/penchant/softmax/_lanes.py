@@ -1,64 +1,182 @@
 """Log-likelihood, gradient and information of eight decisions at a time, Eq. (5).
 
-`block_moments` is for the compiled loops. The rest builds its instructions: it runs once, when a
-kernel is compiled, and `d`, the number of variables, is then a constant.
+`kind_of` builds the instructions for a number of variables and an offset column, and gives the
+compiled loops their addresses: the loops themselves are compiled once for all numbers of variables.
 """
+
+from threading import Lock
+from typing import Any
 
 from llvmlite import binding, ir
 from numba.core import config, types
 from numba.extending import intrinsic
 
+from penchant._compiled import njit
 from penchant.softmax._emit import DOUBLE, LANES, VECTOR, Emit, at
+
+Kind = tuple[int, int, int, int]
+
+_NUMBERS = types.CPointer(types.float64)
+_PLACES = types.CPointer(types.int64)
+_MOMENTS = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS)
+_ROWS = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
+_called_by_address = njit(
+    cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
+)
+_kinds: dict[tuple[int, bool], tuple[Kind, Any]] = {}
+_lock = Lock()
+
+
+def kind_of(n_parameters: int, has_offset: bool) -> Kind:
+    """What the compiled loops need to know of the variables.
+
+    Returns
+    -------
+    Addresses of `block_moments` and `relative_rows` for them, number of variables, and of columns
+    """
+    asked = n_parameters, has_offset
+    if asked in _kinds:
+        return _kinds[asked][0]
+    with _lock:
+        if asked not in _kinds:
+            variables, offset = (0,) * n_parameters, (0,) * has_offset
+            moments, rows = _moments_of(variables, offset), _rows_of(variables, offset)
+            addresses = _address(moments, _MOMENTS), _address(rows, _ROWS)
+            kind = (*addresses, n_parameters, n_parameters + has_offset)
+            _kinds[asked] = kind, (moments, rows)  # code goes when its function does
+        return _kinds[asked][0]
+
+
+def _address(function: Any, signature: Any) -> int:
+    made = function.get_compile_result(signature)
+    return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
+
+
+def _moments_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+    """`block_moments` for a number of variables: the lengths of the tuples, kept with the code."""
+
+    @_called_by_address
+    def moments(values, n_rows, theta, side, scratch, total):
+        _write_moments(values, n_rows, theta, side, scratch, total, variables, offset)
+
+    return moments
+
+
+def _rows_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+    """`relative_rows` for a number of variables."""
+
+    @_called_by_address
+    def rows(table, sources, n_rows, references, values, size):
+        _write_rows(table, sources, n_rows, references, values, size, variables, offset)
+
+    return rows
 
 
 @intrinsic
-def relative_rows(
-    typingctx, rows, sources, n_rows, references, variables, offset, values, place, size
-):
+def _write_moments(typingctx, values, n_rows, theta, side, scratch, total, variables, offset):
+    def build(context, builder, signature, arguments):
+        values, n_rows, *pointers = arguments[:6]
+        _Block(builder, (values, *pointers), n_rows, len(variables), len(offset)).moments()
+        return context.get_dummy_value()
+
+    return types.void(values, n_rows, theta, side, scratch, total, variables, offset), build
+
+
+@intrinsic
+def _write_rows(typingctx, table, sources, n_rows, references, values, size, variables, offset):
+    def build(context, builder, signature, arguments):
+        _relative_rows(builder, arguments[:6], len(variables), len(offset))
+        return context.get_dummy_value()
+
+    return types.void(table, sources, n_rows, references, values, size, variables, offset), build
+
+
+@intrinsic
+def block_moments(typingctx, kind, values, place, n_rows, theta, side, block, scratch, total):
+    """Add the moments of one block of eight decisions to `total`.
+
+    Parameters (in compiled code)
+    ----------
+    kind : see `kind_of`
+    values : packed variables, flat; `place` the flat position of the block, `n_rows` its rows
+    theta : weights, and one number more for the offset column if there is one
+    side : (n_blocks, 16): weight of each decision, number of rows that only fill up
+    scratch : at least 8 * n_rows numbers
+    total : flat (1 + d + d(d+1)/2, 8): log-likelihood, minus the gradient, information
+    """
+
+    def build(context, builder, signature, arguments):
+        data = _data(context, builder, signature, arguments)
+        of_block = builder.gep(data(5), [builder.mul(arguments[6], at(2 * LANES))])
+        origin = builder.gep(data(1), [arguments[2]])
+        given = [origin, arguments[3], data(4), of_block, data(7), data(8)]
+        _call(builder, builder.extract_value(arguments[0], 0), given)
+        return context.get_dummy_value()
+
+    return types.void(
+        kind, values, types.int64, types.int64, theta, side, types.int64, scratch, total
+    ), build
+
+
+@intrinsic
+def relative_rows(typingctx, kind, table, sources, n_rows, references, values, place, size):
     """Write the rows of one block relative to its chosen rows, eight decisions at a time.
 
     Parameters (in compiled code)
     ----------
-    rows : variables of all options, (n, d)
-    sources : flat position in `rows` of each row to write, (n_rows, 8)
+    kind : see `kind_of`
+    table : variables of all options, (n, d)
+    sources : flat position in `table` of each row to write, (n_rows, 8)
     references : flat position of the chosen rows, (8,)
-    variables : tuple of length d; offset : tuple of length 1 with an offset column, else 0
     values : packed variables, flat; `place` the flat position of the block
     size : (2, d, 8): the largest |x| and |x_i - x_chosen| so far
     """
-    d = len(variables)
-    stride = (d + len(offset)) * LANES
 
     def build(context, builder, signature, arguments):
-        def data(i):
-            return context.make_array(signature.args[i])(context, builder, arguments[i]).data
-
-        emit = Emit(builder)
-        table, places, size = data(0), data(1), data(8)
-        block = builder.gep(data(6), [arguments[7]])
-        near = _gathered(builder, _begins(builder, table, data(3), at(0)), d)
-        following = builder.mul(builder.add(arguments[2], at(1)), at(LANES * d))
-        before = [emit.load(size, at(j * LANES)) for j in range(2 * d)]
-        starts = [emit.max(emit.absolute(near[a]), before[a]) for a in range(d)] + before[d:]
-
-        def body(row, carried):
-            begins = _begins(builder, table, places, builder.mul(row, at(LANES)))
-            x = _gathered(builder, begins, d)
-            for begin in begins:  # eight sets on: read next, where decisions stand in order
-                emit.fetch(begin, following)
-            z = [builder.fsub(x[a], near[a]) for a in range(d)]
-            first = builder.mul(row, at(stride))
-            for a in range(d):
-                emit.store(z[a], block, builder.add(first, at(a * LANES)))
-            return [emit.max(emit.absolute(v), c) for v, c in zip(x + z, carried, strict=True)]
-
-        for j, largest in enumerate(emit.over_rows(arguments[2], body, starts)):
-            emit.store(largest, size, at(j * LANES))
+        data = _data(context, builder, signature, arguments)
+        block = builder.gep(data(5), [arguments[6]])
+        given = [data(1), data(2), arguments[3], data(4), block, data(7)]
+        _call(builder, builder.extract_value(arguments[0], 1), given)
         return context.get_dummy_value()
 
     return types.void(
-        rows, sources, types.int64, references, variables, offset, values, types.int64, size
+        kind, table, sources, types.int64, references, values, types.int64, size
     ), build
+
+
+def _data(context, builder, signature, arguments):
+    """Where the numbers of an argument that is an array begin."""
+    return lambda i: context.make_array(signature.args[i])(context, builder, arguments[i]).data
+
+
+def _call(builder, address, given):
+    kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
+    builder.call(builder.inttoptr(address, kind.as_pointer()), given)
+
+
+def _relative_rows(builder, arguments, d, has_offset):
+    """Instructions of `relative_rows` for d variables."""
+    table, places, n_rows, references, block, size = arguments
+    emit = Emit(builder)
+    stride = (d + has_offset) * LANES
+    near = _gathered(builder, _begins(builder, table, references, at(0)), d)
+    following = builder.mul(builder.add(n_rows, at(1)), at(LANES * d))
+    before = [emit.load(size, at(j * LANES)) for j in range(2 * d)]
+    starts = [emit.max(emit.absolute(near[a]), before[a]) for a in range(d)] + before[d:]
+
+    def body(row, carried):
+        begins = _begins(builder, table, places, builder.mul(row, at(LANES)))
+        x = _gathered(builder, begins, d)
+        for begin in begins:  # eight sets on: read next, where decisions stand in order
+            emit.fetch(begin, following)
+        z = [builder.fsub(x[a], near[a]) for a in range(d)]
+        first = builder.mul(row, at(stride))
+        for a in range(d):
+            emit.store(z[a], block, builder.add(first, at(a * LANES)))
+        return [emit.max(emit.absolute(v), c) for v, c in zip(x + z, carried, strict=True)]
+
+    for j, largest in enumerate(emit.over_rows(n_rows, body, starts)):
+        emit.store(largest, size, at(j * LANES))
 
 
 def _gathered(builder, begins, d):
@@ -81,6 +199,7 @@ def _begins(builder, table, places, first):
     ]
 
 
+WRITTEN_OUT = 12  # variables, beyond which writing out all pairs of tiles takes long to compile
 FEW = 5  # variables, for which sets of two options have code of their own
 AHEAD = 16  # rows, at least, between what is computed and what is fetched
 
@@ -134,15 +253,17 @@ class _Block:
     def __init__(self, builder, pointers, n_rows, d, has_offset):
         self.emit = Emit(builder)
         self.builder = builder
-        self.rows, self.theta, self.scratch, self.side, self.total = pointers
+        self.rows, self.theta, self.side, self.scratch, self.total = pointers
         self.n_rows = n_rows
         self.d = d
         self.stride = (d + has_offset) * LANES
         self.has_offset = has_offset
 
-    def variable(self, row, a):
+    def variable(self, row, first, a):
+        """The a-th variable from the first on."""
         base = self.builder.mul(row, at(self.stride))
-        return self.emit.load(self.rows, self.builder.add(base, at(a * LANES)))
+        place = self.builder.add(base, self.builder.mul(first, at(LANES)))
+        return self.emit.load(self.rows, self.builder.add(place, at(a * LANES)))
 
     def fetch_next(self, row):
         """Ask for a row of the block that follows while this one keeps the processor busy."""
@@ -165,9 +286,9 @@ class _Block:
 
         def body(row, carried):
             (top,) = carried
-            q = self.emit.mul(weights[0], self.variable(row, 0))
+            q = self.emit.mul(weights[0], self.variable(row, at(0), 0))
             for a in range(1, self.d + self.has_offset):
-                q = self.emit.fma(weights[a], self.variable(row, a), q)
+                q = self.emit.fma(weights[a], self.variable(row, at(0), a), q)
             self.emit.store(q, self.scratch, self.scratch_index(row))
             return [self.emit.max(q, top)]
 
@@ -234,9 +355,9 @@ class _Block:
     def two_shares(self):
         """The same where sets have two options: of the two exponentials, the larger is 1."""
         emit = self.emit
-        q = emit.mul(emit.spread(self.weight(0)), self.variable(at(0), 0))
+        q = emit.mul(emit.spread(self.weight(0)), self.variable(at(0), at(0), 0))
         for a in range(1, self.d + self.has_offset):
-            q = emit.fma(emit.spread(self.weight(a)), self.variable(at(0), a), q)
+            q = emit.fma(emit.spread(self.weight(a)), self.variable(at(0), at(0), a), q)
         top = emit.max(q, emit.all(0.0))
         small = emit.exp(emit.sub(emit.sub(q, top), top))
         other_wins = self.builder.fcmp_ordered(">", q, emit.all(0.0))
@@ -246,34 +367,30 @@ class _Block:
         start = emit.mul(chosen, emit.sub(emit.all(1.0), self.filling()))
         return top, emit.add(start, e)
 
-    def tile(self, left, right):
-        """Sums over rows of e x_a (a in left, where right == left) and of e x_a x_c, c <= a."""
-        pairs = [(a, c) for a in left for c in right if c <= a]
-        diagonal = left == right
+    def tile(self, left, right, diagonal):
+        """Sums over rows of e x_a x_c, c <= a, and where left is right of e x_a.
+
+        left, right : first variable, and how many; sums are named by counts from the first.
+        """
+        pairs = [(k, o) for k in range(left[1]) for o in range(right[1]) if not diagonal or o <= k]
 
         def body(row, carried):
             e = self.emit.load(self.scratch, self.scratch_index(row))
-            x = {a: self.variable(row, a) for a in sorted({*left, *right})}
-            weighted = {a: self.emit.mul(e, x[a]) for a in left}
-            second = [
-                self.emit.add(self.emit.mul(weighted[a], x[c]), carried[j])
-                for j, (a, c) in enumerate(pairs)
-            ]
-            first = [
-                self.emit.add(weighted[a], carried[len(pairs) + j])
-                for j, a in enumerate(left)
-                if diagonal
-            ]
-            return second + first
+            of_left = [self.variable(row, left[0], k) for k in range(left[1])]
+            weighted = [self.emit.mul(e, x) for x in of_left]
+            of_right = of_left
+            if not diagonal:
+                of_right = [self.variable(row, right[0], o) for o in range(right[1])]
+            products = [self.emit.mul(weighted[k], of_right[o]) for k, o in pairs]
+            added = products + weighted if diagonal else products
+            return [self.emit.add(a, c) for a, c in zip(added, carried, strict=True)]
 
-        n = len(pairs) + (len(left) if diagonal else 0)
+        n = len(pairs) + left[1] * diagonal
         sums = self.emit.over_rows(self.n_rows, body, [self.emit.all(0.0)] * n)
-        return dict(zip(pairs, sums, strict=False)), dict(
-            zip(left, sums[len(pairs) :], strict=False)
-        )
+        return dict(zip(pairs, sums, strict=False)), sums[len(pairs) :]
 
     def add_to_total(self, slot, value):
-        index = at(slot * LANES)
+        index = self.builder.mul(slot, at(LANES))
         self.emit.store(self.emit.add(self.emit.load(self.total, index), value), self.total, index)
 
     def moments(self):
@@ -295,50 +412,52 @@ class _Block:
         weight = self.emit.load(self.side, at(0))
         share = self.builder.fdiv(self.emit.all(1.0), mass)
         loss = self.emit.add(self.emit.log(mass), top)
-        self.add_to_total(0, self.emit.sub(self.emit.all(0.0), self.emit.mul(weight, loss)))
-        tiles = [list(range(s, min(s + TILE, self.d))) for s in range(0, self.d, TILE)]
-        mean = {}
-        for i, left in enumerate(tiles):
-            second, first = self.tile(left, left)
-            for a in left:
-                mean[a] = self.emit.mul(first[a], share)
-                self.add_to_total(1 + a, self.emit.mul(weight, mean[a]))
-            self.add_information(second, mean, share, weight)
-            for right in tiles[:i]:
-                self.add_information(self.tile(left, right)[0], mean, share, weight)
+        self.add_to_total(at(0), self.emit.sub(self.emit.all(0.0), self.emit.mul(weight, loss)))
+        with self.builder.goto_entry_block():
+            means = self.builder.alloca(DOUBLE, self.d * LANES)
+        n_whole, rest = divmod(self.d, TILE)
 
-    def add_information(self, second, mean, share, weight):
-        for (a, c), value in second.items():
-            covariance = self.emit.sub(self.emit.mul(value, share), self.emit.mul(mean[a], mean[c]))
-            slot = 1 + self.d + a * (a + 1) // 2 + c
+        def row_of_tiles(i, size):
+            left = self.builder.mul(i, at(TILE)), size
+            second, first = self.tile(left, left, diagonal=True)
+            for k in range(size):
+                a = self.builder.add(left[0], at(k))
+                mean = self.emit.mul(first[k], share)
+                self.emit.store(mean, means, self.builder.mul(a, at(LANES)))
+                self.add_to_total(self.builder.add(a, at(1)), self.emit.mul(weight, mean))
+            self.add_information(second, left, left, means, share, weight)
+
+            def off_diagonal(j):
+                right = self.builder.mul(j, at(TILE)), TILE
+                second, _ = self.tile(left, right, diagonal=False)
+                self.add_information(second, left, right, means, share, weight)
+
+            self.over_tiles(i, off_diagonal)
+
+        self.over_tiles(at(n_whole), lambda i: row_of_tiles(i, TILE))
+        if rest:
+            row_of_tiles(at(n_whole), rest)
+
+    def over_tiles(self, n, body):
+        """Tile after tile: written out for a few variables, for more of them in a loop."""
+        if self.d <= WRITTEN_OUT:
+            for i in range(n.constant):
+                body(at(i))
+            return
+
+        def in_loop(i, carried):
+            body(i)
+            return []
+
+        self.emit.over_rows(n, in_loop, [])
+
+    def add_information(self, second, left, right, means, share, weight):
+        """Add the covariances of two tiles, given the sums of e x_a x_c."""
+        builder = self.builder
+        for (k, o), value in second.items():
+            a, c = builder.add(left[0], at(k)), builder.add(right[0], at(o))
+            mean_a, mean_c = (self.emit.load(means, builder.mul(v, at(LANES))) for v in (a, c))
+            covariance = self.emit.sub(self.emit.mul(value, share), self.emit.mul(mean_a, mean_c))
+            before = builder.lshr(builder.mul(a, builder.add(a, at(1))), at(1))
+            slot = builder.add(builder.add(before, c), at(1 + self.d))
             self.add_to_total(slot, self.emit.mul(weight, covariance))
-
-
-@intrinsic
-def block_moments(typingctx, rows, row, n_rows, theta, variables, offset, side, scratch, total):
-    """Add the moments of one block of eight decisions to `total`.
-
-    Parameters (in compiled code)
-    ----------
-    rows : packed variables, flat; `row` the flat position of the block, `n_rows` its rows
-    theta : weights, and one number more for the offset column if there is one
-    variables : tuple of length d; offset : tuple of length 1 with an offset column, else 0
-    side : flat (2, 8): weight of each decision, number of rows that only fill up
-    scratch : at least 8 * n_rows numbers
-    total : flat (1 + d + d(d+1)/2, 8): log-likelihood, minus the gradient, information
-    """
-    d = len(variables)
-    has_offset = len(offset)
-
-    def build(context, builder, signature, arguments):
-        def data(i):
-            return context.make_array(signature.args[i])(context, builder, arguments[i]).data
-
-        origin = builder.gep(data(0), [arguments[1]])
-        pointers = (origin, data(3), data(7), data(6), data(8))
-        _Block(builder, pointers, arguments[2], d, has_offset).moments()
-        return context.get_dummy_value()
-
-    return types.void(
-        rows, types.int64, types.int64, theta, variables, offset, side, scratch, total
-    ), build

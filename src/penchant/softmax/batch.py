@@ -12,8 +12,19 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
+from penchant.softmax._emit import LANES
+from penchant.softmax._lanes import Kind, kind_of
 from penchant.softmax.identification import CERTAIN, EPSILON
-from penchant.softmax.likelihood import counted, kernel_table, locked_table, variables_tuple
+from penchant.softmax.likelihood import (
+    block_rows,
+    counted,
+    kernel_table,
+    locked_table,
+    n_moments,
+    places_for,
+    rooms_for,
+    vectors,
+)
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 SUBJECTS_PER_TASK = 64
@@ -177,7 +188,7 @@ def _fit(
     batch = Batch(
         theta=np.zeros((n, d)) if start is None else np.array(start),
         information=np.zeros((n, d, d)),
-        memo=np.zeros((n, 5)),
+        memo=np.tile(kernels.MEMO, (n, 1)),
         codes=np.zeros(n, dtype=np.int64),
         spread=np.zeros((n, d, d)),
         largest=np.zeros((n, 2, d)),
@@ -191,32 +202,63 @@ def _fit(
         batch.spread,
         batch.largest,
     )
-    offset = (0,) if len(table[1]) else ()
+    kind = kind_of(d, len(table[1]) > 0)
+    blocks = _blocks(groups, n_rows)
+    given = table, kind, groups.order, groups.bounds, blocks
+    added = _compiled_prior(prior, d, max_steps)
 
-    def work(begin: int) -> None:
+    scratch = _Scratch.of(*blocks)
+
+    def work(begin: int, room: Any = None) -> None:
         end = min(begin + SUBJECTS_PER_TASK, n)
-        kernels.fit_subjects(
-            table,
-            groups.order,
-            groups.bounds,
-            n_rows,
-            variables_tuple(d),
-            offset,
-            _compiled_prior(prior, d, max_steps),
-            results,
-            begin,
-            end,
-        )
+        mine = scratch.room(kind) if room is None else room
+        kernels.fit_subjects(*given, added, results, begin, end, *mine)
         advance(end - begin)
 
     starts = range(0, n, SUBJECTS_PER_TASK)
     if threads == 1:
+        room = scratch.room(kind)
         for begin in starts:
-            work(begin)
+            work(begin, room)
     else:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(work, starts))
     return batch
+
+
+def _blocks(groups: Grouping, n_rows: IntVector) -> tuple[IntVector, IntVector]:
+    """Rows of every subject's blocks of eight decisions, and where those of each subject begin."""
+    counts = -(-np.diff(groups.bounds) // LANES)
+    first = np.append(0, np.cumsum(counts))
+    inside = np.arange(first[-1]) - np.repeat(first[:-1], counts)
+    begins = np.repeat(groups.bounds[:-1], counts) + LANES * inside
+    return block_rows(n_rows, groups.order, begins), first
+
+
+@dataclass(frozen=True)
+class _Scratch:
+    """Sizes of the largest subject: its blocks, their rows together, and those of one block."""
+
+    n_blocks: int
+    n_rows: int
+    most_rows: int
+
+    @classmethod
+    def of(cls, rows: IntVector, first: IntVector) -> _Scratch:
+        together = np.diff(np.append(0, np.cumsum(rows))[first])
+        most = (int(sizes.max(initial=1)) for sizes in (np.diff(first), together, rows))
+        return cls(*most)
+
+    def room(self, kind: Kind) -> Any:
+        """Room for a subject's packed decisions, and for what stands between sums and steps."""
+        _, _, d, n_columns = kind
+        side = vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
+        starts = np.empty(self.n_blocks + 1, dtype=np.int64)
+        of_sums = rooms_for(self.most_rows, self.n_blocks, d)
+        of_steps = of_sums, np.ones(n_columns), np.empty((d + 2, d))
+        state = np.empty(n_moments(d)), np.empty(d), np.empty(d), np.empty((d, d))
+        packed = vectors(self.n_rows * n_columns), starts, side
+        return packed, (places_for(self.most_rows, d), of_steps, np.empty_like(side), *state)
 
 
 def _compiled_prior(

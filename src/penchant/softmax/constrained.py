@@ -118,7 +118,6 @@ def _separated_within(
         theta=np.where(direction != 0, np.copysign(np.inf, direction), point),
         covariance=np.full((d, d), np.nan),
         log_likelihood=maximum.value,
-        log_posterior=None,
         known=known,
         ending="slow",
         decrement=maximum.decrement,
@@ -127,8 +126,6 @@ def _separated_within(
         certificate="linear program",
         recession=direction,
         resolved=found.resolved,
-        near=None,
-        active=None,
         point=point,
         certainty=np.full((d, d), np.nan),
     )

@@ -405,10 +405,10 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
     )
     spread = content.get("natural_covariance")
     source = Kept(
-        content.get("model", ""),
         kept,
         content["level"],
         content.get("intervals", "wald"),
+        content.get("model", ""),
         None if spread is None else numbers(spread),
     )
     if content["format"] == MODEL_FORMAT:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,9 @@ from penchant.errors import DataError, nearest
 from penchant.output.table import Table, number, p_value
 from penchant.softmax import document
 from penchant.softmax.calibrated import N_DRAWN
-from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.hypotheses import Hypothesis, TestResult, wald_test
 from penchant.softmax.kept import Kept
-from penchant.softmax.source import IntervalKind, Source, Space
+from penchant.softmax.source import Found, IntervalKind, Rng, Space
 from penchant.softmax.transformations import (
     Parameter,
     RatioInterval,
@@ -29,10 +27,9 @@ from penchant.softmax.transformations import (
     numerical_jacobian,
     transformed,
 )
-from penchant.softmax.validity import Validity, nominal_words
+from penchant.softmax.validity import nominal_words
 from penchant.tails import normal_tail
 
-Method = Literal["maximum likelihood", "MAP", "Firth"]
 KINDS = ("wald", "profile", "calibrated")
 INTERVAL_WORDS = {
     "wald": "Wald, from standard errors",
@@ -42,8 +39,7 @@ INTERVAL_WORDS = {
 BETTER = "; those by kind='profile' hold the truth more often where decisions are few"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Found):
     """What decisions tell of theta: the result of every fit.
 
     Of choices, theta are the weights of the variables, and the estimate is read by them. Of a
@@ -77,28 +73,6 @@ class Estimate:
     validity
         Of a linearised fit: the nominal point, and how far from it the estimate lies.
     """
-
-    status: Status
-    message: str
-    names: tuple[str, ...]
-    theta: Vector
-    covariance: Matrix
-    inverse_information: Matrix
-    log_likelihood: float
-    null_log_likelihood: float
-    log_posterior: float | None
-    diagnostics: Diagnostics
-    n_decisions: int
-    total_weight: float
-    n_options: tuple[int, int]
-    source: Source
-    method: Method = "maximum likelihood"
-    prior: str | None = None
-    covariance_kind: str = "model"
-    subject: Any = None
-    notes: tuple[str, ...] = ()
-    n_subjects: int = 1
-    validity: Validity | None = None
 
     # -- numbers ---------------------------------------------------------------------------------
 
@@ -191,7 +165,7 @@ class Estimate:
         kind: IntervalKind = "wald",
         of: str | Sequence[str] | None = None,
         *,
-        rng: np.random.Generator | None = None,
+        rng: Rng = None,
         n_drawn: int = N_DRAWN,
     ) -> Matrix:
         """Interval of each parameter: (n_parameters, 2).
@@ -278,10 +252,7 @@ class Estimate:
         return self.parameters_at(*self.source.usual)
 
     def parameters_at(
-        self,
-        level: float,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
+        self, level: float, kind: IntervalKind = "wald", rng: Rng = None
     ) -> tuple[Parameter, ...]:
         """Natural parameters with intervals at this level; "calibrated" ones need an rng.
 
@@ -434,14 +405,8 @@ class Estimate:
 
     def kept(self, found: tuple[Parameter, ...], level: float, kind: IntervalKind) -> Estimate:
         """The same estimate without data and model, with natural parameters that are known."""
-        source = Kept(
-            self.source.model_words,
-            found,
-            level,
-            kind,
-            self.natural_covariance,
-            self.source.n_weights,
-        )
+        words, n = self.source.model_words, self.source.n_weights
+        source = Kept(found, level, kind, words, self.natural_covariance, n)
         return dataclasses.replace(self, source=source)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -449,12 +414,7 @@ class Estimate:
 
     # -- for reading ------------------------------------------------------------------------------
 
-    def table(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
-    ) -> Table:
+    def table(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> Table:
         """The summary as a table."""
         if self.source.space == "theta":
             return self._theta_table(level, kind, rng)
@@ -476,9 +436,7 @@ class Estimate:
         header = ("", "estimate", "std. error", f"{percent} low", "high")
         return Table(f"Exact {self._how()}{self._whose()}", self._facts(), header, rows, notes)
 
-    def _theta_table(
-        self, level: float, kind: IntervalKind, rng: np.random.Generator | None
-    ) -> Table:
+    def _theta_table(self, level: float, kind: IntervalKind, rng: Rng) -> Table:
         low_high = self.interval(level, kind, "theta", rng=rng)
         errors, z, p = self.standard_errors, self.z_values, self.p_values
         rows = [
@@ -545,12 +503,7 @@ class Estimate:
             f"{100 * level:g} % {number(p.low, 4)} to {number(p.high, 4)})"
         )
 
-    def summary(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
-    ) -> str:
+    def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
         """Everything one reads first, as text."""
         return self.table(level, kind, rng).text()
 
@@ -570,12 +523,7 @@ class Estimate:
     def _repr_html_(self) -> str:
         return self.table(*self.source.usual).html()
 
-    def to_latex(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
-    ) -> str:
+    def to_latex(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
         """The table for a paper (booktabs)."""
         return self.table(level, kind, rng).latex()
 
@@ -584,7 +532,7 @@ class Estimate:
         level: float = 0.95,
         backend: Backend | None = None,
         kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
+        rng: Rng = None,
     ) -> Any:
         """One row per parameter: estimate, standard error, interval; z and p of theta.
 
@@ -614,10 +562,7 @@ class Estimate:
         return frame(columns, backend)
 
     def to_dict(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
+        self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
     ) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
         return document.to_dict(self, self.parameters_at(level, kind, rng), level, kind)

@@ -17,43 +17,14 @@ from penchant.output.table import Table, number
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.intervals import wald_interval
-from penchant.softmax.source import IntervalKind
+from penchant.softmax.source import IntervalKind, Rng
 from penchant.softmax.transformations import Parameter
 
 FORMAT, VERSION = "penchant-estimates", 1
 MOST_ROWS = 20  # shown in a notebook
 
 
-@dataclass(frozen=True)
-class Columns:
-    """What a batch knows of all subjects at once, so that no estimate need be made for it."""
-
-    names: tuple[str, ...]
-    theta: Matrix
-    covariance: Matrix
-    log_likelihood: Vector
-    status: tuple[str, ...]
-    n_decisions: tuple[int, ...]
-    iterations: tuple[int, ...]
-    condition: Vector
-    messages: tuple[str, ...]
-
-    @classmethod
-    def of(cls, estimates: Sequence[Estimate]) -> Columns:
-        """From estimates that were made one by one."""
-        return cls(
-            names=estimates[0].names if estimates else (),
-            theta=np.array([e.theta for e in estimates]),
-            covariance=np.array([e.covariance for e in estimates]),
-            log_likelihood=np.array([e.log_likelihood for e in estimates]),
-            status=tuple(e.status for e in estimates),
-            n_decisions=tuple(e.n_decisions for e in estimates),
-            iterations=tuple(e.diagnostics.iterations for e in estimates),
-            condition=np.array([e.diagnostics.condition for e in estimates]),
-            messages=tuple(e.message for e in estimates),
-        )
-
-
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimates(Sequence[Estimate]):
     """One estimate per subject, of choices or of a model, exact or linearised.
 
@@ -70,17 +41,41 @@ class Estimates(Sequence[Estimate]):
         Of all subjects, one row or entry each.
     """
 
-    def __init__(
-        self,
+    subjects: tuple[Any, ...]
+    names: tuple[str, ...]
+    theta: Matrix
+    covariance: Matrix
+    log_likelihood: Vector
+    status: tuple[str, ...]
+    n_decisions: tuple[int, ...]
+    iterations: tuple[int, ...]
+    condition: Vector
+    messages: tuple[str, ...]
+    estimate: Callable[[int], Estimate]
+    without_decisions: tuple[Any, ...] = ()
+
+    @classmethod
+    def of_each(
+        cls,
         subjects: Sequence[Any],
-        estimates: Sequence[Estimate] | Callable[[int], Estimate],
-        columns: Columns | None = None,
+        estimates: Sequence[Estimate],
         without_decisions: Sequence[Any] = (),
-    ) -> None:
-        self.subjects = tuple(subjects)
-        self.without_decisions = tuple(without_decisions)
-        self._make = estimates if callable(estimates) else tuple(estimates).__getitem__
-        self._columns = Columns.of(list(self)) if columns is None else columns
+    ) -> Estimates:
+        """Estimates that were made one by one."""
+        return cls(
+            subjects=tuple(subjects),
+            names=estimates[0].names if estimates else (),
+            theta=np.array([e.theta for e in estimates]),
+            covariance=np.array([e.covariance for e in estimates]),
+            log_likelihood=np.array([e.log_likelihood for e in estimates]),
+            status=tuple(e.status for e in estimates),
+            n_decisions=tuple(e.n_decisions for e in estimates),
+            iterations=tuple(e.diagnostics.iterations for e in estimates),
+            condition=np.array([e.diagnostics.condition for e in estimates]),
+            messages=tuple(e.message for e in estimates),
+            estimate=tuple(estimates).__getitem__,
+            without_decisions=tuple(without_decisions),
+        )
 
     # -- the sequence ----------------------------------------------------------------------------
 
@@ -88,7 +83,7 @@ class Estimates(Sequence[Estimate]):
         return len(self.subjects)
 
     def __iter__(self) -> Iterator[Estimate]:
-        return (self._make(i) for i in range(len(self)))
+        return (self.estimate(i) for i in range(len(self)))
 
     @overload
     def __getitem__(self, index: int | str) -> Estimate: ...
@@ -97,9 +92,10 @@ class Estimates(Sequence[Estimate]):
     def __getitem__(self, index: int | str | slice) -> Estimate | Estimates:
         if isinstance(index, slice):
             kept = range(len(self))[index]
-            return Estimates([self.subjects[i] for i in kept], [self._make(i) for i in kept])
+            made = [self.estimate(i) for i in kept]
+            return Estimates.of_each([self.subjects[i] for i in kept], made)
         if isinstance(index, (int, np.integer)):
-            return self._make(range(len(self))[index])
+            return self.estimate(range(len(self))[index])
         return self.of(index)
 
     def of(self, subject: Any) -> Estimate:
@@ -110,59 +106,14 @@ class Estimates(Sequence[Estimate]):
                 f"subject must be one of the {len(self)} fitted; got {subject!r}."
                 f"{nearest(str(subject), known) or ' See `estimates.subjects`.'}"
             )
-        return self._make(self.subjects.index(subject))
+        return self.estimate(self.subjects.index(subject))
 
     # -- of all subjects -------------------------------------------------------------------------
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of theta."""
-        return self._columns.names
-
-    @property
-    def theta(self) -> Matrix:
-        """theta, one row per subject."""
-        return self._columns.theta
-
-    @property
-    def covariance(self) -> Matrix:
-        """Covariances of theta, one per subject."""
-        return self._columns.covariance
 
     @property
     def standard_errors(self) -> Matrix:
         """Standard errors, one row per subject."""
         return np.sqrt(self.covariance.diagonal(0, 1, 2))
-
-    @property
-    def log_likelihood(self) -> Vector:
-        """One per subject."""
-        return self._columns.log_likelihood
-
-    @property
-    def status(self) -> tuple[str, ...]:
-        """One status per subject."""
-        return self._columns.status
-
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """What the statuses mean."""
-        return self._columns.messages
-
-    @property
-    def n_decisions(self) -> tuple[int, ...]:
-        """Decisions of each subject."""
-        return self._columns.n_decisions
-
-    @property
-    def iterations(self) -> tuple[int, ...]:
-        """Steps of each fit."""
-        return self._columns.iterations
-
-    @property
-    def condition(self) -> Vector:
-        """Condition of the scaled information of each fit."""
-        return self._columns.condition
 
     @property
     def n_valid(self) -> int:
@@ -174,10 +125,7 @@ class Estimates(Sequence[Estimate]):
         return {status: self.status.count(status) for status in sorted(set(self.status))}
 
     def parameters_at(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
+        self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
     ) -> list[tuple[Parameter, ...]]:
         """Natural parameters of each subject, with intervals at this level.
 
@@ -199,7 +147,7 @@ class Estimates(Sequence[Estimate]):
         return first is None or (first.source.space == "theta" and first.validity is None)
 
     def _shown(
-        self, level: float, kind: IntervalKind, rng: np.random.Generator | None
+        self, level: float, kind: IntervalKind, rng: Rng
     ) -> dict[str, tuple[Sequence[float], ...]]:
         """Estimates, standard errors and ends of intervals, by name of the parameter."""
         check_level(level)
@@ -228,7 +176,7 @@ class Estimates(Sequence[Estimate]):
         level: float = 0.95,
         backend: Backend | None = None,
         kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
+        rng: Rng = None,
     ) -> Any:
         """One row per subject: status, parameters, errors, intervals, diagnostics."""
         columns: dict[str, Sequence[Any]] = {
@@ -257,12 +205,7 @@ class Estimates(Sequence[Estimate]):
             columns["message"] = list(self.messages)
         return frame(columns, backend)
 
-    def table(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
-    ) -> Table:
+    def table(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> Table:
         """All subjects, one row each: parameters with intervals."""
         shown = self._shown(level, kind, rng)
         header = ["subject", "status", "decisions", "log-likelihood"]
@@ -279,21 +222,11 @@ class Estimates(Sequence[Estimate]):
         notes = (f"Intervals: {INTERVAL_WORDS[kind]}.",)
         return Table(f"Estimates of {len(self)} subjects", facts, tuple(header), tuple(rows), notes)
 
-    def summary(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
-    ) -> str:
+    def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
         """All subjects as text."""
         return self.table(level, kind, rng).text()
 
-    def to_latex(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
-    ) -> str:
+    def to_latex(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
         """The table for a paper (booktabs)."""
         return self.table(level, kind, rng).latex()
 
@@ -319,10 +252,7 @@ class Estimates(Sequence[Estimate]):
         return f"<Estimates of {len(self)} subjects: {said}{valid}{more}>"
 
     def to_dict(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "wald",
-        rng: np.random.Generator | None = None,
+        self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
     ) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
         return {
@@ -342,8 +272,9 @@ class Estimates(Sequence[Estimate]):
                 "Penchant."
             )
         found = [Estimate.from_dict(one) for one in content.get("estimates", ())]
-        return cls([e.subject for e in found], found, None, content.get("without_decisions", ()))
+        left = content.get("without_decisions", ())
+        return cls.of_each([e.subject for e in found], found, left)
 
     def __getstate__(self) -> dict[str, Any]:
         every = [dataclasses.replace(e, source=e.source.stored()) for e in self]
-        return {**self.__dict__, "_make": tuple(every).__getitem__}
+        return {**self.__dict__, "estimate": tuple(every).__getitem__}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from penchant.softmax import diagnostics as words
 from penchant.softmax.constrained import constrained_maximum
 from penchant.softmax.constraints import Constraints, maximise_within
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
-from penchant.softmax.estimate import Estimate, Method
+from penchant.softmax.estimate import Estimate
 from penchant.softmax.firth import maximise_firth
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.identification import Identification, reduced_echelon
@@ -38,6 +38,7 @@ from penchant.softmax.solution import (
     unit_weights,
 )
 from penchant.softmax.solve import maximum_likelihood
+from penchant.softmax.source import Method
 
 
 def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = None) -> Solution:
@@ -138,7 +139,25 @@ WEAK = 1e8  # condition number of the scaled information beyond which it is call
 SETTLED = 1e-7  # a decrement at which only rounding keeps Newton from going on
 
 
-def fit(
+class EachOptions(TypedDict, total=False):
+    """Options of a fit of choices, also of each subject; `penchant.fit` says what they are."""
+
+    parameter_prior: ParameterPrior | None
+    method: Literal["ml", "firth"]
+    constraints: Constraints | None
+    max_steps: int | None
+    threads: int | None
+    covariance: Literal["model", "robust", "clustered"]
+
+
+class FitOptions(EachOptions, total=False):
+    """Options of one fit of choices."""
+
+    strict: bool
+    start: Any
+
+
+def fit_choices(
     choices: Choices,
     *,
     parameter_prior: ParameterPrior | None = None,
@@ -150,40 +169,7 @@ def fit(
     max_steps: int | None = None,
     threads: int | None = None,
 ) -> Estimate:
-    """Estimate theta from choices: maximum likelihood, Eq. (4), or MAP, Eq. (6).
-
-    Parameters
-    ----------
-    choices
-        The decisions.
-    parameter_prior
-        `GaussianPrior` or `ScaledPrior`: the MAP estimate, which exists for every data set.
-        `ScaledPrior()` is recommended for prediction and for small samples.
-    method
-        "ml", or "firth" for bias-reduced estimates, finite even when the choices are separated.
-    constraints
-        Linear inequalities on theta.
-    covariance
-        "model": the inverse information; "robust": the sandwich; "clustered": by subject.
-    strict
-        Raise instead of returning an estimate whose status is not "converged" (or "at a bound").
-    start
-        Where Newton's method begins; the answer does not depend on it.
-    max_steps
-        Steps allowed; if not given 100 of Newton's method, or 2000 of Firth's, which are shorter.
-    threads
-        Processors to use on large data; all, if not given. The answer does not depend on it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> rng = np.random.default_rng(0)
-    >>> sets = pn.Choices.from_arrays(rng.normal(size=(500, 4, 2)), None, names=["gain", "risk"])
-    >>> choices = pn.simulate(sets, [1.0, -0.5], rng=rng)
-    >>> pn.fit(choices)
-    <Estimate converged: gain=0.91642, risk=-0.5182>
-    """
+    """Estimate theta from choices: maximum likelihood, Eq. (4), or MAP, Eq. (6)."""
     _check(choices, method, parameter_prior, constraints, max_steps)
     if covariance not in ("model", "robust", "clustered"):
         raise DataError(

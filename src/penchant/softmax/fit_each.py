@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal
+from typing import Unpack
 
 import numpy as np
 
@@ -15,10 +15,9 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.softmax import separation
 from penchant.softmax.batch import Batch, Grouping, fit_batch
-from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Columns, Estimates
-from penchant.softmax.fit import NEWTON_STEPS, WEAK, estimate_from, fit
+from penchant.softmax.estimates import Estimates
+from penchant.softmax.fit import NEWTON_STEPS, WEAK, EachOptions, estimate_from, fit_choices
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
 from penchant.softmax.near_separation import differ_hardly, hang_on
@@ -26,53 +25,24 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.solution import Solution, check_units, weight_unit
 
 
-def fit_each(
-    choices: Choices,
-    *,
-    parameter_prior: ParameterPrior | None = None,
-    method: Literal["ml", "firth"] = "ml",
-    constraints: Constraints | None = None,
-    covariance: Literal["model", "robust"] = "model",
-    max_steps: int | None = None,
-    threads: int | None = None,
-) -> Estimates:
-    """Fit every subject by itself: the numbers of `fit`, for thousands in one call.
-
-    A subject whose choices do not allow an estimate has a status that says so; it never stops the
-    others. Parameters are those of `fit`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> rng = np.random.default_rng(0)
-    >>> sets = pn.Choices.from_arrays(
-    ...     rng.normal(size=(600, 4, 1)), None, subject=np.repeat(["ann", "bob", "cy"], 200)
-    ... )
-    >>> pn.fit_each(pn.simulate(sets, [1.0], rng=rng))
-    <Estimates of 3 subjects: 3 converged>
-    """
+def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimates:
+    """Fit every subject by itself: the numbers of `fit`, for thousands in one call."""
     if choices.subject is None or choices.subject_labels is None:
         raise DataError(
             "choices must say whose they are; got none with a subject. Pass `subject`, or use fit."
         )
     groups = Grouping.of(choices)
+    prior, threads = given.get("parameter_prior"), given.get("threads")
+    max_steps = given.get("max_steps")
     workers = available_threads() if threads is None else threads
-    options: dict[str, Any] = {
-        "parameter_prior": parameter_prior,
-        "method": method,
-        "constraints": constraints,
-        "max_steps": max_steps,
-        "covariance": covariance,
-        "threads": 1,
-    }
+    options: EachOptions = {**given, "threads": 1}
     n = len(choices.subject_labels)
     work, units = _unit_weights(choices, n)
     compiled = (
-        method == "ml"
-        and (parameter_prior is None or (units == 1.0).all())
-        and constraints is None
-        and covariance == "model"
+        given.get("method", "ml") == "ml"
+        and (prior is None or (units == 1.0).all())
+        and given.get("constraints") is None
+        and given.get("covariance", "model") == "model"
         and choices.n_parameters <= MANY_VARIABLES
         and choices.observed
     )
@@ -80,9 +50,7 @@ def fit_each(
         batch = None
         good = np.zeros(n, dtype=bool)
         if compiled:
-            batch = fit_batch(
-                work, groups, parameter_prior, max_steps or NEWTON_STEPS, workers, advance
-            )
+            batch = fit_batch(work, groups, prior, max_steps or NEWTON_STEPS, workers, advance)
             check_units(batch.largest.max(axis=0), choices.names)
             covariances, conditions = batch.covariances()
             totals = _totals(work, groups)
@@ -91,7 +59,7 @@ def fit_each(
                 covariances,
                 conditions,
                 totals,
-                parameter_prior is not None,
+                prior is not None,
                 _weight_of_small(work, batch),
             )
             with np.errstate(over="ignore"):  # infinite, where no number is as large
@@ -103,8 +71,8 @@ def fit_each(
             if not compiled:
                 advance(1)
     if batch is None:
-        return Estimates(choices.subject_labels, [others[i] for i in range(n)])
-    return _estimates(choices, groups, batch, covariances, conditions, others, parameter_prior)
+        return Estimates.of_each(choices.subject_labels, [others[i] for i in range(n)])
+    return _estimates(choices, groups, batch, covariances, conditions, others, prior)
 
 
 def settled(
@@ -172,11 +140,11 @@ def _unit_weights(choices: Choices, n_subjects: int) -> tuple[Choices, Vector]:
     return replace(choices, weights=choices.weights / units[choices.subject]), units
 
 
-def _one(choices: Choices, i: int, options: dict[str, Any]) -> Estimate:
+def _one(choices: Choices, i: int, options: EachOptions) -> Estimate:
     """Fit one subject by itself."""
     assert choices.subject_labels is not None
     mine = choices.subset(choices.subject == i)
-    return replace(fit(mine, **options), subject=choices.subject_labels[i])
+    return replace(fit_choices(mine, **options), subject=choices.subject_labels[i])
 
 
 def _estimates(
@@ -210,7 +178,8 @@ def _estimates(
         theta[i], covariance[i], likelihood[i] = other.theta, other.covariance, other.log_likelihood
         status[i], messages[i] = other.status, other.message
         steps[i], condition[i] = other.diagnostics.iterations, other.diagnostics.condition
-    columns = Columns(
+    return Estimates(
+        subjects=labels,
         names=choices.names,
         theta=theta,
         covariance=covariance,
@@ -220,8 +189,8 @@ def _estimates(
         iterations=tuple(steps),
         condition=condition,
         messages=tuple(messages),
+        estimate=estimate,
     )
-    return Estimates(labels, estimate, columns)
 
 
 def _n_decisions(choices: Choices, groups: Grouping) -> IntVector:
@@ -276,10 +245,6 @@ def batch_solution(
         n_steps=int(batch.n_steps[i]),
         condition=float(conditions[i]),
         certificate="newton" if prior is None else "prior",
-        recession=None,
-        resolved=None,
-        near=None,
-        active=None,
         point=batch.theta[i],
         certainty=covariances[i],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic
 from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities
 from penchant.softmax.solution import in_coordinates
-from penchant.softmax.source import Found, IntervalKind, Space
+from penchant.softmax.source import Found, IntervalKind, Rng, Source, Space
 from penchant.softmax.transformations import Parameter, delta_method, transformed
 
 ILL_CONDITIONED = 1e6
@@ -58,7 +58,7 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
 
 
 @dataclass(frozen=True, eq=False)
-class FromChoices:
+class FromChoices(Source):
     """The choices behind an estimate of theta.
 
     Attributes
@@ -84,6 +84,7 @@ class FromChoices:
     model_words: str = ""
 
     space: ClassVar[Space] = "theta"
+    lack: ClassVar[str] = "must be of a model; got an estimate of choices. Fit a model."
 
     @property
     def usual(self) -> tuple[float, IntervalKind]:
@@ -105,17 +106,13 @@ class FromChoices:
         return self.map.names, self.map.values(found.theta), delta_method(found.covariance, slopes)
 
     def parameters(
-        self,
-        found: Sequence[Found],
-        level: float,
-        kind: IntervalKind,
-        rng: np.random.Generator | None,
+        self, found: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[Parameter, ...]]:
         """Natural parameters with intervals; from standard errors only, where there is a map."""
         return [one.source._with_intervals(one, level, kind, rng) for one in found]
 
     def _with_intervals(
-        self, found: Found, level: float, kind: IntervalKind, rng: np.random.Generator | None
+        self, found: Found, level: float, kind: IntervalKind, rng: Rng
     ) -> tuple[Parameter, ...]:
         if isinstance(self.map, Kept):
             return self.map.at(level, kind)
@@ -133,12 +130,12 @@ class FromChoices:
 
     def intervals(
         self,
-        found: Sequence[Found],
+        found: Sequence[Any],
         names: Sequence[str],
         space: Space,
         level: float,
         kind: IntervalKind,
-        rng: np.random.Generator | None,
+        rng: Rng,
         n_drawn: int,
     ) -> Matrix:
         """Intervals of each estimate by itself."""
@@ -153,7 +150,7 @@ class FromChoices:
         space: Space,
         level: float,
         kind: IntervalKind,
-        rng: np.random.Generator | None,
+        rng: Rng,
         n_drawn: int,
     ) -> Matrix:
         if space == "parameters" and self.map is not None:
@@ -284,11 +281,6 @@ class FromChoices:
         """First-order bias of maximum likelihood at theta."""
         theta = _finite(found, "bias")
         return first_order_bias(theta, self._needed("bias"), found.inverse_information)
-
-    @property
-    def profile(self) -> NoReturn:
-        """Choices have no shape parameters."""
-        raise DataError("profile must be of a model's shape parameters; got choices. Fit a model.")
 
     def attached(self, found: Found, data: Any) -> FromChoices:
         """The same with its choices."""

@@ -4,44 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.softmax.hypotheses import TestResult
-from penchant.softmax.source import Found, IntervalKind, Space
+from penchant.softmax.source import Found, IntervalKind, Rng, Source, Space
 from penchant.softmax.transformations import Parameter
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class Kept(Source):
     """Natural parameters of a model as they were kept.
 
     Attributes
     ----------
-    model_words
-        The model in words.
     kept
-        Its parameters, with intervals.
+        The parameters, with intervals.
     level, kind
         Of these intervals.
+    model_words
+        The model in words.
     covariance
         Of the parameters, if it was kept; else what their standard errors tell.
     n_weights
         How many of theta are linear weights, if that was kept.
     """
 
-    model_words: str
     kept: tuple[Parameter, ...]
     level: float
     kind: IntervalKind
+    model_words: str = ""
     covariance: Matrix | None = None
     n_weights: int | None = None
 
-    model: ClassVar[None] = None
-    data: ClassVar[None] = None
+    model = data = None
     space: ClassVar[Space] = "parameters"
 
     @property
@@ -59,11 +57,7 @@ class Kept:
         return names, np.array([p.estimate for p in self.kept]), covariance
 
     def parameters(
-        self,
-        found: Sequence[Found],
-        level: float,
-        kind: IntervalKind,
-        rng: np.random.Generator | None,
+        self, found: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[Parameter, ...]]:
         """As they were kept."""
         return [one.source.at(level, kind) for one in found]
@@ -79,64 +73,16 @@ class Kept:
 
     def intervals(
         self,
-        found: Sequence[Found],
+        found: Sequence[Any],
         names: Sequence[str],
         space: Space,
         level: float,
         kind: IntervalKind,
-        rng: np.random.Generator | None,
+        rng: Rng,
         n_drawn: int,
     ) -> Matrix:
         """Intervals as they were kept."""
         if space == "theta":
-            _refuse("intervals of theta")
+            self._lacks("intervals of theta")
         known = [{p.name: p for p in mine} for mine in self.parameters(found, level, kind, rng)]
         return np.array([[(mine[n].low, mine[n].high) for n in names] for mine in known])
-
-    def robust(self, found: Found) -> Matrix:
-        """Needs the data."""
-        _refuse("robust()")
-
-    def clustered(self, found: Found, cluster: Any) -> Matrix:
-        """Needs the data."""
-        _refuse("clustered()")
-
-    def likelihood_ratio_test(self, found: Found, hypothesis: Any) -> TestResult:
-        """Needs the data."""
-        _refuse("likelihood_ratio_test()")
-
-    def score_test(self, found: Found, hypothesis: Any) -> TestResult:
-        """Needs the data."""
-        _refuse("score_test()")
-
-    def predict(self, found: Found, data: Any, available: Any, average: bool) -> Any:
-        """Needs the model."""
-        _refuse("predict()")
-
-    def log_likelihoods(self, found: Found, data: Any) -> Vector:
-        """Needs the model."""
-        _refuse("log_likelihoods()")
-
-    def bias(self, found: Found) -> Vector:
-        """Needs the data."""
-        _refuse("bias")
-
-    @property
-    def profile(self) -> NoReturn:
-        """Needs the data."""
-        _refuse("profile")
-
-    def attached(self, found: Found, data: Any) -> Kept:
-        """Needs the model."""
-        _refuse("attach()")
-
-    def stored(self) -> Kept:
-        """As it is."""
-        return self
-
-
-def _refuse(what: str) -> NoReturn:
-    raise DataError(
-        f"{what} must have the model and its data, which are not kept with an estimate; got "
-        "neither. Fit again with fit(data, model)."
-    )

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numba.core import event
@@ -19,6 +19,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._emit import LANES
+from penchant.softmax._lanes import Kind, kind_of
 
 
 class _FirstCompilation(event.Listener):
@@ -43,6 +44,8 @@ def announce_compilation() -> None:
 
 
 announce_compilation()
+
+_T = TypeVar("_T")
 
 MANY_VARIABLES = 24  # beyond this the matrix products of NumPy are faster than the lanes
 ROWS_AT_ONCE = 100_000
@@ -143,9 +146,43 @@ def counted(choices: Choices, order: IntVector) -> IntVector:
     return order[choices.weights[order] > 0]
 
 
-def variables_tuple(n_parameters: int) -> tuple[int, ...]:
-    """A tuple whose length tells the compiled loops the number of variables."""
-    return (0,) * n_parameters
+def block_rows(n_rows: IntVector, order: IntVector, firsts: IntVector) -> IntVector:
+    """Rows of blocks whose decisions begin at `firsts` of the order: those of the largest set."""
+    if not len(firsts):
+        return np.empty(0, dtype=np.int64)
+    most = n_rows[order[0]]
+    if (n_rows == most).all():
+        return np.full(len(firsts), most)
+    return np.asarray(np.maximum.reduceat(n_rows[order], firsts))
+
+
+def vectors(n: int) -> Vector:
+    """Room for n vectors of eight numbers, none across two lines of the processor's cache."""
+    room = np.empty((n + 1) * LANES)
+    skip = -(room.__array_interface__["data"][0] // room.itemsize) % LANES
+    return room[skip : skip + n * LANES]
+
+
+def places_for(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
+    """Arrays in which rows of at most n_rows options are noted while packed, and their sizes."""
+    return (
+        np.empty((n_rows + 1, LANES), dtype=np.int64),  # one more: written before it is counted
+        np.empty(LANES, dtype=np.int64),
+        np.empty((2, d, LANES)),
+    )
+
+
+def rooms_for(n_rows: int, n_blocks: int, d: int) -> tuple[Vector, Vector, Matrix]:
+    """Arrays for what stands between sums, of n_blocks blocks of at most n_rows rows."""
+    n = n_moments(d)
+    room = vectors(n_rows + n)
+    here = n_rows * LANES
+    return room[:here], room[here:], np.empty((-(-n_blocks // kernels.CHUNK), n))
+
+
+def n_moments(d: int) -> int:
+    """A value, a gradient, and a triangle of information."""
+    return 1 + d + d * (d + 1) // 2
 
 
 @dataclass(frozen=True)
@@ -158,6 +195,8 @@ class PackedLikelihood:
     has_offset: bool
     largest: Matrix
     threads: int
+    most_rows: int
+    even: bool  # whether all sets are of one size
 
     @classmethod
     def of(cls, choices: Choices, threads: int) -> PackedLikelihood:
@@ -165,49 +204,55 @@ class PackedLikelihood:
         d = choices.n_parameters
         n_rows = choices.n_options - 1
         order = counted(choices, by_size(n_rows))
-        starts = np.empty(len(order) // LANES + 2, dtype=np.int64)
-        n_blocks = kernels.block_starts(order, n_rows, starts)
-        n_columns = d + (choices.offset is not None)
-        values = _vectors(int(starts[n_blocks]) * n_columns)
-        side = _vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
-        table = kernel_table(choices)
-        kinds = variables_tuple(d), () if choices.offset is None else (0,)
+        rows = block_rows(n_rows, order, np.arange(0, len(order), LANES))
+        n_blocks, has_offset = len(rows), choices.offset is not None
+        starts = np.zeros(n_blocks + 1, dtype=np.int64)
+        np.cumsum(rows, out=starts[1:])
+        values = vectors(int(starts[-1]) * (d + has_offset))
+        side = vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
+        table, kind = kernel_table(choices), kind_of(d, has_offset)
+        most_rows = max(int(rows[-1]), 1) if n_blocks else 1  # decisions are in order of size
+        given = table, kind, order, (0, len(order)), starts
 
-        def pack(begin: int, end: int) -> Matrix:
-            found = np.zeros((2, d))
-            places = kernels.places_for(kernels.most_rows_of(starts, begin, end), d)
-            kernels.pack_blocks(
-                table, *kinds, order, starts, begin, end, (values, side), found, places
-            )
-            return found
+        def pack(begin: int, end: int) -> tuple[bool, Matrix]:
+            places = places_for(most_rows, d)
+            even = kernels.pack_blocks(*given, (begin, end), (values, side), places)
+            return even, places[2]
 
         parts = _in_parts(pack, n_blocks, threads)
-        largest = np.max(parts, axis=0) if parts else np.zeros((2, d))
-        packed = (values, starts[: n_blocks + 1], side)
-        return cls(packed, n_blocks, d, choices.offset is not None, largest, threads)
+        sizes = [size for _, size in parts] or [np.zeros((2, d, LANES))]
+        largest = reduce(np.maximum, sizes).max(axis=2)
+        even = all(even for even, _ in parts) and (not n_blocks or bool(rows[0] == rows[-1]))
+        packed = values, starts, side
+        return cls(packed, n_blocks, d, has_offset, largest, threads, most_rows, even)
 
     @property
-    def _kinds(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        return variables_tuple(self.n_parameters), (0,) if self.has_offset else ()
+    def _kind(self) -> Kind:
+        return kind_of(self.n_parameters, self.has_offset)
 
     @property
     def problem(self) -> tuple[Any, ...]:
         """What the compiled loops take."""
-        return (self.packed, self.n_blocks, *self._kinds)
+        return (self.packed, self.n_blocks, self._kind)
+
+    def rooms(self) -> tuple[Any, Vector, Matrix]:
+        """Arrays for what stands between steps of Newton's method."""
+        d = self.n_parameters
+        of_sums = rooms_for(self.most_rows, self.n_blocks, d)
+        return of_sums, np.ones(d + self.has_offset), np.empty((d + 2, d))
 
     def _sums(self, theta: Vector) -> Vector:
         """All moments in one vector; chunks are added in order whatever the threads."""
-        variables, offset = self._kinds
         full = np.append(theta, 1.0) if self.has_offset else np.ascontiguousarray(theta)
-        d = self.n_parameters
-        n_moments = 1 + d + d * (d + 1) // 2
+        d, kind = self.n_parameters, self._kind
+        n = n_moments(d)
 
         def add_up(begin: int, end: int) -> Matrix:
-            parts = np.empty((-(-(end - begin) // kernels.CHUNK), n_moments))
-            kernels.sum_parts(self.packed, full, variables, offset, begin, end, parts)
-            return parts
+            rooms = rooms_for(self.most_rows, end - begin, d)
+            kernels.sum_blocks(self.packed, kind, full, begin, end, rooms, np.empty(n))
+            return rooms[2]
 
-        total = np.zeros(n_moments)
+        total = np.zeros(n)
         for parts in _in_parts(add_up, self.n_blocks, self.threads):
             for part in parts:
                 total += part
@@ -226,27 +271,20 @@ class PackedLikelihood:
 
     def spread(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
-        _, starts, side = self.packed
-        if not self.has_offset and kernels.same_size(starts, side, self.n_blocks):
+        side = self.packed[2]
+        if self.n_blocks and self.even and not self.has_offset:
             information = _moments(self._sums_at_zero, self.n_parameters).information
             return np.asarray(information / side[:, :LANES].sum())
         d = self.n_parameters
         spread = np.zeros((d, d))
         if self.n_blocks:
-            most = kernels.most_rows_of(starts, 0, self.n_blocks)
-            rooms = kernels.room_for(most, d, d + self.has_offset)
-            room = np.empty(1 + d + d * (d + 1) // 2)
-            kernels.scatter(self.problem, room, rooms, np.empty_like(side), spread)
+            sums = np.empty(n_moments(d))
+            kernels.scatter(self.problem, False, sums, self.rooms(), np.empty_like(side), spread)
         return spread
 
     def part(self, n_blocks: int) -> PackedLikelihood:
         """The first blocks only, without another copy."""
         return replace(self, n_blocks=n_blocks)
-
-
-def _vectors(n: int) -> Vector:
-    """Room for n vectors of eight numbers; NumPy's memory comes in large pages, unlike numba's."""
-    return np.asarray(kernels.lanes.py_func(n))
 
 
 @lru_cache(maxsize=64)
@@ -263,7 +301,7 @@ def _moments(sums: Vector, d: int) -> Moments:
     return Moments(float(sums[0]), -sums[1 : 1 + d], information)
 
 
-def _in_parts(work: Callable[[int, int], Matrix], n_blocks: int, threads: int) -> list[Matrix]:
+def _in_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:
     """Results of work(begin, end) over ranges of blocks, in order."""
     starts = range(0, n_blocks, BLOCKS_PER_TASK)
     ends = [min(begin + BLOCKS_PER_TASK, n_blocks) for begin in starts]

@@ -8,7 +8,13 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.softmax import _kernels as kernels
-from penchant.softmax.likelihood import Likelihood, Moments, PackedLikelihood, lower_triangle
+from penchant.softmax.likelihood import (
+    Likelihood,
+    Moments,
+    PackedLikelihood,
+    lower_triangle,
+    n_moments,
+)
 
 AT_ONCE = 1024  # blocks; more are worth several threads
 ENDINGS = {
@@ -87,13 +93,11 @@ def maximise(
     added = Quadratic.none(d) if quadratic is None else quadratic
     theta = np.zeros(d) if start is None else np.array(start, dtype=np.float64)
     best, step, gradient = theta.copy(), np.zeros(d), np.zeros(d)
-    information, memo = np.zeros((d, d)), np.empty(5)
+    information, memo = np.zeros((d, d)), np.array(kernels.MEMO)
     state = (best, step, information, gradient)
     code = kernels.MOVED
     if isinstance(likelihood, PackedLikelihood) and likelihood.n_blocks <= AT_ONCE:
         code = _compiled(likelihood, added, theta, state, memo, max_steps)
-    else:
-        kernels.start_memo(memo)
     while _goes_on(code, memo, max_steps, patient):
         sums = _as_sums(likelihood.moments(theta))
         code = kernels.advance(
@@ -132,17 +136,10 @@ def _compiled(
     max_steps: int,
 ) -> int:
     """All steps of a small problem in one compiled call: the same numbers in less time."""
-    most_rows = kernels.most_rows_of(likelihood.packed[1], 0, likelihood.n_blocks)
-    d = likelihood.n_parameters
-    rooms = kernels.room_for(most_rows, d, d + likelihood.has_offset)
     ready = not theta.any()
-    moments = _as_sums(likelihood.moments(theta)) if ready else np.empty(len(rooms[2]))
-    prior = (added.precision, added.linear)
-    return int(
-        kernels.maximise(
-            likelihood.problem, prior, theta, state, memo, max_steps, moments, ready, rooms
-        )
-    )
+    moments = _as_sums(likelihood.moments(theta)) if ready else np.empty(n_moments(len(theta)))
+    given = likelihood.problem, (added.precision, added.linear), theta, state, memo, max_steps
+    return int(kernels.maximise(*given, moments, ready, likelihood.rooms()))
 
 
 def _as_sums(moments: Moments) -> Vector:

@@ -74,19 +74,19 @@ class Solution:
     theta: Vector
     covariance: Matrix
     log_likelihood: float
-    log_posterior: float | None
     known: Identification
     ending: str
     decrement: float
     n_steps: int
     condition: float
-    certificate: str | None
-    recession: Vector | None
-    resolved: BoolVector | None
-    near: Vector | None
-    active: BoolVector | None
     point: Vector
     certainty: Matrix
+    log_posterior: float | None = None
+    certificate: str | None = None
+    recession: Vector | None = None
+    resolved: BoolVector | None = None
+    near: Vector | None = None
+    active: BoolVector | None = None
 
 
 def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
@@ -121,17 +121,11 @@ def nothing_identified(likelihood: Likelihood, known: Identification) -> Solutio
         theta=np.full(d, np.nan),
         covariance=blank_matrix,
         log_likelihood=moments.log_likelihood,
-        log_posterior=None,
         known=known,
         ending="converged",
         decrement=0.0,
         n_steps=0,
         condition=np.inf,
-        certificate=None,
-        recession=None,
-        resolved=None,
-        near=None,
-        active=None,
         point=np.zeros(d),
         certainty=np.zeros((d, d)),
     )
@@ -153,10 +147,6 @@ def penalised_solution(
         n_steps=maximum.n_steps,
         condition=condition,
         certificate=proof if maximum.ending == "converged" else None,
-        recession=None,
-        resolved=None,
-        near=None,
-        active=None,
         point=maximum.theta,
         certainty=covariance,
     )

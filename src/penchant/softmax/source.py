@@ -8,100 +8,72 @@ explains (in `inference`), and what was kept in a file.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.softmax.diagnostics import Diagnostics
+from penchant.errors import DataError
+from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.hypotheses import TestResult
 from penchant.softmax.transformations import Parameter
+from penchant.softmax.validity import Validity
 
 IntervalKind = Literal["wald", "profile", "calibrated"]
 Space = Literal["theta", "parameters"]
+Method = Literal["maximum likelihood", "MAP", "Firth"]
+Rng = np.random.Generator | None
 
 
-class Found(Protocol):
-    """The numbers of an estimate that a source works with."""
+class Source:
+    """What stands behind estimates, and answers what needs the data, or says that they lack.
 
-    @property
-    def status(self) -> str:
-        """Whether it converged, or what is wrong."""
+    Attributes
+    ----------
+    space
+        What an estimate is read by: theta, or the natural parameters of a model.
+    usual
+        Level and kind of intervals that are shown if nobody asks for others.
+    n_weights
+        How many of theta are linear weights; None if that was not kept.
+    model, model_words
+        The model, and what it is called; None and empty for choices.
+    data
+        Choices or episodes; None where they are not at hand.
+    """
 
-    @property
-    def method(self) -> str:
-        """How it was estimated."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of theta."""
-
-    @property
-    def theta(self) -> Vector:
-        """What was fitted."""
-
-    @property
-    def covariance(self) -> Matrix:
-        """Of theta."""
-
-    @property
-    def inverse_information(self) -> Matrix:
-        """Covariance of theta if the model is right."""
-
-    @property
-    def log_likelihood(self) -> float:
-        """At theta."""
-
-    @property
-    def log_posterior(self) -> float | None:
-        """With a prior or penalty: what was maximised."""
-
-    @property
-    def diagnostics(self) -> Diagnostics:
-        """How it was reached."""
-
-    @property
-    def n_decisions(self) -> int:
-        """Decisions of the fit."""
-
-    @property
-    def source(self) -> Any:
-        """What stands behind it."""
-
-
-class Source(Protocol):
-    """What stands behind estimates, and answers what needs the data."""
-
-    @property
-    def space(self) -> Space:
-        """What an estimate is read by: theta, or the natural parameters of a model."""
+    space: ClassVar[Space]
+    lack: ClassVar[str] = (
+        "must have the model and its data, which are not kept with an estimate; got neither. "
+        "Fit again with fit(data, model)."
+    )
+    model: Any
+    data: Any
 
     @property
     def usual(self) -> tuple[float, IntervalKind]:
-        """Level and kind of intervals that are shown if nobody asks for others."""
+        """95 %, from standard errors."""
+        return 0.95, "wald"
 
     @property
     def n_weights(self) -> int | None:
-        """How many of theta are linear weights; None if that was not kept."""
-
-    @property
-    def model(self) -> Any:
-        """The model, or None for choices."""
+        """Not known."""
+        return None
 
     @property
     def model_words(self) -> str:
-        """The model in words; empty for choices."""
-
-    @property
-    def data(self) -> Any:
-        """Choices or episodes; None where they are not at hand."""
+        """None."""
+        return ""
 
     @property
     def profile(self) -> Any:
         """The objective on the grid of a model's shape parameters."""
+        self._lacks("profile")
 
     def natural(self, found: Found) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
+        raise NotImplementedError
 
     def intervals(
         self,
@@ -110,43 +82,80 @@ class Source(Protocol):
         space: Space,
         level: float,
         kind: IntervalKind,
-        rng: np.random.Generator | None,
+        rng: Rng,
         n_drawn: int,
     ) -> Matrix:
         """Intervals (n_estimates, n_names, 2) of estimates that have a source of this kind."""
+        raise NotImplementedError
 
     def parameters(
-        self,
-        found: Sequence[Any],
-        level: float,
-        kind: IntervalKind,
-        rng: np.random.Generator | None,
+        self, found: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[Parameter, ...]]:
         """Natural parameters of each estimate, with intervals."""
+        raise NotImplementedError
 
     def robust(self, found: Found) -> Matrix:
         """Sandwich covariance."""
+        self._lacks("robust()")
 
     def clustered(self, found: Found, cluster: Any) -> Matrix:
         """Sandwich covariance by clusters."""
+        self._lacks("clustered()")
 
     def likelihood_ratio_test(self, found: Found, hypothesis: Any) -> TestResult:
         """Against the best estimate that obeys the hypothesis."""
+        self._lacks("likelihood_ratio_test()")
 
     def score_test(self, found: Found, hypothesis: Any) -> TestResult:
         """By the slope at the best estimate that obeys the hypothesis."""
+        self._lacks("score_test()")
 
     def predict(self, found: Found, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities, of the data or of new ones."""
+        self._lacks("predict()")
 
     def log_likelihoods(self, found: Found, data: Any) -> Vector:
         """Log-probability of each decision, of the data or of new ones."""
+        self._lacks("log_likelihoods()")
 
     def bias(self, found: Found) -> Vector:
         """First-order bias of theta."""
+        self._lacks("bias")
 
     def attached(self, found: Found, data: Any) -> Source:
         """The same with the data of the fit."""
+        self._lacks("attach()")
 
     def stored(self) -> Source:
         """The same without the data, to be pickled."""
+        return self
+
+    def _lacks(self, what: str) -> NoReturn:
+        raise DataError(f"{what} {self.lack}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Found:
+    """The numbers of an estimate, which `Estimate` describes."""
+
+    status: Status
+    message: str
+    names: tuple[str, ...]
+    theta: Vector
+    covariance: Matrix
+    inverse_information: Matrix
+    log_likelihood: float
+    null_log_likelihood: float
+    log_posterior: float | None
+    diagnostics: Diagnostics
+    n_decisions: int
+    total_weight: float
+    n_options: tuple[int, int]
+    source: Source
+    method: Method = "maximum likelihood"
+    prior: str | None = None
+    covariance_kind: str = "model"
+    subject: Any = None
+    notes: tuple[str, ...] = ()
+    n_subjects: int = 1
+    validity: Validity | None = None

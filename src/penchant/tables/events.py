@@ -52,20 +52,21 @@ def read_events(
     chosen: Any, rewards: Any, is_choice: Any, scored: Any, place: Place, base: int = 0
 ) -> Events:
     """Events as arrays of their own, each cell a number of the right kind."""
-    options = _option_indices(chosen, place, base)
+    options = option_indices(chosen, place, base)
     n = len(options)
     received = np.array(exact_floats(rewards, "rewards", place))
     _check_shape(received, "rewards", n, "Give NaN for a reward that is missing.")
     played = (
-        np.ones(n, dtype=bool) if is_choice is None else _mask(is_choice, "is_choice", n, place)
+        np.ones(n, dtype=bool) if is_choice is None else mask_of(is_choice, "is_choice", n, place)
     )
     counted = played & (options != NOTHING)
     if scored is not None:
-        counted &= _mask(scored, "scored", n, place)
+        counted &= mask_of(scored, "scored", n, place)
     return Events(options, received, played, counted)
 
 
-def _option_indices(chosen: Any, place: Place, base: int) -> IntVector:
+def option_indices(chosen: Any, place: Place, base: int = 0) -> IntVector:
+    """Indices of the options taken, from 0; -1 where nothing was chosen."""
     floats = exact_floats(chosen, "chosen", place)
     if floats.ndim != 1:
         raise DataError(
@@ -86,17 +87,18 @@ def _option_indices(chosen: Any, place: Place, base: int) -> IntVector:
     return options
 
 
-def _check_shape(values: Any, name: str, n: int, advice: str) -> None:
+def _check_shape(values: Any, name: str, n: int, advice: str, word: str = "event") -> None:
     if values.shape != (n,):
         raise DataError(
-            f"{name} must have shape ({n},), one per event, as chosen has; "
+            f"{name} must have shape ({n},), one per {word}, as chosen has; "
             f"got shape {values.shape}. {advice}"
         )
 
 
-def _mask(values: Any, name: str, n: int, place: Place) -> BoolVector:
+def mask_of(values: Any, name: str, n: int, place: Place, word: str = "event") -> BoolVector:
+    """True or False of every event, or decision."""
     floats = exact_floats(values, name, place)
-    _check_shape(floats, name, n, "Give True or False for every event.")
+    _check_shape(floats, name, n, f"Give True or False for every {word}.", word)
     wrong = np.flatnonzero((floats != 0) & (floats != 1))
     if wrong.size:
         places = listing((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
@@ -150,3 +152,41 @@ def _refuse(wrong: BoolVector, values: Vector | None, rule: str, advice: str, pl
         raise DataError(f"{rule} at {places}. {advice}")
     described = (f"{values[k]:g} at {place(k)}" for k in where[:11])
     raise DataError(f"{rule}; got {listing(described, where.size)}. {advice}")
+
+
+def check_options(chosen: IntVector, n_options: int, place: Place) -> None:
+    """Raise an error if an option's index is beyond the number of options."""
+    wrong = np.flatnonzero(chosen >= n_options)
+    if not wrong.size:
+        return
+    places = listing((f"{chosen[k]} at {place(k)}" for k in wrong[:11]), wrong.size)
+    advice = "Options are counted from 0."
+    if chosen.max() == n_options and not (chosen == 0).any():
+        advice = "It looks 1-based: subtract 1, options are counted from 0."
+    raise DataError(f"chosen must lie in 0..{n_options - 1}; got {places}. {advice}")
+
+
+def check_label(label: Any, name: str, whole: str, advice: str) -> None:
+    """Raise an error unless it is one label, of the whole of something."""
+    try:
+        hash(label)
+    except TypeError as error:
+        raise DataError(
+            f"{name} must be one label for {whole}; got {type(label).__name__}. {advice}"
+        ) from error
+
+
+def labelled(subject: Any, block: Any) -> str:
+    """Subject and block in words, those that there are."""
+    labels = (("subject", subject), ("block", block))
+    return ", ".join(f"{name} {label}" for name, label in labels if label is not None)
+
+
+def places_of(subject: Any, block: Any, word: str) -> Place:
+    """Where an event, or a decision, is in words."""
+    named = labelled(subject, block)
+
+    def place(k: int) -> str:
+        return f"{word} {k} of {named}" if named else f"{word} {k}"
+
+    return place

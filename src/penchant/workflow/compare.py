@@ -105,6 +105,7 @@ def compare_models(
         undivided=undivided,
         n_decisions=np.array([e.n_decisions for e in fits[0]], dtype=np.int64),
         n_parameters=n_parameters,
+        n_identified=np.array([[e.n_identified for e in found] for found in fits]).T,
         log_likelihood=log_likelihood,
         statuses=tuple(zip(*(found.status for found in fits), strict=True)),
         held_out=held,

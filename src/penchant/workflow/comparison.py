@@ -142,6 +142,8 @@ class ModelComparison:
         left to learn from.
     n_decisions, n_parameters
         Of each subject, and of each model.
+    n_identified
+        (n_subjects, n_models): parameters that the decisions identify, which AIC and BIC count.
     log_likelihood
         (n_subjects, n_models): the largest that each model can give, by maximum likelihood.
     statuses
@@ -159,6 +161,7 @@ class ModelComparison:
     left_out: tuple[Any, ...]
     n_decisions: IntVector
     n_parameters: tuple[int, ...]
+    n_identified: Matrix
     log_likelihood: Matrix
     statuses: tuple[tuple[str, ...], ...]
     held_out: HeldOut | None
@@ -173,13 +176,13 @@ class ModelComparison:
 
     @property
     def aic(self) -> Matrix:
-        """Akaike's criterion 2k - 2l: (n_subjects, n_models)."""
-        return 2.0 * np.array(self.n_parameters) - 2.0 * self.log_likelihood
+        """Akaike's criterion 2k - 2l: (n_subjects, n_models), k the parameters identified."""
+        return 2.0 * self.n_identified - 2.0 * self.log_likelihood
 
     @property
     def bic(self) -> Matrix:
         """Schwarz's criterion k log n - 2l, n the decisions of the subject."""
-        penalty = np.log(self.n_decisions)[:, None] * np.array(self.n_parameters)
+        penalty = np.log(self.n_decisions)[:, None] * self.n_identified
         return np.asarray(penalty - 2.0 * self.log_likelihood)
 
     @cached_property

@@ -3,64 +3,44 @@
 `profile` packs choices as fits of choices do: eight decisions in a block, rows relative to the
 option chosen. Here all choice sets have the same size, the weights start from those of a psi
 nearby, and the last step of Newton's method is taken for granted: it gains half the squared
-decrement. Numbers are set one by one, because assigning to a slice compiles its shape errors too,
-for seconds.
+decrement. Arrays for what stands in between are made here, in Python: loops that make none, and
+assign to no slice, compile in a fraction of the time.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._emit import LANES, exponentials, whole_blocks
-from penchant.softmax._kernels import compiled, inner, lanes, newton_step, sum_chunks
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.softmax._emit import LANES, exponentials_of
+from penchant.softmax._kernels import FIRST, bare, inner, newton_step, sum_blocks
+from penchant.softmax._lanes import kind_of
+from penchant.softmax.likelihood import n_moments, rooms_for, vectors
 
-FAST = {"contract", "nsz"}
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def most_rows(bounds):
-    """Most rows that any pair has."""
-    most = 0
-    for k in range(len(bounds) - 1):
-        most = max(most, bounds[k + 1] - bounds[k])
-    return most
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def probabilities(x, chosen, rows, weights, counted, p):
-    """Fill p with the probabilities of all options of rows; returns the log-likelihood if counted.
-
-    p : whole blocks of eight, enough for all options of the rows
-    """
-    _, m, d = x.shape
-    at, log_likelihood = 0, 0.0
-    for r in rows:
-        c, highest = chosen[r], 0.0
-        for i in range(m):
-            utility = 0.0
-            for a in range(d):
-                utility += weights[a] * (x[r, i, a] - x[r, c, a])
-            p[at + i] = utility
-            highest = max(highest, utility)
-        for i in range(m):
-            p[at + i] -= highest
-        log_likelihood -= highest
-        at += m
-    exponentials(p[: whole_blocks(at)])
-    for first in range(0, at, m):
-        total = 0.0
-        for i in range(first, first + m):
-            total += p[i]
-        if counted:
-            log_likelihood -= math.log(total)
-        for i in range(first, first + m):
-            p[i] /= total
-    return log_likelihood
+_FAST: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "nsz"},
+    "_nrt": False,
+}
+fast = njit(cache=True, **_FAST)
+fast_inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FAST)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature, spreading):
+def derivatives(
+    x: Matrix,
+    dx: Matrix,
+    chosen: IntVector,
+    order: IntVector,
+    bounds: IntVector,
+    theta: Matrix,
+    wanted: int,
+    gradient: Matrix,
+    curvature: tuple[Matrix, Matrix, Matrix],
+    spreading: Matrix,
+) -> None:
     """Derivatives of log-likelihoods in psi at fixed theta, for pairs k of data and psi.
 
     x : (rows, n_options, d); dx : (n_shape, rows, n_options, d); chosen : (rows,)
@@ -74,20 +54,135 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
     spreading : (n, d, n_shape), filled: derivative in psi of the within-set mean squares
     """
     n_shape, _, m, d = dx.shape
+    rooms = (
+        np.empty((n_shape, m)),
+        np.empty(n_shape),
+        np.empty((m, d)),
+        np.empty((m, d)),
+        np.empty(d),
+        _room_of_probabilities(bounds, m),
+    )
+    for filled in (gradient, *curvature, spreading):
+        filled[...] = 0.0
+    scored = chosen, order, bounds
+    _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, rooms)
+    _mirror(curvature[2])
+    if wanted == 2:
+        spreading /= np.maximum(np.diff(bounds), 1)[:, None, None]
+
+
+def moments(
+    x: Matrix,
+    chosen: IntVector,
+    order: IntVector,
+    bounds: IntVector,
+    theta: Matrix,
+    sums: Vector,
+    gradient: Matrix,
+    information: Matrix,
+) -> None:
+    """Log-likelihood, gradient and information in theta, for pairs k of data and theta.
+
+    sums : (n,), gradient : (n, d), information : (n, d, d); filled
+    """
+    _, m, d = x.shape
+    rooms = np.empty((m, d)), np.empty(d), _room_of_probabilities(bounds, m)
+    gradient[...] = 0.0
+    information[...] = 0.0
+    _moments(x, (chosen, order, bounds), theta, sums, gradient, information, rooms)
+    _mirror(information)
+
+
+def _mirror(lower: Matrix) -> None:
+    """Fill what is above the diagonals of matrices that are 0 there."""
+    if lower.shape[-1] > 1:
+        lower += np.tril(lower, -1).transpose(0, 2, 1)
+
+
+def _room_of_probabilities(bounds: IntVector, n_options: int) -> Vector:
+    """Whole blocks of eight, enough for all options of the longest pair."""
+    most = int(np.diff(bounds).max(initial=0)) * n_options
+    return np.zeros(-(-most // LANES) * LANES)
+
+
+def profile(
+    x: Matrix,
+    episodes: tuple[IntVector, IntVector, IntVector, IntVector],
+    subject: IntVector,
+    near: IntVector,
+    enough: float,
+    positive: IntVector,
+    values: Vector,
+    thetas: Matrix,
+) -> None:
+    """The best weights of pairs, each from those of pair near[k] < k, or as given if that is -1.
+
+    From the third point of a line on, where weights change evenly, it begins where they lead to.
+
+    x : (rows, n_options, d), all events of pair after pair
+    episodes : chosen options of all subjects' events, where those of each begin; which of them are
+        scored, counted from there, and where those of each subject begin
+    subject : (n,), of each pair
+    enough : squared Newton decrement below which a last step is taken
+    values : (n,), filled: log-likelihood, NaN where it needs a closer look
+    thetas : (n, d), filled; to start from where near is -1
+    """
+    _, m, d = x.shape
+    first_scored = episodes[3]
+    most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
+    n_blocks = -(-most // LANES)
+    side = vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
+    packed = vectors(n_blocks * (m - 1) * d), np.arange(n_blocks + 1) * (m - 1), side
+    rooms = rooms_for(m - 1, n_blocks, d), np.empty(n_moments(d)), np.empty((d + 2, d))
+    state = np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d), np.zeros(d, dtype=np.bool_)
+    given = x, episodes, subject, near, enough, positive, kind_of(d, False)
+    _profile(*given, values, thetas, packed, state, rooms)
+
+
+@fast_inner
+def probabilities(x, scored, k, theta, counted, p):
+    """Fill p with the probabilities of pair k's options; returns the log-likelihood if counted.
+
+    p : whole blocks of eight, enough for all options of the rows
+    """
+    _, m, d = x.shape
+    chosen, order, bounds = scored
+    at, log_likelihood = FIRST, 0.0
+    for j in range(bounds[k], bounds[k + 1]):
+        r = order[j]
+        c, highest = chosen[r], 0.0
+        for i in range(m):
+            utility = 0.0
+            for a in range(d):
+                utility += theta[k, a] * (x[r, i, a] - x[r, c, a])
+            p[at + i] = utility
+            if utility > highest:
+                highest = utility
+        for i in range(m):
+            p[at + i] -= highest
+        log_likelihood -= highest
+        at += m
+    exponentials_of(p, at)
+    for first in range(0, at, m):
+        total = 0.0
+        for i in range(first, first + m):
+            total += p[i]
+        if counted:
+            log_likelihood -= math.log(total)
+        for i in range(first, first + m):
+            p[i] /= total
+    return log_likelihood
+
+
+@fast
+def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, rooms):
+    n_shape, _, m, d = dx.shape
+    chosen, order, bounds = scored
     cross, mixed, fisher = curvature
-    s, means = np.empty((n_shape, m)), np.empty(n_shape)
-    away, first = np.empty((m, d)), np.empty(d)
-    p = np.zeros(whole_blocks(most_rows(bounds) * m))
+    s, means, away, change, first, p = rooms
     counted = wanted < 0  # never; no literal, for which all would be compiled once more
     for k in range(len(theta)):
-        for q in range(n_shape):
-            gradient[k, q] = 0.0
-            for o in range(n_shape):
-                fisher[k, q, o] = 0.0
-            for a in range(d):
-                cross[k, a, q] = mixed[k, a, q] = spreading[k, a, q] = 0.0
-        weights = theta[k]
-        probabilities(x, chosen, order[bounds[k] : bounds[k + 1]], weights, counted, p)
+        probabilities(x, scored, k, theta, counted, p)
         for j in range(bounds[k], bounds[k + 1]):
             r = order[j]
             c = chosen[r]
@@ -103,7 +198,8 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
                 for i in range(m):
                     slope = 0.0
                     for a in range(d):
-                        slope += weights[a] * (dx[q, r, i, a] - dx[q, r, c, a])
+                        change[i, a] = dx[q, r, i, a] - dx[q, r, c, a]
+                        slope += theta[k, a] * change[i, a]
                     s[q, i] = slope
                     mean += p[at + i] * slope
                 means[q] = mean
@@ -113,7 +209,7 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
                 for a in range(d):
                     moved, both = 0.0, 0.0
                     for i in range(m):
-                        moved += p[at + i] * (dx[q, r, i, a] - dx[q, r, c, a])
+                        moved += p[at + i] * change[i, a]
                         both += p[at + i] * away[i, a] * s[q, i]
                     both -= first[a] * mean
                     mixed[k, a, q] += both
@@ -128,37 +224,19 @@ def derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature
                 for a in range(d):
                     product, level, second = 0.0, 0.0, 0.0
                     for i in range(m):
-                        change = dx[q, r, i, a] - dx[q, r, c, a]
-                        product += away[i, a] * change
+                        product += away[i, a] * change[i, a]
                         level += away[i, a]
-                        second += change
+                        second += change[i, a]
                     spreading[k, a, q] += 2.0 * (product - level * second / m) / m
-        for q in range(n_shape):
-            for o in range(q):
-                fisher[k, o, q] = fisher[k, q, o]
-        n = bounds[k + 1] - bounds[k]
-        if wanted == 2 and n > 0:
-            for a in range(d):
-                for q in range(n_shape):
-                    spreading[k, a, q] /= n
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def moments(x, chosen, order, bounds, theta, sums, gradient, information):
-    """Log-likelihood, gradient and information in theta, for pairs k of data and theta.
-
-    sums : (n,), gradient : (n, d), information : (n, d, d); filled
-    """
+@fast
+def _moments(x, scored, theta, sums, gradient, information, rooms):
     _, m, d = x.shape
-    mean = np.empty(d)
-    p = np.zeros(whole_blocks(most_rows(bounds) * m))
+    chosen, order, bounds = scored
+    away, mean, p = rooms
     for k in range(len(theta)):
-        rows = order[bounds[k] : bounds[k + 1]]
-        sums[k] = probabilities(x, chosen, rows, theta[k], k >= 0, p)
-        for a in range(d):
-            gradient[k, a] = 0.0
-            for b in range(d):
-                information[k, a, b] = 0.0
+        sums[k] = probabilities(x, scored, k, theta, k >= 0, p)
         for j in range(bounds[k], bounds[k + 1]):
             r = order[j]
             c = chosen[r]
@@ -167,19 +245,16 @@ def moments(x, chosen, order, bounds, theta, sums, gradient, information):
                 mean[a] = 0.0
             for i in range(m):
                 for a in range(d):
-                    mean[a] += p[at + i] * (x[r, i, a] - x[r, c, a])
+                    away[i, a] = x[r, i, a] - x[r, c, a]
+                    mean[a] += p[at + i] * away[i, a]
             for i in range(m):
                 for a in range(d):
-                    away = x[r, i, a] - x[r, c, a] - mean[a]
+                    away[i, a] -= mean[a]
+                    share = p[at + i] * away[i, a]
                     for b in range(a + 1):
-                        information[k, a, b] += (
-                            p[at + i] * away * (x[r, i, b] - x[r, c, b] - mean[b])
-                        )
+                        information[k, a, b] += share * away[i, b]
             for a in range(d):
                 gradient[k, a] -= mean[a]
-        for a in range(d):
-            for b in range(a):
-                information[k, b, a] = information[k, a, b]
 
 
 STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
@@ -187,20 +262,22 @@ ROUNDS = 8  # of which weights are held at 0
 
 
 @inner
-def pack(x, chosen, rows, values, side):
+def pack(x, row, episodes, s, values, side):
     """Write blocks of eight decisions, relative to the options chosen; returns their number.
 
-    rows : which of the events of x (n_events, n_options, d) and chosen (n_events,) are scored
+    row : where the events of subject s begin in x (rows, n_options, d)
     """
     _, m, d = x.shape
-    n = len(rows)
-    n_blocks = (n + LANES - 1) // LANES
+    chosen, first_event, scored, first_scored = episodes
+    begin, end = first_scored[s], first_scored[s + 1]
+    n_blocks = (end - begin + LANES - 1) // LANES
     for b in range(n_blocks):
         place = b * (m - 1) * d * LANES
         for lane in range(LANES):
-            inside = b * LANES + lane < n
-            r = rows[b * LANES + lane] if inside else rows[b * LANES]
-            c = chosen[r]
+            j = begin + b * LANES + lane
+            inside = j < end
+            event = scored[j] if inside else scored[begin + b * LANES]
+            c, r = chosen[first_event[s] + event], row + event
             side[b, lane] = 1.0 if inside else 0.0
             side[b, LANES + lane] = 0.0
             for i in range(m - 1):
@@ -211,26 +288,26 @@ def pack(x, chosen, rows, values, side):
 
 
 @inner
-def climb_face(problem, enough, least, held, theta, state, rooms):
+def climb_face(problem, enough, least, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
     least : the value at 0, from where it begins if theta is no better
     state : trial, step, information, gradient; the last is that of all weights, at the end
     """
-    packed, n_blocks, variables = problem
-    trial, step, information, gradient = state
-    scratch, total, part, moments, room = rooms
-    d = len(variables)
+    packed, n_blocks, kind = problem
+    trial, step, information, gradient, held = state
+    of_sums, moments, room = rooms
+    d = kind[2]
     best, fraction, promised = -np.inf, 1.0, 0.0
     for a in range(d):
         trial[a] = theta[a]
         step[a] = 0.0
     for _ in range(STEPS):
-        sum_chunks(packed, n_blocks, trial, variables, (), scratch, total, part, moments)
+        sum_blocks(packed, kind, trial, FIRST, n_blocks, of_sums, moments)
         if best == -np.inf and not moments[0] >= least:
             for a in range(d):
                 trial[a] = 0.0
-            sum_chunks(packed, n_blocks, trial, variables, (), scratch, total, part, moments)
+            sum_blocks(packed, kind, trial, FIRST, n_blocks, of_sums, moments)
         if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5
             for a in range(d):
@@ -264,19 +341,22 @@ def climb_face(problem, enough, least, held, theta, state, rooms):
 
 
 @inner
-def climb_inside(problem, enough, least, positive, held, theta, state, rooms):
+def climb_inside(problem, enough, least, positive, theta, state, rooms):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 
-    held : which weights are 0; those that were nearby to begin with. The objective is concave: it
-    is the maximum where weights that are held would only fall, and the others are positive.
+    The last of `state` is which weights are held at 0; those that were nearby to begin with. The
+    objective is concave: it is the maximum where weights that are held would only fall, and the
+    others are positive.
     """
+    gradient, held = state[3], state[4]
     for _ in range(ROUNDS):
-        value = climb_face(problem, enough, least, held, theta, state, rooms)
+        value = climb_face(problem, enough, least, theta, state, rooms)
         if not value <= 0.0:
             return np.nan
         fine = True
-        for a in positive:
-            wrong = state[3][a] > 0.0 if held[a] else theta[a] <= 0.0
+        for j in range(len(positive)):
+            a = positive[j]
+            wrong = gradient[a] > 0.0 if held[a] else theta[a] <= 0.0
             if wrong:
                 held[a] = not held[a]
                 theta[a] = 0.0
@@ -286,50 +366,20 @@ def climb_inside(problem, enough, least, positive, held, theta, state, rooms):
     return np.nan
 
 
-@compiled
-def profile(x, episodes, subject, near, enough, positive, variables, values, thetas):
-    """The best weights of pairs, each from those of pair near[k] < k, or as given if that is -1.
-
-    From the third point of a line on, where weights change evenly, it begins where they lead to.
-
-    x : (rows, n_options, d), all events of pair after pair
-    episodes : chosen options of all subjects' events, where those of each begin; which of them are
-        scored, counted from there, and where those of each subject begin
-    subject : (n,), of each pair
-    enough : squared Newton decrement below which a last step is taken
-    values : (n,), filled: log-likelihood, NaN where it needs a closer look
-    thetas : (n, d), filled; to start from where near is -1
-    """
-    chosen, first_event, scored, first_scored = episodes
+@bare
+def _profile(
+    x, episodes, subject, near, enough, positive, kind, values, thetas, packed, state, rooms
+):
     _, m, d = x.shape
-    n_moments = 1 + d + d * (d + 1) // 2
-    most = 0
-    for k in range(len(near)):
-        most = max(most, first_scored[subject[k] + 1] - first_scored[subject[k]])
-    most_blocks = (most + LANES - 1) // LANES
-    packed = lanes(most_blocks * (m - 1) * d)
-    side = lanes(most_blocks * 2).reshape((most_blocks, 2 * LANES))
-    starts = np.arange(most_blocks + 1) * (m - 1)
-    rooms = (
-        lanes(m - 1),
-        lanes(n_moments),
-        np.empty(n_moments),
-        np.empty(n_moments),
-        np.empty((2 * d + 2, d)),
-    )
-    state = (np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d))
-    held = np.zeros(d, dtype=np.bool_)
-    row = 0
+    _, first_event, _, first_scored = episodes
+    held = state[4]
+    row = FIRST
     for k in range(len(near)):
         s = subject[k]
-        n_events = first_event[s + 1] - first_event[s]
-        mine = scored[first_scored[s] : first_scored[s + 1]]
-        n = len(mine)
         theta = thetas[k]
-        took = chosen[first_event[s] : first_event[s + 1]]
-        n_blocks = pack(x[row : row + n_events], took, mine, packed, side)
-        row += n_events
-        problem = ((packed, starts, side), n_blocks, variables)
+        n_blocks = pack(x, row, episodes, s, packed[0], packed[2])
+        row += first_event[s + 1] - first_event[s]
+        problem = (packed, n_blocks, kind)
         j = near[k]
         if j >= 0:
             i = near[j]
@@ -340,9 +390,10 @@ def profile(x, episodes, subject, near, enough, positive, variables, values, the
                     theta[a] += thetas[j, a] - thetas[i, a]
         for a in range(d):
             held[a] = False
-        for a in positive:
+        for e in range(len(positive)):
+            a = positive[e]
             held[a] = j >= 0 and math.isfinite(values[j]) and thetas[j, a] <= 0.0
             if theta[a] <= 0.0:
                 theta[a] = 0.0
-        least = -n * math.log(m)
-        values[k] = climb_inside(problem, enough, least, positive, held, theta, state, rooms)
+        least = -(first_scored[s + 1] - first_scored[s]) * math.log(m)
+        values[k] = climb_inside(problem, enough, least, positive, theta, state, rooms)

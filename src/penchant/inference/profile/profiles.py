@@ -34,7 +34,6 @@ from penchant.models.record import Record
 from penchant.softmax.batch import Batch, fit_table
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.hypotheses import Hypothesis
-from penchant.softmax.likelihood import variables_tuple
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 EXACT = 1e-20  # squared Newton decrement
@@ -69,7 +68,7 @@ def on_faces(
     values, theta, afresh = np.empty(n), np.zeros((n, d)), np.full(n, -1)
     subject = np.ascontiguousarray(points.subject[which])
     pairs = x[ranges(rows.events, which)], profiles.decisions, subject, afresh
-    grid.profile(*pairs, EXACT, profiles.positive, variables_tuple(d), values, theta)
+    grid.profile(*pairs, EXACT, profiles.positive, values, theta)
     found = np.isfinite(values)
     sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
     compiled.moments(x, *mine.scored, theta, sums, gradient, information)

@@ -11,7 +11,6 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.profiles import NUMBERS_AT_ONCE, Profiles
 from penchant.models.model import Model, Shape
-from penchant.softmax.likelihood import variables_tuple
 
 
 @dataclass(frozen=True)
@@ -330,7 +329,6 @@ def _solve(
         near,
         NEAR,
         profiles.positive,
-        variables_tuple(profiles.n_weights),
         values,
         theta,
     )

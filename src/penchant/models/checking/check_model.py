@@ -1,4 +1,12 @@
-"""Tell the author of a model what is wrong with it."""
+"""Tell the author of a model what is wrong with it.
+
+After `checks`, which look at the declarations and the variables, these ask whether the ways in
+which a model says the same thing agree: slopes with differences, many episodes at once with each by
+itself, the objective and the agents with the variables times the weights. Last, whether the
+parameters can be told apart on the data: to first order a change of weights and psi changes the
+objective by x d_theta + (dx/dpsi theta) d_psi, and directions in which nothing changes, at every
+psi that was tried, cannot be estimated.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +15,21 @@ from typing import Any
 
 import numpy as np
 
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.models.checking.agreement import (
-    Objective,
-    agents_agree,
-    many_agree,
-    objective_agrees,
-    slopes_agree,
-    told_apart,
-)
+from penchant.models.agents import softmax
 from penchant.models.checking.checks import declarations, future, variables
-from penchant.models.checking.findings import Exam, Finding, ModelCheck
-from penchant.models.model import Declared
+from penchant.models.checking.findings import Exam, Finding, ModelCheck, centred, place
+from penchant.models.model import Declared, natural_parameters
+from penchant.models.offers.offers import Offers
+from penchant.models.record import Record
+
+Objective = Callable[[Any, Vector, Vector], Any]
+STEP = 1e-3  # of search units; differences of fourth order are then good to 1e-9 or so
+AGREE = 1e-5
+NOTHING = 1e-7  # of the size of all changes: differences are good to about 1e-9
+COUNTS = 1e-3  # share of a parameter in a direction that is worth a word
 
 
 def check_model(
@@ -123,3 +134,290 @@ def _several(data: Any) -> Sequence[Any]:
             "data must hold at least one decision that is scored; got none. Give some more."
         )
     return [one for one in several if one.n_events]
+
+
+def slopes_agree(exam: Exam) -> list[Finding]:
+    """explanatory_and_slopes against explanatory and its differences."""
+    own = Declared(exam.model).explanatory_and_slopes
+    if own is None or not exam.model.shape:
+        return []
+    found = [_slopes_at(exam, own, one, psi) for psi in exam.inside for one in exam.data]
+    return [finding for finding in found if finding is not None][:1]
+
+
+def _slopes_at(exam: Exam, own: Any, one: Any, psi: Vector) -> Finding | None:
+    x, given = (np.asarray(part) for part in own(one, *map(float, psi)))
+    expected = exam.explanatory(one, psi)
+    if not _same(x, expected):
+        return Finding(
+            "slopes",
+            "explanatory_and_slopes must return the variables of explanatory first; got others"
+            f"{exam.at(psi)}. Compute both by the same function.",
+        )
+    if given.shape != (len(psi), *x.shape):
+        return Finding(
+            "slopes",
+            f"explanatory_and_slopes must return slopes of shape {(len(psi), *x.shape)}, shape "
+            f"parameters first; got {given.shape}. Stack them along a first axis.",
+        )
+    for q, shape in enumerate(exam.model.shape):
+        difference = slope_by_differences(exam, one, psi, q)
+        if not _same(given[q], difference, AGREE):
+            t, i, a = _worst(given[q], difference)
+            return Finding(
+                "slopes",
+                f"the slope in {shape.name} must be the derivative of the variables; got "
+                f"{given[q][t, i, a]:.6g} where differences give {difference[t, i, a]:.6g}, for "
+                f"{exam.model.weights[a]} of option {i} at {place(one, t)}{exam.at(psi)}. Correct "
+                "it, or leave explanatory_and_slopes out: it is not needed.",
+            )
+    return None
+
+
+def slope_by_differences(exam: Exam, one: Any, psi: Vector, q: int) -> Matrix:
+    """Derivative of the variables in shape parameter q, of fourth order."""
+    shape = exam.model.shape[q]
+    u = float(shape.to_search(psi[q]))
+
+    def moved(steps: int) -> Matrix:
+        there = psi.copy()
+        there[q] = float(shape.from_search(u + steps * STEP))
+        return exam.explanatory(one, there)
+
+    rise = 8.0 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))
+    return np.asarray(rise / (12.0 * STEP * float(shape.stretch(psi[q]))))
+
+
+def many_agree(exam: Exam) -> list[Finding]:
+    """explanatory_many, for several pairs in any order, against explanatory."""
+    own = Declared(exam.model).explanatory_many
+    if own is None:
+        return []
+    which = np.concatenate([np.arange(len(exam.data))[::-1], [0, 0]])
+    psi = np.array([exam.inside[k % len(exam.inside)] for k in range(len(which))])
+    x, _ = own(Record.of(exam.data), which, psi.reshape(len(which), -1), False)
+    pairs = zip(which, psi, strict=True)
+    expected = np.concatenate([exam.explanatory(exam.data[e], at) for e, at in pairs])
+    if _same(np.asarray(x), expected):
+        return []
+    return [
+        Finding(
+            "many",
+            "explanatory_many must return the variables of explanatory, pair after pair; got "
+            f"others for {len(which)} pairs. Begin every pair with fresh values, and mind that "
+            "`which` may repeat an episode or skip one.",
+        )
+    ]
+
+
+def objective_agrees(exam: Exam, own: Objective | None) -> list[Finding]:
+    """An objective that the author gives, against theta times the variables."""
+    own = own or Declared(exam.model).objective
+    if own is None:
+        return []
+    for psi in exam.inside:
+        for one in exam.data:
+            finding = _not_linear(exam, own, one, psi) or _not_the_variables(exam, own, one, psi)
+            if finding is not None:
+                return [finding]
+    return []
+
+
+def _not_linear(exam: Exam, own: Objective, one: Any, psi: Vector) -> Finding | None:
+    """Moving one weight to and fro moves the objective by as much, whatever the others are."""
+    theta = drawn_weights(exam)
+    middle = _q(own, one, theta, psi)
+    curved = []
+    for a, name in enumerate(exam.model.weights):
+        step = np.zeros(len(theta))
+        step[a] = 0.5 * theta[a]
+        above, below = _q(own, one, theta + step, psi), _q(own, one, theta - step, psi)
+        size = np.abs([above, middle, below]).max() + 1e-300
+        if np.abs(above + below - 2 * middle).max() > AGREE * size:
+            curved.append(name)
+    if not curved:
+        return None
+    return Finding(
+        "objective",
+        f"the objective must be linear in the weights; got one that bends in {', '.join(curved)}"
+        f"{exam.at(psi)}. Declare it as a shape parameter, or find weights in which it is linear, "
+        "such as a product with the inverse temperature.",
+    )
+
+
+def _not_the_variables(exam: Exam, own: Objective, one: Any, psi: Vector) -> Finding | None:
+    theta = drawn_weights(exam)
+    x = exam.explanatory(one, psi)
+    expected = x @ theta
+    given, expected = _q(own, one, theta, psi), expected - expected.mean(axis=1, keepdims=True)
+    if _same(given[one.scored], expected[one.scored], AGREE):
+        return None
+    t = int(np.abs(np.where(one.scored[:, None], given - expected, 0.0)).max(axis=1).argmax())
+    return Finding(
+        "objective",
+        "the variables times the weights must be the objective, up to a constant in each decision; "
+        f"got a difference of {np.abs(given[t] - expected[t]).max():.4g} at {place(one, t)}"
+        f"{exam.at(psi)}. Correct explanatory.",
+    )
+
+
+def _q(own: Objective, one: Any, theta: Vector, psi: Vector) -> Matrix:
+    """The objective less its mean over the options."""
+    q = np.asarray(own(one, theta, psi), dtype=np.float64)
+    return np.asarray(q - q.mean(axis=1, keepdims=True))
+
+
+def agents_agree(exam: Exam) -> list[Finding]:
+    """Simulated agents, led along the history, against the softmax of the variables."""
+    parameters = _natural_values(exam)
+    for one in exam.data:
+        try:
+            theirs = _agents_probabilities(exam.model, one, parameters)
+        except Exception as error:  # whatever a model raises is for its author to read
+            said = f"got {type(error).__name__}: {error}. Let them take all natural parameters."
+            return [Finding("agents", f"agents of the model must play along the data; {said}")]
+        if theirs is None:
+            continue
+        theta, psi = drawn_weights(exam), exam.inside[0]
+        expected = softmax(exam.explanatory(one, psi) @ theta)
+        if theirs.shape != expected.shape or np.abs(theirs - expected).max() > AGREE:
+            t = int(np.abs(theirs - expected).max(axis=1).argmax())
+            return [
+                Finding(
+                    "agents",
+                    "agents of the model must choose by the probabilities of a fit; got "
+                    f"{_numbers(theirs[t])} instead of {_numbers(expected[t])} at {place(one, t)}"
+                    f"{exam.at(psi)}. Correct one of them.",
+                )
+            ]
+    return []
+
+
+def _natural_values(exam: Exam) -> dict[str, float]:
+    theta, psi = drawn_weights(exam), exam.inside[0]
+    return {n.name: n.value(theta, psi) for n in natural_parameters(exam.model)}
+
+
+def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) -> Matrix | None:
+    """Probabilities before each event; None where the model cannot say."""
+    if isinstance(one, Offers):
+        values = Declared(model).option_values
+        if values is None or "temperature" not in parameters:
+            return None
+        value = np.asarray(values(one.offers, parameters))
+        return softmax(value / parameters["temperature"])
+    plain = isinstance(one, Episode) and one.is_choice.all() and (one.chosen >= 0).all()
+    agents = Declared(model).agents
+    if not plain or agents is None or np.isnan(one.rewards).any():
+        return None
+    player = agents(dict(parameters), 1)
+    rows = []
+    for chosen, reward in zip(one.chosen, one.rewards, strict=True):
+        rows.append(np.array(player.probabilities())[0])
+        player.observe(np.array([chosen]), np.array([reward]))
+    return np.array(rows)
+
+
+def drawn_weights(exam: Exam) -> Vector:
+    """Weights of an ordinary size: the objective varies by about 1 within a decision."""
+    x = exam.stacked(exam.inside[0])
+    size = np.sqrt((x**2).mean(axis=0))
+    order = 1.0 + 0.4 * np.cos(np.arange(len(size)) + 1.0)
+    return np.asarray(order / np.where(size > 0, size, 1.0))
+
+
+def _same(one: Matrix, other: Matrix, tolerance: float = 1e-9) -> bool:
+    if one.shape != other.shape:
+        return False
+    size = float(np.abs(np.nan_to_num(other)).max(initial=0.0)) + 1e-300
+    return bool(
+        np.allclose(one / size, other / size, rtol=tolerance, atol=tolerance, equal_nan=True)
+    )
+
+
+def _worst(one: Matrix, other: Matrix) -> tuple[int, ...]:
+    found = np.unravel_index(int(np.abs(np.nan_to_num(one - other)).argmax()), one.shape)
+    return tuple(int(k) for k in found)
+
+
+def _numbers(p: Vector) -> str:
+    return "(" + ", ".join(f"{value:.3g}" for value in p[:6]) + (", ...)" if len(p) > 6 else ")")
+
+
+def told_apart(exam: Exam) -> list[Finding]:
+    """Parameters without effect, and combinations that leave every choice as it was."""
+    names = [*exam.model.weights, *(s.name for s in exam.model.shape)]
+    changes = [_changes(exam, psi) for psi in exam.inside]
+    if not len(changes[0]):
+        return []
+    still = np.all([_still(change) for change in changes], axis=0)
+    found = [
+        _without_effect(name, a < len(exam.model.weights))
+        for a, name in enumerate(names)
+        if still[a]
+    ]
+    moving = np.flatnonzero(~still)
+    null = [_null(change[:, moving]) for change in changes]
+    if moving.size and all(len(directions) for directions in null):
+        words = [names[a] for a in moving]
+        found.append(_undone(words, null[0], [n for n in words if n in exam.model.weights]))
+    return found
+
+
+def _changes(exam: Exam, psi: Vector) -> Matrix:
+    """How the objective of every option moves with every parameter: (rows, n_parameters)."""
+    x, theta = exam.stacked(psi), drawn_weights(exam)
+    columns = [x]
+    for q in range(len(psi)):
+        parts = [
+            (slope_by_differences(exam, one, psi, q)[one.scored] @ theta)[:, :, None]
+            for one in exam.data
+        ]
+        columns.append(centred(parts))
+    return np.concatenate(columns, axis=1)
+
+
+def _still(change: Matrix) -> BoolVector:
+    """Parameters that move nothing."""
+    size = np.sqrt((change**2).mean(axis=0))
+    return np.asarray(size <= 1e-12 * max(float(size.max()), 1e-300))
+
+
+def _null(change: Matrix) -> Matrix:
+    """Directions in scaled parameters that move nothing: (n, n_parameters)."""
+    size = np.sqrt((change**2).mean(axis=0))
+    unit = change / np.where(size > 0, size, 1.0)
+    _, singular, right = np.linalg.svd(unit, full_matrices=len(unit) < unit.shape[1])
+    full = np.zeros(right.shape[0])
+    full[: len(singular)] = singular
+    return np.asarray(right[full <= NOTHING * max(float(full.max(initial=0.0)), 1e-300)])
+
+
+def _without_effect(name: str, is_weight: bool) -> Finding:
+    why = (
+        "its variable is the same for all options of every decision"
+        if is_weight
+        else "the variables do not change with it, or by the same for all options"
+    )
+    return Finding(
+        "not told apart",
+        f"{name} must change the probability of some choice; got no effect on these data: {why}. "
+        "Leave it out, or collect data in which it matters.",
+    )
+
+
+def _undone(names: list[str], null: Matrix, weights: list[str]) -> Finding:
+    share = np.abs(null).max(axis=0)
+    words = [name for name, size in zip(names, share, strict=True) if size > COUNTS]
+    linear = all(name in weights for name in words)
+    advice = (
+        "Their variables are a combination of each other: leave one out, or hold it fixed."
+        if linear
+        else "A change of one is undone by the others: hold one fixed."
+    )
+    return Finding(
+        "not told apart",
+        f"{', '.join(words)} must each change the choices in their own way; got directions in "
+        f"which they change together and no probability moves ({len(null)} on these data). "
+        f"{advice}",
+    )

@@ -11,6 +11,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.output.notes import counted
+from penchant.tables.events import places_of
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,7 @@ def centred(parts: Sequence[Matrix]) -> Matrix:
 
 def place(one: Any, t: int) -> str:
     """Where an event is."""
-    labels = (("subject", one.subject), ("block", one.block))
-    named = ", ".join(f"{name} {label}" for name, label in labels if label is not None)
-    return f"event {t} of {named}" if named else f"event {t}"
+    return places_of(one.subject, one.block, "event")(t)
 
 
 def _own_units(model: Any, u: Vector) -> Vector:

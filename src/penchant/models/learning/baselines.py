@@ -25,7 +25,7 @@ Linear in the biases b, without shape parameters. What any model of learning has
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,9 @@ from penchant.models.task_values import (
     Task,
     before_rewards,
     doubts_of_threshold,
-    expected_before_play,
-    is_open,
-    said_with,
     start_words,
+    with_agents_start,
+    with_start,
 )
 
 
@@ -169,14 +168,11 @@ class WinStayLoseShift(CompiledModel):
 
     def for_rewards(self, rewards: Vector) -> WinStayLoseShift:
         """The same with a threshold for these rewards, if it is open."""
-        if not is_open(self.win_above):
-            return self
-        above, why = expected_before_play(rewards, estimable=False)
-        return replace(self, win_above=float(above or 0.0), because=why)
+        return with_start(self, "win_above", rewards, estimable=False)
 
     def for_parameters(self, parameters: Mapping[str, Any]) -> WinStayLoseShift:
         """The same for agents, to whom a win is above 0 if the threshold is open."""
-        return replace(self, win_above=0.0) if is_open(self.win_above) else self
+        return with_agents_start(self, "win_above", {})
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -218,7 +214,7 @@ class WinStayLoseShift(CompiledModel):
         weights = ", equal weights" if self.equal else ""
         return (
             f"noisy win-stay-lose-shift, {self.n_options} options, a win is above "
-            f"{said_with(start_words(self.win_above), self.because)}{weights}"
+            f"{start_words(self.win_above, self.because)}{weights}"
         )
 
 

@@ -50,10 +50,9 @@ from penchant.models.task_values import (
     before_rewards,
     doubts_of_noise,
     doubts_of_start,
-    expected_before_play,
-    is_open,
-    said_with,
     start_words,
+    with_agents_start,
+    with_start,
 )
 
 
@@ -117,14 +116,11 @@ class GershmanHybrid(CompiledModel):
 
     def for_rewards(self, rewards: Vector) -> GershmanHybrid:
         """The same with an initial mean for these rewards, if it is open."""
-        if not is_open(self.initial_mean):
-            return self
-        start, why = expected_before_play(rewards, estimable=False)
-        return replace(self, initial_mean=float(start or 0.0), because=why)
+        return with_start(self, "initial_mean", rewards, estimable=False)
 
     def for_parameters(self, parameters: Mapping[str, Any]) -> GershmanHybrid:
         """The same for agents, who expect 0 if the initial mean is open."""
-        return replace(self, initial_mean=0.0) if is_open(self.initial_mean) else self
+        return with_agents_start(self, "initial_mean", {})
 
     def noise_of(self, option: int) -> float:
         """Variance of an option's rewards, as the player takes it."""
@@ -229,7 +225,7 @@ class GershmanHybrid(CompiledModel):
         prior = "estimated" if self.prior_variance is None else f"{self.prior_variance:g}"
         words = [f"Gershman's hybrid, logistic, noise variance {self.noise_words}"]
         words.append(f"prior variance {prior}")
-        words.append(f"initial mean {said_with(start_words(self.initial_mean), self.because)}")
+        words.append(f"initial mean {start_words(self.initial_mean, self.because)}")
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []
         return ", ".join(words)

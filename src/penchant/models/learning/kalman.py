@@ -50,10 +50,9 @@ from penchant.models.task_values import (
     before_rewards,
     doubts_of_noise,
     doubts_of_start,
-    expected_before_play,
-    is_open,
-    said_with,
     start_words,
+    with_agents_start,
+    with_start,
 )
 
 
@@ -274,16 +273,11 @@ class KalmanFilter(CompiledModel):
 
     def for_rewards(self, rewards: Vector) -> KalmanFilter:
         """The same with an initial mean for these rewards, if it is open."""
-        if not is_open(self.initial_mean):
-            return self
-        start, why = expected_before_play(rewards, estimable=True)
-        return replace(self, initial_mean=start, because=why)
+        return with_start(self, "initial_mean", rewards, estimable=True)
 
     def for_parameters(self, parameters: Mapping[str, Any]) -> KalmanFilter:
         """The same for agents with these parameters, if the initial mean is open."""
-        if not is_open(self.initial_mean):
-            return self
-        return replace(self, initial_mean=None if "initial_mean" in parameters else 0.0)
+        return with_agents_start(self, "initial_mean", parameters)
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the player believes them."""
@@ -450,7 +444,7 @@ class KalmanFilter(CompiledModel):
         words = [f"Kalman filter, {self.n_options} options"]
         words.append(f"noise variance {self.noise_variance:g}")
         words.append(f"prior variance {_said(self.prior_variance)}")
-        words.append(f"initial mean {said_with(start_words(self.initial_mean), self.because)}")
+        words.append(f"initial mean {start_words(self.initial_mean, self.because)}")
         if self.decay != 1 or self.drift_variance != 0:
             words.append(f"decay {_said(self.decay)}")
             words.append(f"drift variance {_said(self.drift_variance)}")

@@ -24,7 +24,7 @@ values as chosen ones do, but are no choices: stickiness and the choice kernel p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -52,10 +52,9 @@ from penchant.models.task_values import (
     Task,
     before_rewards,
     doubts_of_start,
-    expected_before_play,
-    is_open,
-    said_with,
     start_words,
+    with_agents_start,
+    with_start,
 )
 
 
@@ -218,16 +217,11 @@ class QLearning(CompiledModel):
 
     def for_rewards(self, rewards: Vector) -> QLearning:
         """The same with an initial value for these rewards, if it is open."""
-        if not is_open(self.initial_value):
-            return self
-        start, why = expected_before_play(rewards, estimable=not self.dual_rates)
-        return replace(self, initial_value=start, because=why)
+        return with_start(self, "initial_value", rewards, estimable=not self.dual_rates)
 
     def for_parameters(self, parameters: Mapping[str, Any]) -> QLearning:
         """The same for agents with these parameters, if the initial value is open."""
-        if not is_open(self.initial_value):
-            return self
-        return replace(self, initial_value=None if "initial_value" in parameters else 0.0)
+        return with_agents_start(self, "initial_value", parameters)
 
     @cached_property
     def _rates(self) -> LearningRates:
@@ -319,7 +313,7 @@ class QLearning(CompiledModel):
         return tuple(doubts_of_start("initial_value", self.initial_value, episodes))
 
     def __str__(self) -> str:
-        value = said_with(start_words(self.initial_value), self.because)
+        value = start_words(self.initial_value, self.because)
         words = [f"Q-learning, {self.n_options} options, initial value {value}"]
         if self.dual_rates:
             words.append("dual learning rates")

@@ -17,7 +17,7 @@ A decision without a choice changes nothing; options shown count as observed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,10 +42,9 @@ from penchant.models.task_values import (
     Task,
     before_rewards,
     doubts_of_start,
-    expected_before_play,
-    is_open,
-    said_with,
     start_words,
+    with_agents_start,
+    with_start,
 )
 
 
@@ -101,16 +100,11 @@ class UCB1(CompiledModel):
 
     def for_rewards(self, rewards: Vector) -> UCB1:
         """The same with an initial value for these rewards, if it is open."""
-        if not is_open(self.initial_value):
-            return self
-        start, why = expected_before_play(rewards, estimable=True)
-        return replace(self, initial_value=start, because=why)
+        return with_start(self, "initial_value", rewards, estimable=True)
 
     def for_parameters(self, parameters: Mapping[str, Any]) -> UCB1:
         """The same for agents with these parameters, if the initial value is open."""
-        if not is_open(self.initial_value):
-            return self
-        return replace(self, initial_value=None if "initial_value" in parameters else 0.0)
+        return with_agents_start(self, "initial_value", parameters)
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -175,7 +169,7 @@ class UCB1(CompiledModel):
         return tuple(doubts_of_start("initial_value", self.initial_value, episodes))
 
     def __str__(self) -> str:
-        value = said_with(start_words(self.initial_value), self.because)
+        value = start_words(self.initial_value, self.because)
         words = [f"UCB1, {self.n_options} options, value of options never observed {value}"]
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []

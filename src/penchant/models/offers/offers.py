@@ -12,11 +12,20 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.errors import DataError, listing
 from penchant.output.notes import counted
-from penchant.tables.events import NOTHING
-from penchant.tables.numbers import EXACT_INTEGERS, Place, exact_floats
+from penchant.tables.events import (
+    NOTHING,
+    check_label,
+    check_options,
+    labelled,
+    mask_of,
+    option_indices,
+    places_of,
+)
+from penchant.tables.numbers import Place, exact_floats
 
 LARGEST = 1e100
 DELAY, PROBABILITY = "delay", "probability"
+ONE_EACH = "Make one Offers per label, e.g. with offers_from_frame."
 ROUNDING = 1e-9  # that probabilities written as decimals may be off in their sum
 
 
@@ -147,8 +156,12 @@ class Offers:
         place = decision_places(subject, block)
         options = read_chosen(chosen, place)
         described = read_offers(offers, len(options), place)
-        counts = (options != NOTHING) & read_scored(scored, len(options), place)
-        self._fill(options, described, counts, _label(subject, "subject"), _label(block, "block"))
+        counts = options != NOTHING
+        if scored is not None:
+            counts &= mask_of(scored, "scored", len(options), place, "decision")
+        for label, name in ((subject, "subject"), (block, "block")):
+            check_label(label, name, "all decisions", ONE_EACH)
+        self._fill(options, described, counts, subject, block)
         self.check_options(self.n_options)
 
     @classmethod
@@ -203,21 +216,13 @@ class Offers:
 
     def check_options(self, n_options: int) -> None:
         """Raise an error if an option's index is beyond the number of options."""
-        wrong = np.flatnonzero(self.chosen >= n_options)
-        if not wrong.size:
-            return
-        place = decision_places(self.subject, self.block)
-        places = listing((f"{self.chosen[k]} at {place(k)}" for k in wrong[:11]), wrong.size)
-        advice = "Options are counted from 0."
-        if self.chosen.max() == n_options and not (self.chosen == 0).any():
-            advice = "It looks 1-based: subtract 1, options are counted from 0."
-        raise DataError(f"chosen must lie in 0..{n_options - 1}; got {places}. {advice}")
+        check_options(self.chosen, n_options, decision_places(self.subject, self.block))
 
     def __repr__(self) -> str:
         said = f"Offers: {counted(self.n_decisions, 'decision')} scored of {self.n_events:,}, "
         said += f"{counted(self.n_options, 'option')}, {' and '.join(self.offers)}"
-        labels = (("subject", self.subject), ("block", self.block))
-        return said + "".join(f", {name} {label}" for name, label in labels if label is not None)
+        named = labelled(self.subject, self.block)
+        return f"{said}, {named}" if named else said
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "offers": dict(self.offers)}
@@ -228,59 +233,15 @@ class Offers:
 
 def decision_places(subject: Any, block: Any) -> Place:
     """Where decision k is, in words."""
-    labels = (("subject", subject), ("block", block))
-    named = ", ".join(f"{name} {label}" for name, label in labels if label is not None)
-
-    def place(k: int) -> str:
-        return f"decision {k} of {named}" if named else f"decision {k}"
-
-    return place
+    return places_of(subject, block, "decision")
 
 
 def read_chosen(chosen: Any, place: Place) -> IntVector:
     """Indices of the options taken, -1 for none."""
-    floats = exact_floats(chosen, "chosen", place)
-    if floats.ndim != 1 or not len(floats):
+    options = option_indices(chosen, place)
+    if not len(options):
         raise DataError(
-            f"chosen must have shape (n_events,) with one event or more; got shape {floats.shape}. "
-            "Give the index of one option per decision, counted from 0."
+            f"chosen must have shape (n_events,) with one event or more; got shape {options.shape}."
+            " Give the index of one option per decision, counted from 0."
         )
-    none = np.isnan(floats) | (floats == NOTHING)
-    with np.errstate(invalid="ignore"):
-        whole = (floats == np.floor(floats)) & (floats >= 0) & (floats <= EXACT_INTEGERS)
-    wrong = np.flatnonzero(~(whole | none))
-    if wrong.size:
-        places = listing((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            f"chosen must be an option's index, counted from 0; got {places}. "
-            "Number the options so; write -1 or leave it empty where nothing was chosen."
-        )
-    return np.asarray(np.where(none, NOTHING, floats).astype(np.int64))
-
-
-def read_scored(scored: Any, n: int, place: Place) -> BoolVector:
-    """Which decisions count: all, or those that the mask says."""
-    if scored is None:
-        return np.ones(n, dtype=bool)
-    floats = exact_floats(scored, "scored", place)
-    if floats.shape != (n,):
-        raise DataError(
-            f"scored must have shape ({n},), one per decision, as chosen has; got shape "
-            f"{floats.shape}. Give True or False for every decision."
-        )
-    wrong = np.flatnonzero((floats != 0) & (floats != 1))
-    if wrong.size:
-        places = listing((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
-        raise DataError(f"scored must hold True/False or 0/1; got {places}. Convert it.")
-    return np.asarray(floats != 0)
-
-
-def _label(label: Any, name: str) -> Any:
-    try:
-        hash(label)
-    except TypeError as error:
-        raise DataError(
-            f"{name} must be one label for all decisions; got {type(label).__name__}. "
-            "Make one Offers per label, e.g. with offers_from_frame."
-        ) from error
-    return label
+    return options

@@ -33,6 +33,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.locations import check_locations, distances
 from penchant.errors import DataError
+from penchant.models.agents import softmax
 from penchant.models.model import Natural, Shape
 from penchant.models.record import CompiledModel, Record, with_starts
 from penchant.models.spatial._kernels import KERNELS, process
@@ -40,7 +41,6 @@ from penchant.models.spatial.locality import (
     LocalityAgents,
     check_terms,
     fill_locality,
-    softmax,
     spacing,
 )
 
@@ -200,17 +200,6 @@ class GPUCB(CompiledModel):
         first = len(found)
         found += [Natural(name, "weight", first + a) for a, name in enumerate(self.locality)]
         return (*found, *(Natural(s.name, "shape", a) for a, s in enumerate(self.shape)))
-
-    def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
-        """Weights and shape of natural parameters: temperature, bonus, ..."""
-        tau = parameters["temperature"]
-        if not (np.isfinite(tau) and tau > 0):
-            raise DataError(f"temperature must be > 0 and finite; got {tau}. Correct it.")
-        theta = [1.0 / tau, parameters["bonus"] / tau]
-        if self.prior_mean is None:
-            theta.append(parameters["prior_mean"] / tau)
-        theta += [parameters[name] for name in self.locality]
-        return np.array(theta), np.array([parameters[s.name] for s in self.shape])
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool

@@ -25,6 +25,7 @@ import scipy
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.locations import check_locations, distances
 from penchant.errors import DataError, nearest
+from penchant.models.agents import softmax
 from penchant.models.model import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import TERMS, nearness, spread_over
@@ -78,12 +79,6 @@ class LocalityAgents:
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Remember the option each agent chose; what it received does not matter."""
         self.past.append(np.array(chosen))
-
-
-def softmax(q: Matrix) -> Matrix:
-    """Probabilities proportional to exp(q), along the last axis."""
-    e = np.exp(q - q.max(axis=1, keepdims=True))
-    return np.asarray(e / e.sum(axis=1, keepdims=True))
 
 
 LOCALITY = TERMS
@@ -151,10 +146,6 @@ class Locality(CompiledModel):
     def agents(self, parameters: dict[str, float], n_agents: int) -> LocalityAgents:
         """Agents that play by this model, before play; see `simulate`."""
         return LocalityAgents.of(self.locations, tuple(self.terms), parameters, n_agents)
-
-    def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
-        """Weights of natural parameters, which they are; and no shape."""
-        return np.array([parameters[name] for name in self.terms]), np.empty(0)
 
     def __str__(self) -> str:
         return f"locality ({', '.join(self.terms)}), {self.n_options} options"

@@ -36,6 +36,7 @@ from penchant.bandit.beliefs import EXPONENTIAL, Beliefs, Kernel, RewardPrior, T
 from penchant.bandit.episode import Episode
 from penchant.bandit.locations import check_locations, distances, distances_to
 from penchant.errors import DataError
+from penchant.models.agents import softmax
 from penchant.models.model import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import upper_limits
@@ -209,29 +210,6 @@ class UCL(CompiledModel):
     def usual_parameters(self) -> dict[str, float]:
         """The bonus of agents who are not given one."""
         return {"implied_noise_sd": float(np.sqrt(self.noise_variance))}
-
-    def theta_of(self, parameters: dict[str, float]) -> tuple[Vector, Vector]:
-        """Weights and shape of natural parameters: decision_noise, prior_mean, prior_variance..."""
-        self._check_natural(parameters)
-        nu = parameters["decision_noise"]
-        theta = [1.0 / nu, parameters["prior_mean"] / nu]
-        if self.bonus == "free":
-            theta.append((self.usual_parameters | parameters)["implied_noise_sd"] / nu)
-        psi = [self.noise_variance / parameters["prior_variance"]]
-        if self.length_scale is None:
-            psi.append(parameters["length_scale"])
-        return np.array(theta), np.array(psi)
-
-    def _check_natural(self, parameters: dict[str, float]) -> None:
-        """Natural parameters that a model can have."""
-        for name in ("decision_noise", "prior_variance"):
-            value = parameters[name]
-            if not (np.isfinite(value) and value > 0):
-                raise DataError(f"{name} must be > 0 and finite; got {value}. Correct it.")
-        if not np.isfinite(parameters["prior_mean"]):
-            raise DataError(
-                f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it."
-            )
 
     def times(self, episode: Episode) -> Vector:
         """Time t of each event, from 1."""
@@ -426,8 +404,7 @@ class UCLAgents:
             best = heuristic >= heuristic.max(axis=1, keepdims=True)
             return np.asarray(best / best.sum(axis=1, keepdims=True))
         q = heuristic * self.model.inverse_temperature(t) / self.decision_noise
-        e = np.exp(q - q.max(axis=1, keepdims=True))
-        return np.asarray(e / e.sum(axis=1, keepdims=True))
+        return softmax(q)
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Learn from the option each agent chose and the reward it received."""
