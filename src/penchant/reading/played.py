@@ -29,7 +29,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     locations = asked.policies.get("locations")
     sides = 0 if locations is None else np.shape(locations)[1]
     found = play_columns(table.column_names, given, coordinates=sides)
-    table, notes = _with_rewards(table, found, asked)
+    table, notes = with_rewards(table, found, asked)
     policies = dict(asked.policies)
     if clean.counted_on:
         policies.setdefault("gaps", "order")
@@ -66,7 +66,7 @@ def _n_options(episodes: Sequence[Any]) -> int:
     return max(int(episode.chosen.max()) for episode in episodes) + 1
 
 
-def _with_rewards(
+def with_rewards(
     table: pa.Table, found: PlayColumns, asked: Asked
 ) -> tuple[pa.Table, tuple[str, ...]]:
     """Rewards as numbers, whatever currency they are in."""
