@@ -1,10 +1,11 @@
-"""Checks of arguments that every layer asks for: whole numbers, levels of intervals."""
+"""Checks of arguments that every layer asks for: whole numbers, levels, processors."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from penchant.errors import DataError
+from penchant.wording import argument
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
@@ -24,4 +25,12 @@ def check_level(level: float) -> None:
     """A confidence level lies between 0 and 1."""
     if isinstance(level, bool) or not 0 < level < 1:
         hint = f" Did you mean {level / 100:g}?" if 1 < level < 100 else " Use 0.95, for example."
-        raise DataError(f"level must lie between 0 and 1; got {level}.{hint}")
+        raise DataError(f"{argument('level')} must lie between 0 and 1; got {level}.{hint}")
+
+
+def check_threads(threads: int | None) -> None:
+    """At least one processor works, if it is said how many."""
+    if threads is not None and threads < 1:
+        raise DataError(
+            f"{argument('threads')} must be at least 1; got {threads}. Leave it out to use all."
+        )

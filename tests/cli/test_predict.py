@@ -10,7 +10,6 @@ import pytest
 import penchant as pn
 from cli.plays import HEADER, played
 from cli.trips import csv
-from penchant.cli.predicting import check_figure
 from penchant.workflow.predictive import PredictiveCheck
 
 Q = ["--model", "q-learning", "--options", "12"]
@@ -118,7 +117,7 @@ def test_the_figure_of_the_check_counts_people_without_standard_errors():
     names = ("share of option 0", "switches")
     draws = np.random.default_rng(1).uniform(0.3, 0.6, (40, 2))
     check = PredictiveCheck(names, np.array([0.4, 0.5]), draws, 99, "given what happened", ("bo",))
-    (axes,) = check_figure(check).axes
+    (axes,) = pn.figures.overview(check).axes
     assert axes.get_title(loc="right") == "left out, no standard errors: 1 subject"
 
 

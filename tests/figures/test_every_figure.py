@@ -127,7 +127,11 @@ UNKNOWN = {
     "exceedance": (["UCL", "random"], [NAN, NAN]),
 }
 NOT_A_FIGURE = {"PALETTE", "figure", "inline_svg", "look", "save", "style"}
-ON_OTHERS = {"choices_and_belief", "profile"}  # thin layers, tested beside what they use
+ON_OTHERS = {
+    "choices_and_belief",
+    "overview",
+    "profile",
+}  # thin layers, tested beside what they use
 everyone = pytest.mark.parametrize("name", sorted(DATA))
 
 
@@ -265,3 +269,21 @@ def test_figures_are_a_public_part():
     assert pn.figures is figures
     assert "figures" in pn.__all__
     assert list(figures.__all__) == sorted(figures.__all__)
+
+
+def test_a_figure_of_something_else_is_refused():
+    with pytest.raises(pn.DataError, match="result must be one of recover, recover_models"):
+        figures.overview([1.0, 2.0])
+
+
+def test_a_whole_figure_is_made_of_a_result():
+    tried = pn.design(
+        pn.models.RandomChoice(2),
+        pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), 1),
+        {"bias_0": 0.0},
+        goal=pn.Narrow("bias_0", 1.0, most=50),
+        n_subjects=3,
+        rng=np.random.default_rng(0),
+    )
+    (axes,) = figures.overview(tried).axes
+    assert "decisions" in axes.get_xlabel()

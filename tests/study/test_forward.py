@@ -65,7 +65,7 @@ class Bare:
     """A learner as a user writes one, without agents of its own."""
 
     weights = ("inverse_temperature",)
-    shape = (pn.Shape("learning_rate", 0.01, 1.0),)
+    shape = (pn.models.Shape("learning_rate", 0.01, 1.0),)
 
     def explanatory(self, episode, learning_rate):
         values = np.zeros(N_OPTIONS)

@@ -23,6 +23,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit import _kernels as compiled
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
+from penchant.wording import argument
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ class RewardPrior:
             )
         scale = self.length_scale
         if scale is not None and not (np.isfinite(scale) and scale >= 0):
-            raise DataError(f"length_scale must be >= 0; got {scale}. 0: independent options.")
+            raise DataError(
+                f"{argument('length_scale')} must be >= 0; got {scale}. 0: independent options."
+            )
 
     def relative_precision(self, noise_variance: float) -> float:
         """delta = sigma_s^2 / sigma0^2."""

@@ -42,6 +42,7 @@ from penchant.tables.play import (
     without_fillers,
     without_unknown,
 )
+from penchant.wording import argument, either
 
 Owners = dict[str, Coded]
 
@@ -209,13 +210,14 @@ def _check_settings(base: int, gaps: Gaps, chosen: Any, options: Any, locations:
     several = isinstance(chosen, (tuple, list))
     if several and locations is None:
         raise DataError(
-            "locations must be given where the columns of chosen are coordinates; got none. "
-            "Say where the options lie, e.g. locations=grid(10, 10)."
+            f"{argument('locations')} must be given where the columns of chosen are coordinates; "
+            "got none. Say where the options lie, e.g. "
+            f"{either('locations=grid(10, 10)', '--grid 10x10')}."
         )
     if several and options is not None:
         raise DataError(
-            "options must be left out where the columns of chosen are coordinates; got labels. "
-            "Name the one column that holds the label."
+            f"{argument('options')} must be left out where the columns of chosen are coordinates; "
+            "got labels. Name the one column that holds the label."
         )
 
 

@@ -8,6 +8,7 @@ from penchant._typing import IntVector, Matrix
 from penchant.arguments import whole_number
 from penchant.errors import DataError, listing
 from penchant.tables.numbers import exact_floats
+from penchant.wording import argument
 
 
 def grid(width: int, height: int) -> Matrix:
@@ -59,17 +60,17 @@ def check_locations(locations: Any, n_options: int | None = None) -> Matrix:
     array([[0. , 1.5],
            [2. , 3. ]])
     """
-    matrix = np.array(exact_floats(locations, "locations"))
+    matrix = np.array(exact_floats(locations, argument("locations")))
     if matrix.ndim != 2 or not matrix.size:
         advice = "For options on a line use locations[:, None]." if matrix.ndim == 1 else ""
         raise DataError(
-            f"locations must have shape (n_options, n_coordinates); got shape {matrix.shape}. "
-            f"{advice or 'Give the coordinates of every option.'}"
+            f"{argument('locations')} must have shape (n_options, n_coordinates); got shape "
+            f"{matrix.shape}. {advice or 'Give the coordinates of every option.'}"
         )
     if n_options is not None and len(matrix) != n_options:
         raise DataError(
-            f"locations must hold {n_options} options, as many as can be chosen; "
-            f"got {len(matrix)}. Give one row per option."
+            f"{argument('locations')} must hold {n_options} options, as many as can be chosen; got "
+            f"{len(matrix)}. Give one row per option."
         )
     _check_finite(matrix)
     _check_distinct(matrix)
@@ -82,8 +83,8 @@ def _check_finite(matrix: Matrix) -> None:
     if len(wrong):
         described = (f"{matrix[i, a]} at option {i}, coordinate {a}" for i, a in wrong[:11])
         raise DataError(
-            f"locations must be finite; got {listing(described, len(wrong))}. "
-            "Fill these coordinates, or drop the options."
+            f"{argument('locations')} must be finite; got {listing(described, len(wrong))}. Fill "
+            "these coordinates, or drop the options."
         )
 
 
@@ -96,8 +97,9 @@ def _check_distinct(matrix: Matrix) -> None:
             for k in same[:11]
         )
         raise DataError(
-            f"locations must differ between options; got {listing(described, same.size)}. "
-            "Correct them: two options in one place have the same reward."
+            f"{argument('locations')} must differ between options; got "
+            f"{listing(described, same.size)}. Correct them: two options in one place have the "
+            "same reward."
         )
 
 

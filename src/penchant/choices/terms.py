@@ -8,6 +8,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
 from penchant.tables.numbers import exact_floats
+from penchant.wording import argument, either
 
 
 def option_of_rows(
@@ -25,29 +26,29 @@ def options_compared(
     labels: tuple[Any, ...], options: Sequence[Any] | None, reference: Any
 ) -> list[int]:
     """Codes of the options that get a column: those named, or all but the reference."""
+    typed = either("reference", "--constants")
     if options is None:
-        left_out = 0 if reference is None else _code(reference, labels, "reference")
+        left_out = 0 if reference is None else _code(reference, labels, typed)
         return [i for i in range(len(labels)) if i != left_out]
     if reference is not None:
         raise DataError(
-            f"reference must not be given together with options; got {reference!r}. "
-            "Give one of them."
+            f"{typed} must not be given together with options; got {reference!r}. Give one of them."
         )
-    codes = [_code(label, labels, "options") for label in options]
+    codes = [_code(label, labels, argument("options")) for label in options]
     if not codes or len(codes) == len(labels) or len(set(codes)) < len(codes):
         raise DataError(
-            "options must name some options, each once, and leave one out to compare with; got "
-            f"{listing(map(repr, options)) or 'none'}. The options are "
+            f"{argument('options')} must name some options, each once, and leave one out to "
+            f"compare with; got {listing(map(repr, options)) or 'none'}. The options are "
             f"{listing(map(repr, labels))}."
         )
     return codes
 
 
-def _code(label: Any, labels: tuple[Any, ...], argument: str) -> int:
+def _code(label: Any, labels: tuple[Any, ...], name: str) -> int:
     if label not in labels:
         raise DataError(
-            f"{argument} must be among the options {listing(map(repr, labels))}; got {label!r}."
-            f"{nearest(str(label), map(str, labels)) or ' Correct it.'}"
+            f"{name} must be among the options {listing(map(repr, labels))}; got "
+            f"{label!r}.{nearest(str(label), map(str, labels)) or ' Correct it.'}"
         )
     return labels.index(label)
 
@@ -107,6 +108,7 @@ def constant_in_sets(
         places = listing((f"decision {k}" for k in wrong[:11]), wrong.size)
         raise DataError(
             f"{name} must be the same for all options of a decision; got different values at "
-            f"{places}. Pass `values`, one per decision."
+            f"{places}. "
+            + either("Pass `values`, one per decision.", "Give it one value per decision.")
         )
     return values

@@ -12,16 +12,22 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows
-from penchant.cli.episodes import Play, in_lines, load_episodes, say_places
+from penchant.cli.episodes import (
+    Play,
+    grid_words,
+    in_lines,
+    load_episodes,
+    places_in,
+    say_places,
+)
 from penchant.cli.fitting import ready_model
 from penchant.cli.loading import load_choices
 from penchant.cli.offers import load_trials, say_trials
 from penchant.cli.options import Agent, Data, History, Terms
-from penchant.cli.places import grid_words, places_in
 from penchant.cli.running import exit_code, say_notes
 from penchant.cli.settings import COORDINATES, PLACES, locations, model_named
 from penchant.cli.showing import VALID, checked_document, checked_words
-from penchant.cli.words import on_command_line, refuse, say, wrapped
+from penchant.cli.words import refuse, say, wrapped
 from penchant.errors import listing
 from penchant.files.output import json_text
 from penchant.files.source import source
@@ -105,7 +111,7 @@ def _offer_words(estimates: Estimates) -> str:
         if status == "converged":
             lines.append(f"converged: {count} of {len(estimates)}.")
         else:
-            message = f"For example {who[0].subject}: {on_command_line(who[0].message)}"
+            message = f"For example {who[0].subject}: {who[0].message}"
             lines.append(f"{status}: {listing(str(one.subject) for one in who)}. {message}")
     return "\n".join(lines)
 

@@ -60,7 +60,6 @@ def check(
     json
         Print JSON instead of words.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.checking import run_check
 
     return run_check(file, data, terms, json, agent, history)
@@ -91,7 +90,6 @@ def compare(
     decisions
         Also write the held-out log-likelihood of every decision: .csv, .parquet or .json.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.comparing import run_compare
 
     return run_compare(file, table, rivals, judged, contest, decisions, written)
@@ -112,8 +110,7 @@ def design(
     groups (--against), until enough of them reach the goal. Exit code 0: a number is found; 1: none
     up to --most; 2: wrong usage.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.designing import run_design
+    from penchant.cli.planning import run_design
 
     return run_design(goal, agent, people, simulated, regained, written)
 
@@ -132,8 +129,7 @@ def distinguish(
     a task can tell the models apart, before data are collected, or before a winner is believed.
     Exit code 0: done; 2: wrong usage.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.distinguishing import run_distinguish
+    from penchant.cli.planning import run_distinguish
 
     return run_distinguish(rivals, people, simulated, judged, written)
 
@@ -159,7 +155,6 @@ def fit(
         CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
         stdin.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
     if agent.model is not None:
         from penchant.cli.fitting import run_fit_play
 
@@ -184,7 +179,6 @@ def models(
     json
         Print JSON instead of words.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.listing_models import run_models
 
     return run_models(name, json)
@@ -210,7 +204,6 @@ def predict(
     file
         CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.predicting import run_predict
 
     return run_predict(file, table, agent, prediction, written)
@@ -229,8 +222,7 @@ def recover(
     Bias, spread, correlation, coverage of intervals, and who has no estimate: before data are
     collected. Exit code 0: done; 2: wrong usage.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.recovering import run_recover
+    from penchant.cli.planning import run_recover
 
     return run_recover(agent, people, simulated, regained, written)
 
@@ -259,7 +251,6 @@ def reproduce(
     json
         Print all numbers and verdicts as JSON instead of words.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.reproducing import run_reproduce
 
     return run_reproduce(experiments, output, json)
@@ -275,7 +266,6 @@ def simulate(
     One row per decision: subject, decision, chosen, reward, and where the option lies. Exit code 0:
     done; 2: wrong usage.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.simulating import run_simulate
 
     return run_simulate(agent, world)
@@ -304,7 +294,6 @@ def study(
         CSV or Parquet file, one row per event: who, what was chosen, what it paid; or per decision
         between offers; - for stdin.
     """
-    # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.studying import run_study_command
 
     return run_study_command(file, table, compared, agent, analysis, kept)

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from penchant.arguments import check_threads
 from penchant.cli.model import prior
 from penchant.cli.rivals import contenders, fold_labels
 from penchant.cli.showing import kept, of_table, reserved, shown
-from penchant.cli.words import check_criterion, check_file, check_threads, say
+from penchant.cli.words import check_criterion, check_file, say
 from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Written
 from penchant.errors import DataError
-from penchant.figures.comparison import exceedance, model_totals
-from penchant.figures.style import figure, remark
+from penchant.figures.results import overview
 from penchant.files.output import TABLES, write_table
-from penchant.output.notes import counted
 from penchant.workflow.compare import compare_models
-from penchant.workflow.comparison import WORDS, ModelComparison
 
 
 def run_compare(
@@ -59,27 +57,8 @@ def run_compare(
             write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
             say(f"Written: {decisions}")
         result = of_table(found.table(), found.to_dict, lambda: found.to_frame("pyarrow"))
-        shown(result, written, lambda: comparison_figure(found))
+        shown(result, written, lambda: overview(found))
     return 0
-
-
-def comparison_figure(found: ModelComparison) -> Any:
-    """Totals above the best model, and how many people follow which."""
-    drawn = figure(columns=2)
-    left, right = drawn.subplots(1, 2)
-    errors = found.standard_errors
-    model_totals(left, found.names, found.totals, errors=errors, criterion=WORDS[found.criterion])
-    if found.left_out:
-        remark(left, f"left out, no decision: {counted(len(found.left_out), 'subject')}")
-    chosen = found.selection
-    unknown = [float("nan")] * len(found.names)
-    exceedance(
-        right,
-        found.names,
-        unknown if chosen is None else chosen.protected_exceedance,
-        frequencies=None if chosen is None else chosen.frequencies,
-    )
-    return drawn
 
 
 def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:

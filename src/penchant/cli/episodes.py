@@ -15,7 +15,7 @@ from penchant.bandit.episode_table import episodes_from_frame
 from penchant.cli.loading import with_lines
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.settings import COORDINATES, map_words, place_words
-from penchant.cli.words import on_command_line, refuse, say
+from penchant.cli.words import refuse, say
 from penchant.errors import SHOWN, DataError, listing
 from penchant.files.source import Source, source
 from penchant.files.table import read_table
@@ -145,7 +145,7 @@ def in_lines(origin: Source, data: Data) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        words = with_lines(on_command_line(str(error)), origin, data)
+        words = with_lines(str(error), origin, data)
         raise DataError(f"{origin.name}: {words}") from None
 
 
@@ -285,3 +285,33 @@ def _say_agreement(play: Play, locations: Matrix) -> None:
 
 def _point(place: Vector) -> str:
     return f"({', '.join(f'{c:g}' for c in place)})"
+
+
+ANYWHERE: Matrix = np.empty((0, len(COORDINATES)))
+
+
+def places_in(table: Any, data: Data, history: History) -> Matrix | None:
+    """Places that are chosen in the table, sorted; None where its options are no places."""
+    columns = named_columns(list(table.column_names), data, history, ANYWHERE)
+    if isinstance(columns.chosen, str):
+        return None
+    frame = open_frame(table)
+    there = np.column_stack([column_floats(frame, name, "chosen") for name in columns.chosen])
+    given = there[~np.isnan(there).any(axis=1)]
+    return np.unique(given, axis=0) - history.base
+
+
+def grid_words(places: Matrix) -> str:
+    """The options that say where these places lie.
+
+    >>> grid_words(np.array([[1.0, 1.0], [5.0, 3.0]]))
+    '--grid 5x3 --base 1'
+    >>> grid_words(np.array([[0.5, 1.0]]))
+    '--locations FILE'
+    """
+    low, high = places.min(axis=0), places.max(axis=0)
+    if places.shape[1] != 2 or (places != np.floor(places)).any() or low.min() < 0:
+        return "--locations FILE"
+    base = 1 if low.min() >= 1 else 0
+    width, height = (high - base + 1).astype(int)
+    return f"--grid {width}x{height}{' --base 1' if base else ''}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +29,7 @@ from penchant.cli.showing import (
     subjects_notes,
     which_intervals,
 )
-from penchant.cli.words import on_command_line, refuse, say
+from penchant.cli.words import refuse, say
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
@@ -47,7 +46,7 @@ from penchant.softmax.validity import Validity, nominal_words
 def model_one(estimate: Estimate, show: Show) -> Result:
     """The result of one exact fit."""
     check_sound(estimate.status, estimate.theta)
-    words = _worded(estimate.table(show.level, show.intervals, randomness(show)))
+    words = estimate.table(show.level, show.intervals, randomness(show))
     doubt = f"{estimate.status}: {estimate.message}"
     return Result(
         statuses=(estimate.status,),
@@ -92,8 +91,8 @@ def model_many(estimates: Estimates, show: Show) -> Result:
 def linearized_one(found: Estimate, show: Show) -> Result:
     """The result of one fit of the paper's estimator."""
     check_sound(found.status, found.theta)
-    words = _worded(found.table(show.level))
-    doubt = f"{found.status}: {on_command_line(found.message)}"
+    words = found.table(show.level)
+    doubt = f"{found.status}: {found.message}"
     return Result(
         statuses=(found.status,),
         doubts=() if found.converged else (doubt,),
@@ -136,10 +135,6 @@ def linearized_many(found: Estimates, show: Show) -> Result:
 def _validity(found: Estimate) -> Validity:
     assert found.validity is not None
     return found.validity
-
-
-def _worded(table: Table) -> Table:
-    return dataclasses.replace(table, notes=tuple(map(on_command_line, table.notes)))
 
 
 def _counted(statuses: Sequence[str]) -> str:
@@ -201,7 +196,7 @@ def _range_words(found: Estimates) -> str:
 
 
 def _linearized_document(found: Estimate, show: Show) -> dict[str, Any]:
-    return found.to_dict(show.level) | {"message": on_command_line(found.message)}
+    return found.to_dict(show.level)
 
 
 def _linearized_frame(found: Estimate, show: Show) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from penchant import datasets
 from penchant.choices import Choices
 from penchant.cli.options import Data, Terms
-from penchant.cli.words import on_command_line, say
+from penchant.cli.words import say
 from penchant.errors import DataError, named, nearest
 from penchant.files.lines import lines_of_rows
 from penchant.files.source import Source, source
@@ -46,7 +46,7 @@ def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
     try:
         return _from_wide(table, data, terms) if data.wide else _from_long(table, data, terms)
     except DataError as error:
-        words = with_lines(on_command_line(str(error)), origin, data)
+        words = with_lines(str(error), origin, data)
         raise DataError(f"{origin.name}: {words}") from None
 
 

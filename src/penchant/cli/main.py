@@ -29,9 +29,10 @@ from penchant.cli.commands import (
     study,
 )
 from penchant.cli.interrupting import INTERRUPTED, heed_interrupts, say_interrupted
-from penchant.cli.words import on_command_line, say
+from penchant.cli.words import say
 from penchant.errors import DataError, NotWrittenError, PenchantWarning
 from penchant.files.atomic import end_at_once
+from penchant.wording import in_options
 
 DONE, FAILED, WRONG_USAGE, INTERNAL = 0, 1, 2, 70
 # What a disk or its owner refuses: no fault of the command's.
@@ -66,7 +67,7 @@ for place, command in enumerate(_IN_ORDER):  # as one comes to need them
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
-        with _warnings_in_words(), _marked_stdout():
+        with in_options(), _warnings_in_words(), _marked_stdout():
             code = app(
                 _stdin_last(arguments),
                 exit_on_error=False,
@@ -78,7 +79,7 @@ def run(arguments: Sequence[str]) -> int:
         say(f"penchant: {_usage(error)}")
         return WRONG_USAGE
     except DataError as error:
-        say(f"penchant: {on_command_line(str(error))}")
+        say(f"penchant: {error}")
         return FAILED if isinstance(error, NotWrittenError) else WRONG_USAGE
     except KeyboardInterrupt as interrupt:
         return say_interrupted(interrupt)
@@ -108,7 +109,7 @@ def _warnings_in_words() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, PenchantWarning):
-                say(f"Warning: {on_command_line(str(message))}")
+                say(f"Warning: {message}")
             else:
                 elsewhere(message, category, *place, **more)
 

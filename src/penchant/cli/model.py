@@ -8,6 +8,7 @@ from functools import reduce
 from operator import and_
 from typing import Any
 
+from penchant.arguments import check_threads
 from penchant.cli.options import Model
 from penchant.errors import DataError
 from penchant.softmax.constraints import Constraints
@@ -20,10 +21,7 @@ def fit_options(model: Model) -> dict[str, Any]:
     """Arguments of `fit` that do not depend on the data."""
     if model.max_steps < 1:
         raise DataError(f"--max-steps must be at least 1; got {model.max_steps}. Leave it out.")
-    if model.threads is not None and model.threads < 1:
-        raise DataError(
-            f"--threads must be at least 1; got {model.threads}. Leave it out to use all."
-        )
+    check_threads(model.threads)
     return {
         "method": model.method,
         "parameter_prior": prior(model.prior),

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector
+from penchant.arguments import check_threads
 from penchant.bandit.episode_table import episode_rows
 from penchant.cli.episodes import Play, load_episodes, say_episodes
 from penchant.cli.fitting import model_for_play, ready_model
@@ -18,12 +19,11 @@ from penchant.cli.offers import Offered, load_offered, say_trials
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept
-from penchant.cli.words import check_file, check_seed, check_threads, refuse, say
+from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, listing
-from penchant.figures.comparison import predictive_intervals
+from penchant.figures.results import overview
 from penchant.figures.saving import save
-from penchant.figures.style import ABOVE_LEGEND, figure, remark
 from penchant.files.output import TABLES, json_text, without_nan, write_table
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
@@ -32,7 +32,7 @@ from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.beliefs import Latent, beliefs
-from penchant.workflow.predictive import PredictiveCheck, predictive_check
+from penchant.workflow.predictive import predictive_check
 
 OF_THE_DATA = ("subject", "block", "chosen", "reward")  # columns that the file has already
 OF_PLAY = ("prediction_error",)  # offers pay nothing that could be compared with their value
@@ -196,21 +196,10 @@ def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
     rng = np.random.default_rng(prediction.seed)
     found = predictive_check(estimates, n_draws=prediction.check, rng=rng)
     if written.figure is not None:
-        save(check_figure(found), written.figure, overwrite=written.overwrite)
+        save(overview(found), written.figure, overwrite=written.overwrite)
         say(f"Written: {written.figure}")
     if written.json:
         how = how_fitted(prior(prediction.prior))
         print(json_text(_rows(found.to_frame(backend="pyarrow"), {"prior": how})), end="")
     else:
         print(found.summary())
-
-
-def check_figure(found: PredictiveCheck) -> Any:
-    """Statistics of people on the intervals where the models put them."""
-    drawn = figure(columns=1, height=0.8 + 0.2 * len(found.names))
-    axes = drawn.subplots()
-    predictive_intervals(axes, found.names, found.observed, found.replicated)
-    if found.left_out:
-        lost = counted(len(found.left_out), "subject")
-        remark(axes, f"left out, no standard errors: {lost}", ABOVE_LEGEND)
-    return drawn

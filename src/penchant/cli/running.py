@@ -10,7 +10,7 @@ from penchant.cli.loading import load_choices
 from penchant.cli.model import check_bounds, constraints, fit_options
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
 from penchant.cli.showing import VALID, Result, many, one, print_result, reserved, write_result
-from penchant.cli.words import check_seed, on_command_line, refuse, say
+from penchant.cli.words import check_seed, refuse, say
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.fit_each import fit_each_choices
 
@@ -84,4 +84,4 @@ def _say_doubts(result: Result, show: Show) -> None:
     """What JSON has in a field, and a table below it, in words."""
     if show.json:
         for doubt in result.doubts:
-            say(on_command_line(doubt))
+            say(doubt)

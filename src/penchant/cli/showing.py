@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 from penchant.choices import Choices
 from penchant.cli.options import Show
-from penchant.cli.words import on_command_line, say, wrapped
+from penchant.cli.words import say, wrapped
 from penchant.cli.workflow_options import Written
 from penchant.errors import DataError, listing
 from penchant.figures.saving import save
@@ -149,7 +148,7 @@ def subjects_notes(
         notes.append(f"{most} of {len(subjects)} subjects shown; --output FILE.csv keeps all.")
     for status in sorted(set(statuses) - {"converged"}):
         i = list(statuses).index(status)
-        notes.append(f"For example {subjects[i]}: {on_command_line(messages[i])}")
+        notes.append(f"For example {subjects[i]}: {messages[i]}")
     return tuple(notes)
 
 
@@ -170,7 +169,7 @@ def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
     lines.append("Subjects: " + ", ".join(f"{len(who)} {status}" for status, who in found.items()))
     lines += [
         f"{status}: {listing(str(e.subject) for e in who)}. For example {who[0].subject}: "
-        f"{on_command_line(who[0].message)}"
+        f"{who[0].message}"
         for status, who in found.items()
         if status != "converged"
     ]
@@ -194,7 +193,7 @@ def _about(estimate: Estimate) -> str:
     proof = f" Proof: {checks.certificate}." if checks.certificate else ""
     condition = f"{checks.condition:.3g}" if np.isfinite(checks.condition) else "infinite"
     return (
-        f"Status: {estimate.status}. {on_command_line(estimate.message)}{proof}\n"
+        f"Status: {estimate.status}. {estimate.message}{proof}\n"
         f"Identified directions: {checks.rank} of {estimate.n_parameters}; condition of the scaled "
         f"information: {condition}."
     )
@@ -235,8 +234,7 @@ def of_table(words: Table, document: Callable[[], Any], frame: Callable[[], Any]
 def one(estimate: Estimate, show: Show) -> Result:
     """The result of one fit."""
     check_sound(estimate.status, estimate.theta)
-    table = estimate.table(show.level, show.intervals, randomness(show))
-    words = dataclasses.replace(table, notes=tuple(map(on_command_line, table.notes)))
+    words = estimate.table(show.level, show.intervals, randomness(show))
     doubt = f"{estimate.status}: {estimate.message}"
     return Result(
         statuses=(estimate.status,),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Vector
+from penchant.arguments import check_threads
 from penchant.bandit.beliefs import RewardPrior
 from penchant.cli.episodes import (
     Play,
@@ -345,10 +346,7 @@ def _check_counts(analysis: Analysis) -> None:
                 f"--{name} must be a whole number, 0 or more; got {getattr(analysis, name)}. "
                 "Correct it."
             )
-    if analysis.threads is not None and analysis.threads < 1:
-        raise DataError(
-            f"--threads must be at least 1; got {analysis.threads}. Leave it out to use all."
-        )
+    check_threads(analysis.threads)
 
 
 def _nominals(agent: Agent, analysis: Analysis) -> Any:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from penchant.errors import DataError, nearest
+from penchant.wording import either
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,8 @@ def dataset(name: str) -> Dataset:
     if found is None:
         known = ", ".join(names())
         raise DataError(
-            f"name must be one of {known}; got {name!r}."
-            f"{nearest(str(name), names()) or ' Choose one of them.'}"
+            f"{either('name', '--example')} must be one of {known}; got "
+            f"{name!r}.{nearest(str(name), names()) or ' Choose one of them.'}"
         )
     return found
 

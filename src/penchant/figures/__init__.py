@@ -5,6 +5,9 @@ grey, letters of 7 points and more at print size. What is not finite is counted 
 edge, never drawn as a number.
 """
 
+from typing import TYPE_CHECKING
+
+from penchant._lazy import lazily
 from penchant.figures.comparison import (
     exceedance,
     model_differences,
@@ -28,6 +31,11 @@ from penchant.figures.shares import choice_probability, predicted_observed
 from penchant.figures.style import PALETTE, figure, look, style
 from penchant.figures.subjects import forest, parameter_scatter
 
+if TYPE_CHECKING:  # knows of results, whose modules a plain drawing does not need
+    from penchant.figures.results import overview as overview
+else:
+    __getattr__, _, _ = lazily(__name__)
+
 __all__ = [
     "PALETTE",
     "choice_map",
@@ -47,6 +55,7 @@ __all__ = [
     "look",
     "model_differences",
     "model_totals",
+    "overview",
     "parameter_scatter",
     "population",
     "predicted_observed",
@@ -60,3 +69,7 @@ __all__ = [
     "style",
     "without_estimate",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -26,6 +26,7 @@ from penchant.figures.style import (
     short,
     style,
 )
+from penchant.wording import argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +63,9 @@ def predictive_intervals(
     said = given.labels("names", names, len(observed), "statistic")
     draws = given.table("replicated", replicated, "(n_draws, n_statistics)", len(observed))
     if not 0 < level < 1:
-        raise DataError(f"level must lie between 0 and 1; got {level}. 0.95 is usual.")
+        raise DataError(
+            f"{argument('level')} must lie between 0 and 1; got {level}. 0.95 is usual."
+        )
     dress(axes, quantity, "")
     known = np.asarray(np.isfinite(draws).any(axis=0))
     shown = np.flatnonzero(known | np.isfinite(observed))

@@ -22,6 +22,7 @@ from penchant.figures.style import (
     remark,
     style,
 )
+from penchant.wording import argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +69,9 @@ def profile_likelihood(
     values = given.vector("values", values)
     heights = given.vector("log_likelihoods", log_likelihoods, len(values), "value")
     if not 0 < level < 1:
-        raise DataError(f"level must lie between 0 and 1; got {level}. 0.95 is usual.")
+        raise DataError(
+            f"{argument('level')} must lie between 0 and 1; got {level}. 0.95 is usual."
+        )
     dress(axes, name, "log-likelihood, relative")
     known = np.isfinite(values) & np.isfinite(heights)
     if not known.any():

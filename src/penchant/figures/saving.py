@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape
 from penchant.errors import DataError
 from penchant.figures.style import style
 from penchant.files.atomic import check_writable, written
+from penchant.wording import argument
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +47,8 @@ def save(
     suffix = Path(os.fsdecode(path)).suffix.lower()
     if suffix not in _NAMELESS:
         raise DataError(
-            f"output must end in .svg, .pdf or .png; got {os.fsdecode(path)}. Choose one of them."
+            f"{argument('output')} must end in .svg, .pdf or .png; got {os.fsdecode(path)}. Choose "
+            "one of them."
         )
     check_writable(path, overwrite)
     if suffix == ".svg":

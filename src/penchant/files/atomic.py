@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from penchant.errors import DataError, NotWrittenError, nearest
+from penchant.wording import argument
 
 _leftovers: set[Path] = set()
 _ending: list[bool] = []
@@ -98,7 +99,7 @@ def _acquired(lock: Path, file: Path) -> bool:
             if error.errno in FULL:
                 return False
             raise DataError(
-                f"output must be writable; got {file}, where no lock could be made: "
+                f"{argument('output')} must be writable; got {file}, where no lock could be made: "
                 f"{error.strerror}. Choose another place."
             ) from None
         else:
@@ -106,8 +107,9 @@ def _acquired(lock: Path, file: Path) -> bool:
                 stream.write(_own())
             return True
     raise DataError(
-        f"output must have one writer at a time; got {file}, which {_holder(lock) or 'another'} "
-        f"is writing. Wait for it, or remove {lock} if no such process runs."
+        f"{argument('output')} must have one writer at a time; got {file}, which "
+        f"{_holder(lock) or 'another'} is writing. Wait for it, or remove {lock} if no such "
+        "process runs."
     )
 
 
@@ -154,7 +156,7 @@ def check_writable(path: str | os.PathLike[str], overwrite: bool) -> Path:
         exists = file.exists()
     except (OSError, ValueError, RuntimeError) as error:
         raise DataError(
-            f"output must be a path; got {given!r}: {error}. Correct the path."
+            f"{argument('output')} must be a path; got {given!r}: {error}. Correct the path."
         ) from None
     if exists:
         _check_existing(given, file, overwrite)
@@ -164,20 +166,23 @@ def check_writable(path: str | os.PathLike[str], overwrite: bool) -> Path:
 
 def _check_existing(given: str, file: Path, overwrite: bool) -> None:
     if file.is_dir():
-        raise DataError(f"output must be a file; got the directory {given}. Add a file name.")
+        raise DataError(
+            f"{argument('output')} must be a file; got the directory {given}. Add a file name."
+        )
     if not stat.S_ISREG(file.stat().st_mode):
         raise DataError(
-            f"output must be a regular file; got {given}, a pipe or device. Name a file."
+            f"{argument('output')} must be a regular file; got {given}, a pipe or device. Name a "
+            "file."
         )
     if not overwrite:
         raise DataError(
-            f"output must not exist; got {given}, which does. "
-            "Choose another name, or pass overwrite to replace it."
+            f"{argument('output')} must not exist; got {given}, which does. Choose another name, "
+            f"or pass {argument('overwrite')} to replace it."
         )
     if not os.access(file, os.W_OK):
         raise DataError(
-            f"output must be writable; got {given}, which is read-only. "
-            "Choose another name, or change its permissions."
+            f"{argument('output')} must be writable; got {given}, which is read-only. Choose "
+            "another name, or change its permissions."
         )
 
 
@@ -185,13 +190,13 @@ def _check_folder(given: str, folder: Path) -> None:
     if not folder.is_dir():
         hint = nearest(folder.name, os.listdir(folder.parent)) if folder.parent.is_dir() else ""
         raise DataError(
-            f"output must lie in an existing directory; got {given}, but {folder} is none."
-            f"{hint or ' Create it first.'}"
+            f"{argument('output')} must lie in an existing directory; got {given}, but {folder} is "
+            f"none.{hint or ' Create it first.'}"
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise DataError(
-            f"output must lie in a directory that can be written to; got {given}, but {folder} "
-            "cannot. Choose another, or change its permissions."
+            f"{argument('output')} must lie in a directory that can be written to; got {given}, "
+            f"but {folder} cannot. Choose another, or change its permissions."
         )
 
 
@@ -219,7 +224,7 @@ def failed(file: Path, error: OSError) -> NotWrittenError:
     reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
     left = "The file is as it was" if file.exists() else "No file was made"
     return NotWrittenError(
-        f"output must be writable; got {file}, where writing failed: {reason}. "
+        f"{argument('output')} must be writable; got {file}, where writing failed: {reason}. "
         f"{left}: make room, or choose another place."
     )
 

@@ -12,6 +12,7 @@ from penchant.errors import DataError
 from penchant.files.lines import END_OF_FILE, Header, check_records, explained, header, no_rows
 from penchant.files.source import Source
 from penchant.files.text import MISSING_WORDS, TextStream, check_encoding
+from penchant.wording import argument
 
 MISSING = ("", *MISSING_WORDS)
 # In text, where NA may be a name: None of these is.
@@ -43,7 +44,7 @@ def read_delimited(
     check_encoding(encoding)
     top = header(source, delimiter=delimiter, encoding=encoding)
     if decimal not in (".", ","):
-        raise DataError(f"decimal must be '.' or ','; got {decimal!r}. Choose one.")
+        raise DataError(f"{argument('decimal')} must be '.' or ','; got {decimal!r}. Choose one.")
     try:
         return _read_whole(source, top, decimal, encoding)
     except _TooLongError:
@@ -76,8 +77,9 @@ def _without_empty_text(table: pa.Table) -> pa.Table:
 
 def _ambiguous(decimal: str) -> DataError:
     return DataError(
-        f"decimal must differ from the delimiter, unless cells are quoted; got {decimal!r} for "
-        "both. Pass the delimiter that divides the columns, such as delimiter=';'."
+        f"{argument('decimal')} must differ from the delimiter, unless cells are quoted; got "
+        f"{decimal!r} for both. Pass the {argument('delimiter')} that divides the columns, such as "
+        f"{argument('delimiter', ';')}."
     )
 
 

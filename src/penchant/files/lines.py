@@ -13,6 +13,7 @@ from penchant.errors import SHOWN, DataError, listing
 from penchant.files import text
 from penchant.files.source import STDIN, Source, source
 from penchant.files.text import TextStream
+from penchant.wording import argument, either
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.
 DELIMITERS = ("\t", ";", "|", ",")
@@ -68,8 +69,8 @@ def _delimiter(given: str | None, sample: list[str]) -> str:
     if len(delimiter) == 1 and delimiter.isascii() and delimiter not in '\r\n"\0':
         return delimiter
     raise DataError(
-        f"delimiter must be one character; got {given!r}. Use ',', ';', '|' or '\\t', "
-        "or leave it out to have it found."
+        f"{argument('delimiter')} must be one character; got {given!r}. Use ',', ';', '|' or "
+        "'\\t', or leave it out to have it found."
     )
 
 
@@ -123,9 +124,9 @@ def _check_single_column(source: Source, delimiter: str, sample: list[str]) -> N
         divides = widths[0] > 1 and (other in DELIMITERS or set(widths) == {widths[0]})
         if other != delimiter and divides:
             raise DataError(
-                f"delimiter must divide the header of {source.name} into columns; got "
-                f"{delimiter!r}, which leaves one column on line 1, where {other!r} "
-                f"would make {widths[0]}. Pass delimiter={other!r}."
+                f"{argument('delimiter')} must divide the header of {source.name} into columns; "
+                f"got {delimiter!r}, which leaves one column on line 1, where {other!r} would make "
+                f"{widths[0]}. Pass {argument('delimiter', other)}."
             )
 
 
@@ -238,7 +239,8 @@ def _place(first: int, last: int, n_cells: int) -> str:
 
 def _advice(header: Header, seen: Counter[str]) -> str:
     if len(header.names) == 1:
-        return "Remove the lines above the one that names the columns, or pass the delimiter."
+        typed = either("the delimiter", "--delimiter")
+        return f"Remove the lines above the one that names the columns, or pass {typed}."
     if seen["one more, empty"] == seen["records"]:
         return f"Every line ends in {header.delimiter!r} but the header: add one there."
     if seen["one more"] == seen["records"]:
@@ -247,8 +249,8 @@ def _advice(header: Header, seen: Counter[str]) -> str:
             "in R, or add a name for the first column."
         )
     return (
-        f"Complete these lines, quote cells that hold {header.delimiter!r}, "
-        "or pass another delimiter."
+        f"Complete these lines, quote cells that hold {header.delimiter!r}, or pass another "
+        f"{argument('delimiter')}."
     )
 
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from penchant.errors import DataError, nearest
 from penchant.files.atomic import written
 from penchant.files.source import source
+from penchant.wording import argument
 
 _LONGEST_NUMBER = 308
 
@@ -246,8 +247,8 @@ def check_table_name(path: str | os.PathLike[str]) -> str:
     if suffix in TABLES:
         return suffix
     raise DataError(
-        f"output must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}; "
-        f"got {os.fsdecode(path)}. Choose one of them."
+        f"{argument('output')} must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}; got "
+        f"{os.fsdecode(path)}. Choose one of them."
     )
 
 

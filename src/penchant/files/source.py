@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from penchant.errors import DataError, nearest
+from penchant.wording import either
 
 STDIN = "-"
 
@@ -80,8 +81,8 @@ def source(path: Any) -> Source:
         return path
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(
-            f"path must be the path of a file; got {type(path).__name__}. "
-            "Pass data frames to Choices.from_frame."
+            f"{either('path', 'FILE')} must be the path of a file; got {type(path).__name__}. Pass "
+            "data frames to Choices.from_frame."
         )
     given = os.fsdecode(path)
     if given == STDIN:
@@ -100,12 +101,15 @@ def _checked(given: str, file: Path, status: os.stat_result) -> Source:
     if stat.S_ISREG(status.st_mode):
         return Source(given, file, stamp=_stamp(status))
     if stat.S_ISDIR(status.st_mode):
-        raise DataError(f"path must be a file; got the directory {given}. Name a file in it.")
+        raise DataError(
+            f"{either('path', 'FILE')} must be a file; got the directory {given}. Name a file in "
+            "it."
+        )
     if stat.S_ISFIFO(status.st_mode) and given.startswith(_OPEN_PIPES):
         return _nonempty(Source(given, content=file.read_bytes()))
     raise DataError(
-        f"path must be a regular file; got {given}, a pipe or device. "
-        "Pipe it in and pass '-' as the path."
+        f"{either('path', 'FILE')} must be a regular file; got {given}, a pipe or device. Pipe it "
+        "in and pass '-' as the path."
     )
 
 
@@ -132,17 +136,21 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
 def _missing(given: str) -> DataError:
     file = Path(given).expanduser()
     if "://" in given:
-        return DataError(f"path must be a local file; got the address {given}. Download it first.")
+        return DataError(
+            f"{either('path', 'FILE')} must be a local file; got the address {given}. Download it "
+            "first."
+        )
     folder = next(parent for parent in file.parents if parent.is_dir())
     if folder != file.parent:
         return DataError(
-            f"path must be an existing file; got {given}, but the directory {file.parent} "
-            f"does not exist.{nearest(_child(folder, file), _names(folder)) or ' Correct it.'}"
+            f"{either('path', 'FILE')} must be an existing file; got {given}, but the directory "
+            f"{file.parent} does not "
+            f"exist.{nearest(_child(folder, file), _names(folder)) or ' Correct it.'}"
         )
     hint = nearest(file.name, _names(folder))
     return DataError(
-        f"path must be an existing file; got {given}, which does not exist."
-        f"{hint or ' Correct the path.'}"
+        f"{either('path', 'FILE')} must be an existing file; got {given}, which does not "
+        f"exist.{hint or ' Correct the path.'}"
     )
 
 
@@ -161,8 +169,10 @@ def unreadable(name: str, error: Exception) -> DataError:
     """Return the error for a file that the system does not let us read."""
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
         return DataError(
-            f"path must be readable; got no permission to read {name}. "
-            "Ask its owner, or change its permissions."
+            f"{either('path', 'FILE')} must be readable; got no permission to read {name}. Ask its "
+            "owner, or change its permissions."
         )
     reason = getattr(error, "strerror", None) or str(error)
-    return DataError(f"path must be readable; got {name!r}: {reason}. Correct the path.")
+    return DataError(
+        f"{either('path', 'FILE')} must be readable; got {name!r}: {reason}. Correct the path."
+    )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from penchant.errors import DataError
 from penchant.files.source import Source, unreadable
+from penchant.wording import argument, either
 
 Kind = Literal["csv", "gzip", "parquet", "arrow", "json"]
 
@@ -87,8 +88,8 @@ def check_encoding(encoding: str) -> None:
         "".encode(encoding)
     except (LookupError, TypeError):
         raise DataError(
-            f"encoding must be one that Python knows; got {encoding!r}. "
-            "Use 'utf-8', 'cp1252', 'latin-1' or 'utf-16'."
+            f"{argument('encoding')} must be one that Python knows; got {encoding!r}. Use 'utf-8', "
+            "'cp1252', 'latin-1' or 'utf-16'."
         ) from None
 
 
@@ -178,9 +179,10 @@ def _decoded(source: Source, encoding: str) -> Iterator[bytes]:
 def _wrong_encoding(source: Source, encoding: str, error: UnicodeDecodeError, at: int) -> DataError:
     utf_16 = source.head(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     advice = (
-        "It looks like UTF-16: pass encoding='utf-16'."
+        f"It looks like UTF-16: pass {argument('encoding', 'utf-16')}."
         if utf_16
-        else "Pass the encoding it was saved in, such as encoding='cp1252' or 'latin-1'."
+        else f"Pass the {argument('encoding')} it was saved in, such as "
+        f"{argument('encoding', 'cp1252')} or {either(repr('latin-1'), 'latin-1')}."
     )
     got = error.object[error.start : error.start + 1].hex()
     return DataError(
@@ -193,7 +195,8 @@ def _nul(source: Source, encoding: str, block: bytes) -> DataError:
     around = block[max(block.index(b"\0") - 64, 0) :][:128]
     utf_16 = around.count(b"\0") > len(around) // 3
     advice = (
-        "It looks like UTF-16: pass encoding='utf-16-le' or 'utf-16-be'."
+        f"It looks like UTF-16: pass {argument('encoding', 'utf-16-le')} or "
+        + either("'utf-16-be'.", "utf-16-be.")
         if utf_16
         else "Remove it, or write the file again: it may be damaged."
     )

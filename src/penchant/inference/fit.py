@@ -22,6 +22,7 @@ from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
 from penchant.tables.reading import Reading, data_of
+from penchant.wording import argument
 
 History = Episode | Offers
 
@@ -159,8 +160,8 @@ def fit_model(
     problem = Problem(model, tuple(episodes), parameter_prior)
     if not len(problem.chosen):
         raise DataError(
-            "episodes must hold at least one decision that is scored; got none. "
-            "Check is_choice and scored."
+            "episodes must hold at least one decision that is scored; got none. Check "
+            f"{argument('is_choice')} and {argument('scored')}."
         )
     (estimate,) = fit_profiles(problem.profiles, [subject])
     if strict:

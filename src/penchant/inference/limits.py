@@ -10,6 +10,7 @@ from penchant._typing import BoolVector, IntVector, Vector
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Limit, Shape
+from penchant.wording import either, profile_intervals
 
 NEAR = 0.15  # share of a range within which a peak may belong to the limit at its end
 ALIKE = 1e-5  # log-units by which a limit may be lower than a peak beside it to be the estimate
@@ -93,8 +94,12 @@ def at_bounds(profiles: Profiles, peak: Peak, held: Sequence[str]) -> str:
         ]
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
-            "beyond. Read the profile intervals, widen the range, or hold it fixed."
+            f"beyond. {profile_intervals()}, "
+            + either(
+                "widen the range, or hold it fixed.",
+                "or hold it fixed (--settings, --length-scale).",
+            )
         )
     else:
-        said.append("Nothing lies beyond. Read the profile intervals, or hold it fixed.")
+        said.append(f"Nothing lies beyond. {profile_intervals()}, or hold it fixed.")
     return " ".join(said)

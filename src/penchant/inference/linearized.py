@@ -54,7 +54,8 @@ from penchant.softmax.fit import fit_choices
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.probabilities import decision_log_likelihoods
-from penchant.softmax.validity import OUTSIDE, OUTSIDE_WORDS, Validity, small_deviation
+from penchant.softmax.validity import OUTSIDE, Validity, outside_words, small_deviation
+from penchant.wording import argument, either, linearise_anew
 
 
 def fit_linearized(
@@ -150,8 +151,8 @@ def fit_linearized_each(
     told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
     if not told:
         raise DataError(
-            "episodes must hold at least one decision that is scored; got none. "
-            "Check is_choice and scored."
+            "episodes must hold at least one decision that is scored; got none. Check "
+            f"{argument('is_choice')} and {argument('scored')}."
         )
     workers = available_threads() if threads is None else threads
     with progress("Fitting subjects", len(told)) as advance:
@@ -190,8 +191,8 @@ def _fit(
     problem = Problem(model, episodes)
     if not len(problem.chosen):
         raise DataError(
-            "episodes must hold at least one decision that is scored; got none. "
-            "Check is_choice and scored."
+            "episodes must hold at least one decision that is scored; got none. Check "
+            f"{argument('is_choice')} and {argument('scored')}."
         )
     psi, ratios = nominal_point(model, nominal)
     back = BackMap(model, psi, ratios, coordinate)
@@ -206,7 +207,7 @@ def _fit(
     subjects = {episode.subject for episode in episodes}
     if subject is None and len(subjects) == 1:
         (subject,) = subjects
-    notes = (*pooled_notes(len(subjects), "fit_linearized_each"), *estimate.notes)
+    notes = (*pooled_notes(len(subjects), linearized=True), *estimate.notes)
     whose = replace(estimate, subject=subject, n_subjects=len(subjects), notes=notes)
     return _with_validity(problem, whose, nominal, back, bounds)
 
@@ -282,7 +283,7 @@ def _with_validity(
     return replace(
         estimate,
         status=OUTSIDE if outside else estimate.status,
-        message=OUTSIDE_WORDS if outside else estimate.message,
+        message=outside_words() if outside else estimate.message,
         notes=(*doubt, *estimate.notes, *_notes(ratio, bounds, exact)),
         source=replace(source, model=model, model_words=model_words(model)),
         validity=Validity(
@@ -305,7 +306,7 @@ def _notes(ratio: float, bounds: tuple[float, float], exact: float) -> tuple[str
     low, high = bounds
     said = f"Linearised: Delta / nominal = {ratio:.4g}, bounds {low:.4g} and {high:.4g}"
     small = small_deviation(ratio, bounds)
-    ending = "." if small else ": not small, so re-linearise or use the exact fit."
+    ending = "." if small else f": not small, so {linearise_anew()}."
     likelihood = (
         f"Exact log-likelihood there: {exact:.4f}."
         if np.isfinite(exact)
@@ -317,7 +318,12 @@ def _notes(ratio: float, bounds: tuple[float, float], exact: float) -> tuple[str
 def _warn(said: str) -> None:
     warnings.warn(
         PenchantWarning(
-            f"{said} Re-linearise with relinearize, or use the exact fit.", "linearisation"
+            f"{said} "
+            + either(
+                "Re-linearise with relinearize, or use the exact fit.",
+                "Linearise about another prior, or leave --linearized out.",
+            ),
+            "linearisation",
         ),
         stacklevel=3,
     )

@@ -20,6 +20,7 @@ from penchant.models.offers.attributes import offers_of_choices
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tables.reading import data_of
+from penchant.wording import weak_prior
 
 
 def is_history(data: Any) -> bool:
@@ -73,8 +74,8 @@ def _log_probabilities(
 ) -> Matrix:
     if not (np.isfinite(theta).all() and np.isfinite(psi).all()):
         raise DataError(
-            "predict must have a finite estimate; got one that is not. "
-            "Fit with parameter_prior=ScaledPrior() to predict."
+            f"predict must have a finite estimate; got one that is not. Fit with {weak_prior()} to "
+            "predict."
         )
     choices = Problem(model, tuple(episodes)).choices(psi)
     return log_probabilities(theta, choices).reshape(choices.n_decisions, -1)

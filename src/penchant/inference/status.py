@@ -43,6 +43,7 @@ from penchant.softmax.near_separation import NEGLIGIBLE
 from penchant.softmax.separation import certificates
 from penchant.softmax.solution import Solution, check_units, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood
+from penchant.wording import either, profile_intervals
 
 PROPORTIONAL = 0.5  # elasticity: by how many per cent a weight changes with one of psi
 
@@ -177,12 +178,15 @@ class Proofs:
 FLAT = 1.92  # log-likelihood that a 95 % interval gives away
 LEVEL = 0.01  # log-likelihood that is not worth a search
 REACHED = "The maximum exists and was reached."
-KINK = (
-    "The profile has a kink at its maximum, where a reward equals the value of its option: it "
-    "falls to all sides, but has no curvature there, and standard errors are those of the "
-    "expected information. Read the profile intervals."
-)
 USELESS = ("not identified", "separated", "stopped early")
+
+
+def _kink() -> str:
+    return (
+        "The profile has a kink at its maximum, where a reward equals the value of its option: it "
+        "falls to all sides, but has no curvature there, and standard errors are those of the "
+        f"expected information. {profile_intervals()}."
+    )
 
 
 def are_lost(profiles: Profiles, points: Points) -> BoolVector:
@@ -285,9 +289,6 @@ def _estimate(
     )
 
 
-_OF_VARIABLES = re.compile(r"Drop a variable(, interact \S+ with the options)?, give")
-
-
 def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
     """The message with advice for a model instead of advice for a table of variables.
 
@@ -306,7 +307,11 @@ def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
     known = Declared(model).unidentified
     alone = [_alone(direction) for direction in diagnostics.null_directions]
     own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
-    return _OF_VARIABLES.sub(f"{own}Else use" if own else "Use", message)
+    of_variables = either(
+        r"Drop a variable(, interact \S+ with the options)?, give",
+        r"Drop a variable(, use --interact \S+)?, use",
+    )
+    return re.sub(of_variables, f"{own}Else use" if own else "Use", message)
 
 
 def _alone(direction: Any) -> str | None:
@@ -394,7 +399,7 @@ class _Cases:
         inner = found.status, found.message
         status, message = self._judged(k, inner, held)
         if peak.kinked and status not in USELESS:
-            message = f"{message} {KINK}"
+            message = f"{message} {_kink()}"
         return replace(found, status=status, message=message, checks=checks)
 
     def _judged(
@@ -429,7 +434,7 @@ class _Cases:
             )
             return "weakly identified", (
                 f"The profile has a ridge: {which} can move across its whole range while the other "
-                "parameters make up for it. Read the profile intervals, or hold it fixed."
+                f"parameters make up for it. {profile_intervals()}, or hold it fixed."
             )
         run_off = run_off_words(self.profiles, peak)
         if status == "converged" and run_off:

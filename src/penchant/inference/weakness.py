@@ -36,6 +36,7 @@ from penchant.softmax.near_separation import NEGLIGIBLE, weight_of_small
 from penchant.softmax.separation import cleaned
 from penchant.softmax.solution import Solution, prepared
 from penchant.tails import chi_square_point, normal_point
+from penchant.wording import argument, give_a_prior, profile_intervals, weak_prior
 
 NONE = 1e-9  # of an information scaled to unit diagonal: what is left of none at all
 
@@ -249,18 +250,20 @@ def _allowed(problem: Problem, rows: Matrix) -> Matrix:
 def separated_advice(sentence: str, problem: Problem) -> str:
     """What to do where weights that a prior leaves free have no maximum, or next to none."""
     if not isinstance(problem.prior, NaturalPrior):
-        return sentence.replace("method='firth' or ", "").replace(" or use method='firth'", "")
+        return sentence.replace(f"{argument('method', 'firth')} or ", "").replace(
+            f" or use {argument('method', 'firth')}", ""
+        )
     free = [
         natural.name
         for natural in problem.profiles.natural
         if not natural.is_shape and natural.name not in problem.prior.densities
     ]
     if not free:
-        return sentence.replace("Use method='firth' or parameter_prior=ScaledPrior(), or r", "R")
+        return sentence.replace(f"Use {argument('method', 'firth')} or {weak_prior()}, or r", "R")
     density = f"ive {' and '.join(free)} a density too"
     return sentence.replace(
-        "Use method='firth' or parameter_prior=ScaledPrior()", f"G{density}"
-    ).replace("give a parameter_prior or use method='firth'", f"g{density}")
+        f"Use {argument('method', 'firth')} or {weak_prior()}", f"G{density}"
+    ).replace(f"{give_a_prior()} or use {argument('method', 'firth')}", f"g{density}")
 
 
 REACH = float(normal_point(0.025))  # on the logarithm: a standard error as large as the parameter
@@ -269,10 +272,13 @@ DROP = float(chi_square_point(0.05, 1)) / 2
 # so skewed that it is worth a climb.
 SURE = 0.25
 FEW = 5  # decisions for each parameter: of so few no order of magnitude is expected
-ADVICE = (
-    "Read the profile intervals, and do not interpret its size. Hold it fixed, give a "
-    "parameter_prior, or collect more decisions."
-)
+
+
+def _advice() -> str:
+    return (
+        f"{profile_intervals()}, and do not interpret its size. Hold it fixed, {give_a_prior()}, "
+        "or collect more decisions."
+    )
 
 
 def weakly_identified(
@@ -309,14 +315,14 @@ def few_words(n_decisions: int, n_parameters: int) -> tuple[str, ...]:
         return ()
     return (
         f"{n_decisions} decisions for {n_parameters} parameters: too few to rest on standard "
-        "errors; read the profile intervals.",
+        f"errors; {profile_intervals('read')}.",
     )
 
 
 def _sentence(said: Sequence[str]) -> str:
     return (
         f"The choices do not tell the order of magnitude of {' and '.join(said)}: a value seven "
-        f"times away is inside the 95 % interval. {ADVICE}"
+        f"times away is inside the 95 % interval. {_advice()}"
     )
 
 

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
+from penchant.wording import either
 
 Hashes = NDArray[np.uint64]
 
@@ -18,7 +19,7 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
-def pooled_notes(n_subjects: int, each: str = "fit_each") -> tuple[str, ...]:
+def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
     """Say that one estimate stands for several people, who may want different things.
 
     >>> pooled_notes(16)
@@ -28,10 +29,13 @@ def pooled_notes(n_subjects: int, each: str = "fit_each") -> tuple[str, ...]:
     """
     if n_subjects < 2:
         return ()
-    return (
-        f"{counted(n_subjects, 'subject')} pooled as one, with the same parameters; "
-        f"{each} fits each.",
-    )
+    if linearized:
+        advice = either("fit_linearized_each fits each", "leave out --pool to fit each")
+    else:
+        advice = either(
+            "fit_each fits each", "leave out --pool, or --covariance clustered, to fit each"
+        )
+    return (f"{counted(n_subjects, 'subject')} pooled as one, with the same parameters; {advice}.",)
 
 
 def single_option_notes(sizes: IntVector) -> tuple[str, ...]:

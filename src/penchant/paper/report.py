@@ -23,6 +23,7 @@ from penchant.paper.figures import reproduction_figure
 from penchant.paper.reproduction import Reproduction, Result
 from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, page
 from penchant.report.study_figures import Drawn
+from penchant.wording import argument
 
 LONG = 30  # rows beyond which a table is in its file only
 MET = {True: "met", False: "not met", None: "open"}
@@ -197,17 +198,17 @@ def check_new_folder(path: str | os.PathLike[str]) -> Path:
     folder = Path(path).expanduser().resolve()
     if folder.exists():
         raise DataError(
-            f"output must not exist; got {path}, which does. Choose another name: nothing is "
-            "overwritten."
+            f"{argument('output')} must not exist; got {path}, which does. Choose another name: "
+            "nothing is overwritten."
         )
     if not folder.parent.is_dir():
         raise DataError(
-            f"output must lie in an existing directory; got {path}, but {folder.parent} is none. "
-            "Create it first."
+            f"{argument('output')} must lie in an existing directory; got {path}, but "
+            f"{folder.parent} is none. Create it first."
         )
     if not os.access(folder.parent, os.W_OK | os.X_OK):
         raise DataError(
-            f"output must lie in a directory that can be written to; got {path}, but "
+            f"{argument('output')} must lie in a directory that can be written to; got {path}, but "
             f"{folder.parent} cannot. Choose another, or change its permissions."
         )
     return folder
@@ -260,7 +261,9 @@ def _new_folder(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path]]:
             place.mkdir()
             yield folder, place
             if folder.exists():
-                raise DataError(f"output must not exist; got {path}, which was made meanwhile.")
+                raise DataError(
+                    f"{argument('output')} must not exist; got {path}, which was made meanwhile."
+                )
             os.rename(place, folder)
         except OSError as error:
             raise failed(folder, error) from error

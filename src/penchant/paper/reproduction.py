@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from penchant.arguments import check_threads
 from penchant.errors import DataError, nearest
 from penchant.paper.claims import VERDICTS, Claim
 from penchant.paper.conclusion import conclusion
@@ -25,6 +26,7 @@ from penchant.paper.published import DECISIONS, REPLICATES
 from penchant.paper.simulated_study import simulated_study
 from penchant.paper.tables import tables
 from penchant.paper.theorem_1 import theorem_1
+from penchant.wording import argument
 
 FEWEST = 10  # replicates: bands are percentiles
 QUICK_REPLICATES, QUICK_DECISIONS, QUICK_SHARE = 20, 150, 0.05
@@ -78,15 +80,14 @@ class Run:
     def __post_init__(self) -> None:
         if self.n_replicates is not None and self.n_replicates < FEWEST:
             raise DataError(
-                f"replicates must be at least {FEWEST}, as bands are percentiles; got "
-                f"{self.n_replicates}. The paper has {REPLICATES}."
+                f"{argument('replicates')} must be at least {FEWEST}, as bands are percentiles; "
+                f"got {self.n_replicates}. The paper has {REPLICATES}."
             )
         if self.seed < 0:
-            raise DataError(f"seed must be 0 or more; got {self.seed}. Any such number will do.")
-        if self.threads is not None and self.threads < 1:
             raise DataError(
-                f"threads must be at least 1; got {self.threads}. Leave it out for all."
+                f"{argument('seed')} must be 0 or more; got {self.seed}. Any such number will do."
             )
+        check_threads(self.threads)
 
     @property
     def replicates(self) -> int:
@@ -167,8 +168,8 @@ def chosen_experiments(only: Sequence[str]) -> tuple[str, ...]:
     for name in only:
         if name not in EXPERIMENTS:
             raise DataError(
-                f"only must name experiments among {', '.join(EXPERIMENTS)}; got {name!r}."
-                f"{nearest(name, EXPERIMENTS) or ' Choose one.'}"
+                f"{argument('only')} must name experiments among {', '.join(EXPERIMENTS)}; got "
+                f"{name!r}.{nearest(name, EXPERIMENTS) or ' Choose one.'}"
             )
     return tuple(name for name in EXPERIMENTS if not only or name in only)
 

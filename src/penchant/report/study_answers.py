@@ -15,6 +15,7 @@ from penchant.studies.group_tests import GroupDifference, OverallTest
 from penchant.studies.groups import LOG
 from penchant.studies.left_out import LeftOutGroup
 from penchant.tables.labels import NUMBER
+from penchant.wording import weak_prior
 
 SIGNIFICANT = 0.05
 Key = tuple[str, str]
@@ -103,7 +104,7 @@ def _kept(study: Findings) -> str:
     ranks = "The rank tests keep everybody whose choices say where they rank; " if tests else ""
     if study.plan.parameter_prior is not None:
         return f"{ranks[:-2]}." if ranks else ""
-    prior = "--prior weak (in Python parameter_prior=ScaledPrior()) gives everybody an estimate."
+    prior = f"{weak_prior()} gives everybody an estimate."
     return f"{ranks}{prior}"
 
 

@@ -14,6 +14,7 @@ from penchant.report.study_groups import some_columns
 from penchant.report.study_words import shown
 from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG
+from penchant.wording import either, weak_prior
 
 RANKS = (
     "The rank tests keep people without a finite estimate: an estimate at an end of the "
@@ -191,10 +192,11 @@ def _with_prior(study: Findings, command: str) -> list[Block]:
     """The command that gives everybody an estimate, where somebody has none."""
     if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
         return []
+    weaker, weak = either("ScaledPrior(0.03)", "--prior weak:0.03"), weak_prior()
     said = (
         "A weak prior on the weights gives everybody an estimate, so that nobody is left out. It "
-        "draws the most consistent somewhat towards chance (--prior weak:0.03 less than --prior "
-        "weak): compare both reports."
+        f"draws the most consistent somewhat towards chance ({weaker} less than {weak}): compare "
+        "both reports."
     )
     words = "penchant.study(data, model, parameter_prior=penchant.ScaledPrior())"
     if command.startswith("penchant study "):

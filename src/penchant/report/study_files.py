@@ -26,6 +26,7 @@ from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
 from penchant.studies.findings import TABLES, Findings
 from penchant.studies.fingerprint import changed
+from penchant.wording import argument
 
 FORMAT, VERSION = "penchant-study", 1
 SETTINGS, PARTS = "study.json", "parts"
@@ -53,24 +54,26 @@ class StudyFolder:
     def _check(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise DataError(
-                f"output must be a folder; got {self.path}, a file. Choose another name."
+                f"{argument('output')} must be a folder; got {self.path}, a file. Choose another "
+                "name."
             )
         if not self.path.parent.is_dir():
             raise DataError(
-                f"output must lie in an existing directory; got {self.path}, but "
+                f"{argument('output')} must lie in an existing directory; got {self.path}, but "
                 f"{self.path.parent} is none. Create it first."
             )
         if not self._holds_something():
             return
         if not self.resume:
             raise DataError(
-                f"output must not exist, or be empty; got {self.path}, which holds files. Choose "
-                "another name, or pass resume to go on with the study that was begun there."
+                f"{argument('output')} must not exist, or be empty; got {self.path}, which holds "
+                f"files. Choose another name, or pass {argument('resume')} to go on with the study "
+                "that was begun there."
             )
         if not (self.path / SETTINGS).is_file():
             raise DataError(
-                f"output must be the folder of a study to resume it; got {self.path}, which has no "
-                f"{SETTINGS}. Choose another name."
+                f"{argument('output')} must be the folder of a study to resume it; got "
+                f"{self.path}, which has no {SETTINGS}. Choose another name."
             )
 
     def _holds_something(self) -> bool:
@@ -90,7 +93,7 @@ class StudyFolder:
             (self.path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(
-                f"output must be a folder that can be written to; got {self.path}: "
+                f"{argument('output')} must be a folder that can be written to; got {self.path}: "
                 f"{error.strerror}. Choose another place."
             ) from None
         self._locks.enter_context(locked(self.path / SETTINGS))
@@ -104,8 +107,8 @@ class StudyFolder:
         differs = changed(field(before, "fingerprint", dict, str(file)), fingerprint)
         if differs:
             raise DataError(
-                f"resume must go on with the data and settings that {self.path} was begun with; "
-                f"got {'; '.join(differs)}. Give the same, or choose another folder."
+                f"{argument('resume')} must go on with the data and settings that {self.path} was "
+                f"begun with; got {'; '.join(differs)}. Give the same, or choose another folder."
             )
 
     def _tidy(self) -> None:
@@ -165,7 +168,7 @@ def write_study(
     if not overwrite and (place / REPORT).exists():
         raise DataError(
             f"folder must not hold a report; got {place}, which does. Choose another, or pass "
-            "overwrite."
+            f"{argument('overwrite')}."
         )
     _write_tables(study, place / "tables", overwrite)
     drawn = [] if figures == "none" else study_figures(study)

@@ -17,6 +17,7 @@ from penchant.studies.groups import positive
 from penchant.studies.plan import model_words, nominal_words
 from penchant.studies.subject_fit import validity_of
 from penchant.tables.labels import in_natural_order
+from penchant.wording import argument, either
 
 
 def asked(study: Findings) -> str:
@@ -74,8 +75,10 @@ def no_performance(study: Findings) -> str:
         )
     return (
         "Performance and regret: none, as the best option is not known (no mean rewards are given; "
-        "where rewards drift or reverse, no option stays the best). --landscape or --expected "
-        "gives the mean rewards; --performance takes them from the data, if they do not change."
+        f"where rewards drift or reverse, no option stays the best). {argument('landscape')} or "
+        f"{argument('expected')} gives the mean rewards; "
+        f"{either('performance=True', '--performance')} takes them from the data, if they do not "
+        "change."
     )
 
 

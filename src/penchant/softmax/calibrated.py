@@ -24,6 +24,7 @@ from penchant.errors import DataError
 from penchant.softmax import _redrawn_kernels as compiled
 from penchant.softmax.constraints import null_basis
 from penchant.tails import chi_square_point, chi_square_tail
+from penchant.wording import interval_kind
 
 N_DRAWN = 499  # the error of a p-value of 0.05 is then 0.01
 FEWEST = 39  # two beyond a quantile of 0.95
@@ -328,13 +329,13 @@ def check_drawing(rng: np.random.Generator | None, n_drawn: int, has_prior: bool
     """The seed that a generator gives, where choices can be drawn from what was estimated."""
     if has_prior:
         raise DataError(
-            "kind='calibrated' must have plain maximum likelihood; got a prior, a penalty or "
-            "constraints. Fit without them, or use kind='profile'."
+            f"{interval_kind('calibrated')} must have plain maximum likelihood; got a prior, a "
+            f"penalty or constraints. Fit without them, or use {interval_kind('profile')}."
         )
     if not isinstance(rng, np.random.Generator):
         raise DataError(
-            f"rng must be a numpy.random.Generator with kind='calibrated'; got {rng!r}. "
-            "Pass numpy.random.default_rng(1)."
+            f"rng must be a numpy.random.Generator with {interval_kind('calibrated')}; got "
+            f"{rng!r}. Pass numpy.random.default_rng(1)."
         )
     if n_drawn < FEWEST:
         raise DataError(f"n_drawn must be at least {FEWEST}; got {n_drawn}. {N_DRAWN} is usual.")
@@ -406,8 +407,8 @@ class LinearCase:
         choices = self.choices
         if choices.weights is not None:
             raise DataError(
-                "choices must count once each with kind='calibrated'; got weights. "
-                "Repeat the decisions instead, or use kind='profile'."
+                f"choices must count once each with {interval_kind('calibrated')}; got weights. "
+                f"Repeat the decisions instead, or use {interval_kind('profile')}."
             )
         sizes = np.diff(choices.first_row)
         n, m = len(sizes), int(sizes.max())

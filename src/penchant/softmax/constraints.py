@@ -20,6 +20,7 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, nearest
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
+from penchant.wording import either
 
 TOUCHING = 1e-9
 
@@ -60,15 +61,20 @@ class Constraints:
         bound = np.atleast_1d(np.array(self.bound, dtype=np.float64))
         if matrix.ndim != 2 or bound.shape != (len(matrix),) or not np.isfinite(matrix).all():
             raise DataError(
-                "constraints must be a matrix (n_constraints, n_parameters) with one bound per "
-                f"row; got shapes {matrix.shape} and {bound.shape}. Match them."
+                f"{either('constraints', '--constraint')} must be a matrix (n_constraints, "
+                f"n_parameters) with one bound per row; got shapes {matrix.shape} and "
+                f"{bound.shape}. Match them."
             )
         if not np.abs(matrix).max(axis=1, initial=0.0).all():
             raise DataError(
-                "constraints must each name a parameter; got a row of zeros. Leave it out."
+                f"{either('constraints', '--constraint')} must each name a parameter; got a row of "
+                "zeros. Leave it out."
             )
         if not np.isfinite(bound).all():
-            raise DataError(f"bound must be finite; got {bound.tolist()}. Leave that row out.")
+            raise DataError(
+                f"{either('bound', 'The bound of --constraint')} must be finite; got "
+                f"{bound.tolist()}. Leave that row out."
+            )
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "bound", bound)
         if not self.labels:
@@ -92,8 +98,8 @@ class Constraints:
         for name in bounds:
             if name not in known:
                 raise DataError(
-                    f"constraints must name variables; got {name!r}, but they are "
-                    f"{', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
+                    f"{either('constraints', '--constraint')} must name variables; got {name!r}, "
+                    f"but they are {', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
                 )
         matrix = np.zeros((len(bounds), len(known)))
         for i, name in enumerate(bounds):
@@ -146,8 +152,8 @@ class Constraints:
         open_ = np.abs(matrix).max(axis=1, initial=0.0) > 1e-12 * np.abs(self.matrix).max(axis=1)
         if (bound[~open_] > 1e-12 * size[~open_]).any():
             raise InfeasibleError(
-                "constraints must hold on the plane asked for; got one that nowhere does. "
-                "Choose another value."
+                f"{either('constraints', '--constraint')} must hold on the plane asked for; got "
+                "one that nowhere does. Choose another value."
             )
         if not open_.any():
             return None
@@ -170,8 +176,8 @@ def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
     residual = system @ multipliers - goal
     if abs(residual[-1]) < 1e-12:
         raise InfeasibleError(
-            "constraints must leave some theta; got inequalities that contradict each other. "
-            "Remove one."
+            f"{either('constraints', '--constraint')} must leave some theta; got inequalities that "
+            "contradict each other. Remove one."
         )
     return np.asarray(-residual[:-1] / residual[-1] * unit)
 

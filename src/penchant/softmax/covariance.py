@@ -11,6 +11,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.softmax.probabilities import scores
 from penchant.softmax.solution import unit_weights
+from penchant.wording import either
 
 
 def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
@@ -56,20 +57,25 @@ def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
     labels = np.asarray(cluster)
     if labels.shape != (n,):
         raise DataError(
-            f"cluster must have one label per decision ({n}); got shape {labels.shape}. "
-            "Give an array of labels, or choices with a subject."
+            f"{either('cluster', '--subject')} must have one label per decision ({n}); got shape "
+            f"{labels.shape}. "
+            + either(
+                "Give an array of labels, or choices with a subject.",
+                "Name its column with --subject.",
+            )
         )
     missing = [label is None or label != label for label in labels.tolist()]
     if any(missing):
         raise DataError(
-            f"cluster must not be missing; got {sum(missing)} missing, first at decision "
-            f"{missing.index(True)}. Fill or drop these decisions."
+            f"{either('cluster', '--subject')} must not be missing; got {sum(missing)} missing, "
+            f"first at decision {missing.index(True)}. Fill or drop these decisions."
         )
     known, codes = np.unique(labels, return_inverse=True)
     if len(known) < 2:
         raise DataError(
-            f"cluster must name at least two clusters; got only {known.tolist()[0]!r}. "
-            "Use robust() where decisions are independent."
+            f"{either('cluster', '--subject')} must name at least two clusters; got only "
+            f"{known.tolist()[0]!r}. Use {either('robust()', '--covariance robust')} where "
+            "decisions are independent."
         )
     return codes.reshape(-1), len(known)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from penchant.wording import argument, either, give_a_prior, profile_intervals, weak_prior
+
 Status = Literal[
     "converged",
     "not identified",
@@ -106,6 +108,10 @@ def in_words(weights: Mapping[str, float], digits: int = 3) -> str:
     return words or "0"
 
 
+def _interacted(name: str) -> str:
+    return either(f"interact {name} with the options", f"use --interact {name}")
+
+
 def not_identified_sentence(
     rank: int, n_parameters: int, null: tuple[Mapping[str, float], ...], needed: int
 ) -> str:
@@ -121,8 +127,8 @@ def not_identified_sentence(
         reasons.append(f"{same} is the same for all options of every choice set")
     advice = (
         "Drop a variable"
-        + (f", interact {alone[0]} with the options" if alone else "")
-        + f", give a parameter_prior, or collect at least {needed} more decision"
+        + (f", {_interacted(alone[0])}" if alone else "")
+        + f", {give_a_prior()}, or collect at least {needed} more decision"
         + ("." if needed == 1 else "s.")
     )
     return (
@@ -145,7 +151,7 @@ def separated_sentence(separation: Separation) -> str:
         f"The choices are separated ({separation.kind}): the log-likelihood rises towards "
         f"{separation.supremum:.6g} along {in_words(separation.direction)} and has no maximum, so "
         f"there is no estimate and no standard error in that direction.{why} Use "
-        "method='firth' or parameter_prior=ScaledPrior(), or read the profile intervals."
+        f"{argument('method', 'firth')} or {weak_prior()}, or {profile_intervals('read')}."
     )
 
 
@@ -154,7 +160,7 @@ def weak_sentence(condition: float, names: list[str]) -> str:
     return (
         f"theta is weakly identified: the scaled information has condition number {condition:.2g}; "
         f"{', '.join(names)} can hardly be told apart. Standard errors are right but large in that "
-        "direction; drop one of these variables or give a parameter_prior."
+        f"direction; drop one of these variables or {give_a_prior()}."
     )
 
 
@@ -163,7 +169,7 @@ def near_separation_sentence(direction: Mapping[str, float]) -> str:
     return (
         "theta is weakly identified: but for differences below a thousandth of a standard "
         f"deviation the choices are separated along {in_words(direction)}. Do not interpret the "
-        "size of these weights; give a parameter_prior or use method='firth'."
+        f"size of these weights; {give_a_prior()} or use {argument('method', 'firth')}."
     )
 
 
@@ -171,13 +177,13 @@ def bound_sentence(bounds: tuple[str, ...]) -> str:
     """That a constraint decides the estimate."""
     return (
         f"The estimate lies at a bound ({', '.join(bounds)}): parameters held there have no "
-        "standard error. Read the profile interval, or ask whether the constraint is right."
+        f"standard error. {profile_intervals()}, or ask whether the constraint is right."
     )
 
 
 def stopped_sentence(n_steps: int, decrement: float) -> str:
     """That the maximum was not reached."""
     return (
-        f"Stopped after {n_steps} steps at {decrement:.2g} standard errors from the maximum. "
-        "Allow more with max_steps; until then this is not an estimate."
+        f"Stopped after {n_steps} steps at {decrement:.2g} standard errors from the maximum. Allow "
+        f"more with {argument('max_steps')}; until then this is not an estimate."
     )

@@ -29,6 +29,7 @@ from penchant.softmax.transformations import (
 )
 from penchant.softmax.validity import nominal_words
 from penchant.tails import normal_tail
+from penchant.wording import interval_kind
 
 KINDS = ("wald", "profile", "calibrated")
 INTERVAL_WORDS = {
@@ -36,7 +37,11 @@ INTERVAL_WORDS = {
     "profile": "profile likelihood",
     "calibrated": "calibrated by simulated choices",
 }
-BETTER = "; those by kind='profile' hold the truth more often where decisions are few"
+
+
+def _better() -> str:
+    by = interval_kind("profile")
+    return f"; those by {by} hold the truth more often where decisions are few"
 
 
 class Estimate(Found):
@@ -430,7 +435,7 @@ class Estimate(Found):
             for p in self.parameters_at(level, kind, rng)
         )
         said = () if self.status == "converged" else (self.message,)
-        better = BETTER if kind == "wald" else ""
+        better = _better() if kind == "wald" else ""
         words = f"Intervals: {INTERVAL_WORDS[kind]}{better}."
         notes = (*said, f"Model: {self.source.model_words}.", words, *self.notes)
         header = ("", "estimate", "std. error", f"{percent} low", "high")

@@ -39,6 +39,7 @@ from penchant.softmax.solution import (
 )
 from penchant.softmax.solve import maximum_likelihood
 from penchant.softmax.source import Method
+from penchant.wording import argument, either, ticked
 
 
 def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = None) -> Solution:
@@ -173,7 +174,8 @@ def fit_choices(
     _check(choices, method, parameter_prior, constraints, max_steps)
     if covariance not in ("model", "robust", "clustered"):
         raise DataError(
-            f"covariance must be 'model', 'robust' or 'clustered'; got {covariance!r}. Choose one."
+            f"{argument('covariance')} must be 'model', 'robust' or 'clustered'; got "
+            f"{covariance!r}. Choose one."
         )
     begin = _checked_start(start, choices.n_parameters)
     steps = max_steps or (FIRTH_STEPS if method == "firth" else NEWTON_STEPS)
@@ -217,21 +219,26 @@ def _check(
             "Make them with Choices.from_arrays or Choices.from_frame."
         )
     if not choices.observed:
-        raise DataError("choices must say what was chosen; got sets without. Pass `chosen`.")
+        raise DataError(
+            f"choices must say what was chosen; got sets without. Pass {ticked('chosen')}."
+        )
     if method not in ("ml", "firth"):
         raise DataError(f"method must be 'ml' or 'firth'; got {method!r}. Choose one.")
     if method == "firth" and (prior is not None or constraints is not None):
         raise DataError(
-            "method='firth' must stand alone; got a parameter_prior or constraints besides. "
+            f"{argument('method', 'firth')} must stand alone; got "
+            f"{either('a parameter_prior or constraints', '--prior or --constraint')} besides. "
             "Drop one."
         )
     if constraints is not None and constraints.matrix.shape[1] != choices.n_parameters:
         raise DataError(
-            f"constraints must have {choices.n_parameters} columns; "
+            f"{either('constraints', '--constraint')} must have {choices.n_parameters} columns; "
             f"got {constraints.matrix.shape[1]}. Match the variables."
         )
     if max_steps is not None and max_steps < 1:
-        raise DataError(f"max_steps must be at least 1; got {max_steps}. 100 is the default.")
+        raise DataError(
+            f"{argument('max_steps')} must be at least 1; got {max_steps}. 100 is the default."
+        )
 
 
 def _checked_start(start: Any, n_parameters: int) -> Vector | None:

@@ -23,13 +23,15 @@ from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
 from penchant.softmax.near_separation import differ_hardly, hang_on
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.solution import Solution, check_units, weight_unit
+from penchant.wording import ticked
 
 
 def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimates:
     """Fit every subject by itself: the numbers of `fit`, for thousands in one call."""
     if choices.subject is None or choices.subject_labels is None:
         raise DataError(
-            "choices must say whose they are; got none with a subject. Pass `subject`, or use fit."
+            f"choices must say whose they are; got none with a subject. Pass {ticked('subject')}, "
+            "or use fit."
         )
     groups = Grouping.of(choices)
     prior, threads = given.get("parameter_prior"), given.get("threads")

@@ -32,6 +32,7 @@ from penchant.softmax.probabilities import decision_log_likelihoods, log_probabi
 from penchant.softmax.solution import in_coordinates
 from penchant.softmax.source import Found, IntervalKind, Rng, Source, Space
 from penchant.softmax.transformations import Parameter, delta_method, transformed
+from penchant.wording import argument, either, interval_kind, weak_prior
 
 ILL_CONDITIONED = 1e6
 
@@ -41,8 +42,8 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
     if not np.isfinite(theta).all():
         missing = [n for n, t in zip(names, theta, strict=True) if not np.isfinite(t)]
         raise DataError(
-            f"predict must have a finite estimate; got none for {', '.join(missing)}. "
-            "Fit with parameter_prior=ScaledPrior() to predict."
+            f"predict must have a finite estimate; got none for {', '.join(missing)}. Fit with "
+            f"{weak_prior()} to predict."
         )
     if not isinstance(choices, Choices):
         choices = Choices.from_arrays(choices, None, available=available, names=list(names))
@@ -169,7 +170,7 @@ class FromChoices(Source):
             return self._profiled(found, level, wanted)
         plain = found.method == "maximum likelihood" and self.constraints is None
         seed = check_drawing(rng, n_drawn, not plain)
-        choices = self._needed("interval(kind='calibrated')")
+        choices = self._needed(f"interval({interval_kind('calibrated')})")
         case = LinearCase(choices, found.theta, self._unidentified(found), self.scale)
         near, far = (self._profiled(found, at, wanted) for at in (level, further_level(level)))
         return case.intervals(wanted, near, far, level, seed, n_drawn)
@@ -177,7 +178,7 @@ class FromChoices(Source):
     def _profiled(self, found: Found, level: float, wanted: list[int]) -> Matrix:
         """Intervals that invert the likelihood-ratio test."""
         check_level(level)
-        choices = self._needed("interval(kind='profile')")
+        choices = self._needed(f"interval({interval_kind('profile')})")
         if self._nearly_dependent(found):
             return self._whitened(found, choices, wanted, level)
         profile = Profile(
@@ -237,8 +238,9 @@ class FromChoices(Source):
         labels = choices.subject if cluster is None else cluster
         if labels is None:
             raise DataError(
-                "cluster must be given where the choices have no subject; got None. "
-                "Pass one label per decision."
+                f"{either('cluster', '--subject')} must be given where the choices have no "
+                "subject; got None. "
+                + either("Pass one label per decision.", "Name its column with --subject.")
             )
         theta = _finite(found, "clustered()")
         return clustered_covariance(theta, found.inverse_information, choices, labels)
@@ -309,6 +311,6 @@ def _finite(found: Found, what: str) -> Vector:
     if np.isfinite(found.theta).all():
         return found.theta
     raise DataError(
-        f"{what} must have a finite estimate; got status {found.status!r}. "
-        "Use method='firth' or a parameter_prior."
+        f"{what} must have a finite estimate; got status {found.status!r}. Use "
+        f"{argument('method', 'firth')} or {either('a parameter_prior', '--prior weak')}."
     )

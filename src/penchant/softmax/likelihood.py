@@ -15,8 +15,8 @@ from numba.core import event
 
 from penchant._compiled import compiling_words, say_once
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.arguments import check_threads
 from penchant.choices import Choices
-from penchant.errors import DataError
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._emit import LANES
 from penchant.softmax._lanes import Kind, kind_of
@@ -88,9 +88,8 @@ def available_threads() -> int:
 
 def likelihood_of(choices: Choices, threads: int | None = None) -> Likelihood:
     """Pack the choices for evaluation."""
+    check_threads(threads)
     workers = available_threads() if threads is None else threads
-    if workers < 1:
-        raise DataError(f"threads must be at least 1; got {threads}. Leave it out for all.")
     if choices.n_parameters > MANY_VARIABLES:
         return DenseLikelihood(choices)
     return PackedLikelihood.of(choices, workers)

@@ -10,6 +10,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.softmax.newton import Quadratic
+from penchant.wording import either
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +59,12 @@ class GaussianPrior:
     def precision(self, n_parameters: int) -> Matrix:
         """Inverse of the covariance."""
         if self.covariance.ndim < 2:
-            variances = _one_per_parameter(self.covariance, n_parameters, "covariance")
+            variances = _one_per_parameter(self.covariance, n_parameters, _covariance())
             return np.diag(1.0 / variances)
         if self.covariance.shape != (n_parameters, n_parameters):
             raise DataError(
-                f"covariance must have shape ({n_parameters}, {n_parameters}); "
-                f"got {self.covariance.shape}. Give one row and column per parameter."
+                f"{_covariance()} must have shape ({n_parameters}, {n_parameters}); got "
+                f"{self.covariance.shape}. Give one row and column per parameter."
             )
         sd = np.sqrt(np.diag(self.covariance))
         inverse = np.linalg.inv(self.covariance / np.outer(sd, sd)) / np.outer(sd, sd)
@@ -113,7 +114,10 @@ class ScaledPrior:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.c) and self.c > 0):
-            raise DataError(f"c must be positive; got {self.c}. 1 to 3 suit most predictions.")
+            raise DataError(
+                f"{either('c', '--prior weak:C')} must be positive; got {self.c}. 1 to 3 suit most "
+                "predictions."
+            )
 
     def quadratic(self, n_parameters: int, scale: Vector | None) -> Quadratic:
         """Log-density as a quadratic in theta."""
@@ -139,17 +143,21 @@ def with_density(quadratic: Quadratic) -> Quadratic:
 ParameterPrior = GaussianPrior | ScaledPrior
 
 
+def _covariance() -> str:
+    return either("covariance", "The variance of --prior normal:MEAN,SD")
+
+
 def _check_covariance(covariance: Matrix) -> None:
     if covariance.ndim < 2:
         if not (np.isfinite(covariance).all() and (covariance > 0).all()):
             raise DataError(
-                f"covariance must hold positive variances; got {covariance.tolist()}. "
-                "Give a finite variance above 0 for every parameter."
+                f"{_covariance()} must hold positive variances; got {covariance.tolist()}. Give a "
+                "finite variance above 0 for every parameter."
             )
         return
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
         raise DataError(
-            f"covariance must be a square matrix or a vector; got shape {covariance.shape}. "
+            f"{_covariance()} must be a square matrix or a vector; got shape {covariance.shape}. "
             "Give one row and column per parameter."
         )
     size = np.sqrt(np.outer(np.abs(np.diag(covariance)), np.abs(np.diag(covariance))))
@@ -157,11 +165,13 @@ def _check_covariance(covariance: Matrix) -> None:
         not np.isfinite(covariance).all()
         or (np.abs(covariance - covariance.T) > 1e-10 * size).any()
     ):
-        raise DataError("covariance must be finite and symmetric; got one that is not. Correct it.")
+        raise DataError(
+            f"{_covariance()} must be finite and symmetric; got one that is not. Correct it."
+        )
     smallest = np.linalg.eigvalsh(covariance / np.where(size > 0, size, 1.0))[0]
     if not (np.diag(covariance) > 0).all() or smallest <= 0:
         raise DataError(
-            "covariance must be positive definite; got a smallest scaled eigenvalue of "
+            f"{_covariance()} must be positive definite; got a smallest scaled eigenvalue of "
             f"{smallest:.3g}. Remove the direction without variance, or give it some."
         )
 

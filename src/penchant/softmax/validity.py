@@ -9,14 +9,19 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Vector
+from penchant.wording import linearise_anew
 
 LARGEST_RATIO = 1.0  # a deviation larger than the nominal value is not a small one
 OUTSIDE: Literal["outside the model"] = "outside the model"
-OUTSIDE_WORDS = (
-    "theta gives parameters that the model cannot have, such as a decision noise or a "
-    "prior variance that is not positive, so there are no natural parameters: "
-    "re-linearise or use the exact fit."
-)
+
+
+def outside_words() -> str:
+    """That a linearised fit left the model, and what to do."""
+    return (
+        "theta gives parameters that the model cannot have, such as a decision noise or a "
+        "prior variance that is not positive, so there are no natural parameters: "
+        f"{linearise_anew()}."
+    )
 
 
 def small_deviation(ratio: float, bounds: tuple[float, float]) -> bool:

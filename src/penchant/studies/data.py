@@ -31,6 +31,7 @@ from penchant.tables.ids import joint_codes
 from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import OfferColumns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
+from penchant.wording import ticked
 
 UNIT = "subject in condition"
 
@@ -109,7 +110,7 @@ def check_plays(units: Units, subject: str, block: Any) -> None:
             raise DataError(
                 "condition must be the same in all rows of a play, in which beliefs go on; got "
                 f"another at {row_place(row)} ({who}). Name the column that tells plays apart with "
-                "`block`: it may be the condition's own."
+                f"{ticked('block')}: it may be the condition's own."
             )
 
 
@@ -322,8 +323,8 @@ def play_data(
     )
     if found.subject is None:
         raise DataError(
-            "`subject` must be given, as no column is called subject or participant; got columns "
-            f"{named(table.columns)}. Name the column that says who played."
+            f"{ticked('subject')} must be given, as no column is called subject or participant; "
+            f"got columns {named(table.columns)}. Name the column that says who played."
         )
     by = tuple(conditions if landscape_by is None else landscape_by)
     extra = {"condition": conditions, "landscape_by": landscape_by or ()}
@@ -387,8 +388,8 @@ def _by_episode(
                 row = int(present[other[0]])
                 raise DataError(
                     f"landscape_by {name!r} must be the same in all rows of an episode; got "
-                    f"{labels.at(present[0])} and {labels.at(row)} at {row_place(row)} "
-                    f"(subject {episode.subject}, block {episode.block}). Name the `block`s apart."
+                    f"{labels.at(present[0])} and {labels.at(row)} at {row_place(row)} (subject "
+                    f"{episode.subject}, block {episode.block}). Name the {ticked('block')}s apart."
                 )
         found.append(tuple(labels.at(int(present[0])) for labels in coded))
     return tuple(found)

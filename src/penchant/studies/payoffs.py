@@ -18,6 +18,7 @@ from penchant.output.notes import counted
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
 from penchant.tables.play import ABSENT
+from penchant.wording import argument
 
 # What columns of payoffs are often called, beside the option: payoff_1, mean_A, p_left ...
 USUAL = (
@@ -153,7 +154,8 @@ def payoffs_of(
     if given is None:
         if noise_variance is not None:
             raise DataError(
-                "payoffs must be given with payoff_noise; got none. Name a column per option."
+                f"{argument('payoffs')} must be given with payoff_noise; got none. Name a column "
+                "per option."
             )
         return _recognised(table, episodes, rows, labels, set(taken))
     columns = _expanded(table, [given] if isinstance(given, str) else list(given))
@@ -169,7 +171,7 @@ def check_count(n_columns: int, n_options: int, at_least: bool = False) -> None:
     if n_columns == n_options or (at_least and n_columns > n_options):
         return
     raise DataError(
-        f"payoffs must be a column for each of {n_options} options; got "
+        f"{argument('payoffs')} must be a column for each of {n_options} options; got "
         f"{counted(n_columns, 'column')}. Name them in the order of the options."
     )
 
@@ -177,8 +179,8 @@ def check_count(n_columns: int, n_options: int, at_least: bool = False) -> None:
 def _check_noise(variance: float | None) -> None:
     if variance is not None and not (np.isfinite(variance) and variance >= 0):
         raise DataError(
-            f"payoff_noise must be a variance, 0 or more; got {variance}. 0 says that payoffs are "
-            "the rewards themselves."
+            f"{argument('payoff_noise')} must be a variance, 0 or more; got {variance}. 0 says "
+            "that payoffs are the rewards themselves."
         )
 
 
@@ -192,8 +194,8 @@ def _expanded(table: Table, names: Sequence[str]) -> tuple[str, ...]:
         matched = [column for column in table.columns if fnmatchcase(str(column), name)]
         if not matched:
             raise DataError(
-                f"payoffs must name columns of the table; got {name!r}, which none of "
-                f"{', '.join(map(str, table.columns))} is like. Correct it."
+                f"{argument('payoffs')} must name columns of the table; got {name!r}, which none "
+                f"of {', '.join(map(str, table.columns))} is like. Correct it."
             )
         found += sorted(matched, key=_by_number)
     return tuple(found)
@@ -411,9 +413,9 @@ def _check_means(received: _Received, payoffs: Payoffs, given: bool) -> None:
 
 def _refuse(received: _Received, k: int) -> None:
     raise DataError(
-        "payoffs must be what the options pay, so that rewards received agree with the column of "
-        f"the option chosen; got {received.instance(k)}. Name the columns in the order of the "
-        "options, in the units of the rewards."
+        f"{argument('payoffs')} must be what the options pay, so that rewards received agree with "
+        f"the column of the option chosen; got {received.instance(k)}. Name the columns in the "
+        "order of the options, in the units of the rewards."
     )
 
 

@@ -15,6 +15,7 @@ from penchant.tables.frames import check_columns, column_labels, open_frame
 from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import Reading
+from penchant.wording import ticked
 
 Kind = Literal["play", "offers"]
 
@@ -169,8 +170,8 @@ def offers_data(
     found = offer_columns(list(table.columns), given, offers)
     if found.subject is None:
         raise DataError(
-            "`subject` must be given, as no column is called subject or participant; got columns "
-            f"{named(table.columns)}. Name the column that says who chose."
+            f"{ticked('subject')} must be given, as no column is called subject or participant; "
+            f"got columns {named(table.columns)}. Name the column that says who chose."
         )
     check_columns(table, {"condition": conditions})
     units = units_of(table, found.subject, conditions)

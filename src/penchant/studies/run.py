@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penchant.arguments import check_threads
 from penchant.errors import DataError, listing
 from penchant.models.model import Declared
 from penchant.models.task_values import for_task
@@ -58,7 +59,7 @@ def carry_out(
     begin
         Called with the fingerprint of the study before the work starts; it may refuse.
     """
-    _check_threads(threads)
+    check_threads(threads)
     timings: Timings = {}
     clock = _Clock(timings)
     locations = Declared(plan.model).locations
@@ -139,11 +140,6 @@ def _with_payoffs(data: StudyData, n_options: int) -> StudyData:
         f"model has {n_options}."
     )
     return replace(data, payoffs=None, remarks=(*data.remarks, remark))
-
-
-def _check_threads(threads: int | None) -> None:
-    if threads is not None and threads < 1:
-        raise DataError(f"threads must be at least 1; got {threads}. Leave it out to use all.")
 
 
 class _Clock:

@@ -9,6 +9,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import DataError, listing
 from penchant.tables.labels import array_codes, python_values
 from penchant.tables.numbers import Place, as_array, exact_floats, reject_containers
+from penchant.wording import argument, ticked
 
 
 def explanatory_rows(explanatory: Any) -> tuple[Matrix, IntVector]:
@@ -168,8 +169,8 @@ def check_finite(
         for (r, a), k in zip(places[:11], decision, strict=True)
     )
     raise DataError(
-        f"{what} must be finite; got {listing(described, len(places))}. "
-        "Mark options that were not on offer in `available`, or drop these decisions."
+        f"{what} must be finite; got {listing(described, len(places))}. Mark options that were not "
+        f"on offer in {ticked('available')}, or drop these decisions."
     )
 
 
@@ -206,8 +207,8 @@ def decision_weights(
     if kind == "frequency" and wrong.size:
         places = listing((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
-            f"weights must be whole numbers, as frequencies are; got {places}. "
-            "Pass weight_kind='probability' for sampling weights."
+            f"weights must be whole numbers, as frequencies are; got {places}. Pass "
+            f"{argument('weight_kind', 'probability')} for sampling weights."
         )
     return array
 

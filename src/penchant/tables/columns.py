@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from penchant.errors import DataError, named, nearest
+from penchant.wording import ticked
 
 FEWEST = 5  # columns that are numbered on, below which they may be anything
 _NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)(\d+)")
@@ -204,8 +205,8 @@ def play_columns(
         refuse_one_row_per_subject(names, columns.get("subject"))
         usual = USUAL[missing[0]]
         raise DataError(
-            f"`{missing[0]}` must be given, as no column is called {' or '.join(usual[:3])}; "
-            f"got columns {named(names)}. Name the column with `{missing[0]}`."
+            f"{ticked(missing[0])} must be given, as no column is called {' or '.join(usual[:3])}; "
+            f"got columns {named(names)}. Name the column with {ticked(missing[0])}."
         )
     found = tuple(part for part, name in columns.items() if name and part not in wanted)
     return PlayColumns(**columns, found=found)
@@ -269,7 +270,7 @@ def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
         for name in (column,) if isinstance(column, str) else column:
             if name not in names and flagged(name)[0] not in names and name != NO_COLUMN:
                 raise DataError(
-                    f"`{part}` must name a column; got {name!r}, but they are "
+                    f"{ticked(part)} must name a column; got {name!r}, but they are "
                     f"{named(names)}.{nearest(name, names) or ' Correct it.'}"
                 )
 

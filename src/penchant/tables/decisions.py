@@ -13,6 +13,7 @@ from penchant.output.notes import counted
 from penchant.tables.arrays import decision_weights
 from penchant.tables.ids import Ids, gather, repeated_rows, set_starts, sorted_rows
 from penchant.tables.labels import NONE_MISSING, Coded, python_values, used_labels
+from penchant.wording import drop_set, either, ticked
 
 Cells = list[tuple[str, Any, IntVector]]
 
@@ -30,16 +31,16 @@ def incomplete_rows(
     infinite = [(role, name, rows[np.isinf(numbers[role, name][rows])]) for role, name, rows in odd]
     if any(rows.size for *_, rows in infinite):
         raise DataError(
-            f"{_role(infinite)} must be finite; got {_described(infinite, ids, 'inf')}. "
-            "Mark options that were not on offer in `available`, or correct these cells."
+            f"{_role(infinite)} must be finite; got {_described(infinite, ids, 'inf')}. Mark "
+            f"options that were not on offer in {ticked('available')}, or correct these cells."
         )
     empty = unchosen if on_offer is None else unchosen[on_offer[unchosen]]
     odd.append(("chosen", chosen, empty))
     if missing == "error" and any(rows.size for *_, rows in odd):
         raise DataError(
-            f"{_role(odd)} must not be missing; got {_described(odd, ids, 'an empty cell')}. "
-            "Fill these cells, mark options that were not on offer in `available`, or pass "
-            "missing='drop_set' to leave their decisions out."
+            f"{_role(odd)} must not be missing; got {_described(odd, ids, 'an empty cell')}. Fill "
+            f"these cells, mark options that were not on offer in {ticked('available')}, or pass "
+            f"{drop_set()} to leave their decisions out."
         )
     return np.concatenate([rows for *_, rows in odd])
 
@@ -103,8 +104,8 @@ def drop_sets(
     )
     if not staying.any():
         raise DataError(
-            f"frame must leave at least one decision; got 0 decisions after {said[:-1]}. "
-            "Fill the missing cells."
+            f"{either('frame', 'The table')} must leave at least one decision; got 0 decisions "
+            f"after {said[:-1]}. Fill the missing cells."
         )
     return staying, (said,)
 
@@ -220,8 +221,8 @@ def check_on_offer(flags: BoolVector, on_offer: BoolVector | None, ids: Ids) -> 
 def _none_chosen(none: BoolVector, labelled: bool, picked: Coded, ids: Ids) -> DataError:
     if not labelled:
         return DataError(
-            f"chosen must mark one option of each decision; got none at {ids.listed(none)}. "
-            "Mark one, or pass missing='drop_set' to leave these decisions out."
+            f"chosen must mark one option of each decision; got none at {ids.listed(none)}. Mark "
+            f"one, or pass {drop_set()} to leave these decisions out."
         )
     described = (f"{picked.at(r)!r} at {ids.decision_name(r)}" for r in ids.first_rows(none))
     return DataError(
@@ -248,8 +249,8 @@ def reused_hint(ids: Ids, row: int) -> str:
     spans = listing(f"{ids.row_place(block[0])} to {block[-1]}" for block in blocks)
     number = "two" if len(blocks) == 2 else f"{len(blocks):,}"
     return (
-        f" D{ids.decision_name(row)[1:]} appears in {number} blocks ({spans}): if they "
-        "are different decisions, name `subject` or more columns in `decision`."
+        f" D{ids.decision_name(row)[1:]} appears in {number} blocks ({spans}): if they are "
+        f"different decisions, name {ticked('subject')} or more columns in {ticked('decision')}."
     )
 
 

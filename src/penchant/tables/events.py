@@ -7,6 +7,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.errors import DataError, listing
 from penchant.tables.numbers import EXACT_INTEGERS, Place, exact_floats
+from penchant.wording import argument, either
 
 NOTHING = -1
 LARGEST_REWARD = 1e100
@@ -137,8 +138,8 @@ def check_events(events: Events, last: BoolVector, place: Place) -> None:
         None,
         "rewards must not be missing before the last decision; got none",
         "Fill them, or end the episode there: beliefs after a reward that is not known are not "
-        "known either. With a table, missing_reward='truncate' does so; missing_reward='skip' "
-        "leaves out these choices alone.",
+        f"known either. {either('With a table, ', '')}{argument('missing_reward', 'truncate')} "
+        f"does so; {argument('missing_reward', 'skip')} leaves out these choices alone.",
         place,
     )
 

@@ -18,6 +18,7 @@ from penchant.tables.labels import (
     object_codes,
 )
 from penchant.tables.numbers import exact_floats, reject_containers
+from penchant.wording import argument, either
 
 Table = nw.DataFrame[Any]
 
@@ -29,23 +30,23 @@ def row_place(row: int) -> str:
 
 def open_frame(frame: Any) -> Table:
     """Return the table, if it is one and has rows."""
-    reject_containers(frame, "frame")
+    reject_containers(frame, either("frame", "The table"))
     try:
         table: Table = nw.from_native(frame, eager_only=True)
     except DuplicateError as error:
         raise DataError(
-            f"frame must have columns of different names; got {_repeated(frame)} more than once. "
-            "Rename or drop one."
+            f"{either('frame', 'The table')} must have columns of different names; got "
+            f"{_repeated(frame)} more than once. Rename or drop one."
         ) from error
     except TypeError as error:
         raise DataError(
-            "frame must be a pandas, polars or pyarrow table; "
-            f"got {type(frame).__name__}. Convert it, e.g. with pandas.DataFrame."
+            f"{either('frame', 'The table')} must be a pandas, polars or pyarrow table; got "
+            f"{type(frame).__name__}. Convert it, e.g. with pandas.DataFrame."
         ) from error
     if not len(table):
         raise DataError(
-            "frame must hold at least one row; got 0 rows, so 0 decisions. "
-            "Check the file, or the filter that removed them."
+            f"{either('frame', 'The table')} must hold at least one row; got 0 rows, so 0 "
+            "decisions. Check the file, or the filter that removed them."
         )
     return table
 
@@ -62,11 +63,12 @@ def check_columns(table: Table, roles: Mapping[str, Sequence[Any]]) -> None:
     unknown = [(role, name) for role, name in unknown if name not in present]
     if not unknown:
         return
+    first = unknown[0][0]
     got = listing(f"{name!r} for {role}" for role, name in unknown)
     hints = (nearest(str(name), map(str, present)) for _, name in unknown)
     raise DataError(
-        f"{unknown[0][0]} must name a column of the table; got {got}, but the columns are "
-        f"{named(present)}.{next(filter(None, hints), ' Correct the name.')}"
+        f"{first if '[' in first else argument(first)} must name a column of the table; got {got}, "
+        f"but the columns are {named(present)}.{next(filter(None, hints), ' Correct the name.')}"
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, listing
 from penchant.files.text import MISSING_WORDS
+from penchant.wording import either
 
 EXACT_INTEGERS = 2**53
 
@@ -156,7 +157,8 @@ def text_advice(value: Any) -> str:
     """
     text = str(value).strip()
     if re.fullmatch(r"[+-]?[\d.]*,\d+", text):
-        return "It looks like decimal comma; pass decimal=',' when reading the table."
+        typed = either("decimal=',' when reading the table", "--decimal ,")
+        return f"It looks like decimal comma; pass {typed}."
     if re.fullmatch(r"[+-]?\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d+)?", text):
         return "It looks like a thousands separator; remove it."
     if re.fullmatch(r"[+-]?[\d.,]+\s*%", text):

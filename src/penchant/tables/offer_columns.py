@@ -16,6 +16,7 @@ from penchant.tables.columns import (
     refuse_one_row_per_subject,
 )
 from penchant.tables.columns import USUAL as PLAYED
+from penchant.wording import either, ticked
 
 NO_COLUMN = "none"
 
@@ -169,14 +170,17 @@ def offer_columns(
             "offers must say which columns describe the options, as none are called "
             "amount_sooner, amount_later and delay_later, or gain and cert or loss; got columns "
             f"{named(names)}. "
-            'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}.'
+            + either(
+                'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}.',
+                "Write --offers amount=now/later,delay=0/days.",
+            )
         )
     parts = {part: given.get(part) or named_column(usual, names) for part, usual in USUAL.items()}
     parts = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
     if parts["chosen"] is None:
         raise DataError(
             "chosen must be given, as no column is called chosen or choice; got columns "
-            f"{named(names)}. Name the column with `chosen`."
+            f"{named(names)}. Name the column with {ticked('chosen')}."
         )
     return OfferColumns(
         chosen=parts["chosen"],
@@ -226,8 +230,12 @@ def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     if p is not None:
         raise DataError(
             f"offers must be given where a gamble has a loss and its gain a probability ({p!r}), "
-            "as the loss has its own; got neither. Write offers={'outcome': [[...], [...]], "
-            "'probability': [[1, 0], ['p_gain', 'p_loss']]}."
+            "as the loss has its own; got neither. Write "
+            + either(
+                "offers={'outcome': [[...], [...]], "
+                "'probability': [[1, 0], ['p_gain', 'p_loss']]}.",
+                "--offers outcome=sure+0/gain+loss,probability=1+0/p_gain+p_loss.",
+            )
         )
     outcome = ((sure, 0.0), (gain, loss))
     return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
@@ -249,9 +257,9 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
     unknown = [label for label in seen if str(label).strip() not in found and not is_nothing(label)]
     if unknown:
         raise DataError(
-            f"chosen {column!r} must hold the number of an option, or a label named in `options`; "
-            f"got {listing(map(repr, unknown))}. Pass options=[...] with the labels in the order "
-            "of the options."
+            f"chosen {column!r} must hold the number of an option, or a label named in "
+            f"{ticked('options')}; got {listing(map(repr, unknown))}. Pass "
+            f"{either('options=[...]', '--options')} with the labels in the order of the options."
         )
     return found
 

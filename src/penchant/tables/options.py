@@ -11,6 +11,7 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing, nearest
 from penchant.tables.frames import Table, column_floats, column_labels
 from penchant.tables.numbers import Place
+from penchant.wording import argument, either, ticked
 
 # Words for nothing that files hold and data frames keep.
 NOTHING_WORDS = frozenset(
@@ -56,9 +57,10 @@ def labelled_options(
     if wrong.size:
         cells = (f"{seen[coded.codes[row]]!r} at {place(int(row))}" for row in wrong[:11])
         hint = nearest(str(seen[coded.codes[wrong[0]]]), map(str, known))
+        typed = ticked("options")
         raise DataError(
             f"chosen must be one of the options {listing(map(str, known))}; "
-            f"got {listing(cells, wrong.size)}.{hint or ' Correct it, or add it to `options`.'}"
+            f"got {listing(cells, wrong.size)}.{hint or f' Correct it, or add it to {typed}.'}"
         )
     return chosen, known
 
@@ -67,8 +69,8 @@ def _labels(labels: Sequence[Any], drop_nothing: bool) -> tuple[Any, ...]:
     known = tuple(label for label in labels if not (drop_nothing and str(label) in NOTHING_WORDS))
     if len(known) < 2 or len(set(map(str, known))) < len(known):
         raise DataError(
-            "options must be two labels or more, each once; "
-            f"got {listing(map(str, known)) or 'none'}. Name all options in `options`."
+            f"{argument('options')} must be two labels or more, each once; got "
+            f"{listing(map(str, known)) or 'none'}. Name all options in {ticked('options')}."
         )
     return known
 
@@ -100,9 +102,9 @@ def written_options(table: Table, name: Any, place: Place) -> Vector:
         cells = (f"{seen[coded.codes[row]]!r} at {place(int(row))}" for row in wrong[:11])
         words = [word for word in seen if word not in NOTHING_WORDS]
         raise DataError(
-            f"chosen {name!r} must hold numbers of options, or labels that `options` names; got "
-            f"{listing(cells, wrong.size)}. Pass options=[{listing(map(repr, words))}] if these "
-            "are the labels, or leave cells empty where nothing was chosen."
+            f"chosen {name!r} must hold numbers of options, or labels that {ticked('options')} "
+            f"names; got {listing(cells, wrong.size)}. Pass options=[{listing(map(repr, words))}] "
+            "if these are the labels, or leave cells empty where nothing was chosen."
         )
     return numbers
 
@@ -158,7 +160,7 @@ def placed_options(
 def _advice(there: Matrix, locations: Matrix, base: int) -> str:
     low, high = locations.min(axis=0), locations.max(axis=0)
     if base == 0 and (there.min(axis=0) == low + 1).any() and (there.max(axis=0) <= high + 1).all():
-        return "The coordinates look counted from 1: pass base=1."
+        return f"The coordinates look counted from 1: pass {either('base=1', '--base 1')}."
     return f"Options lie between {_point(low + base)} and {_point(high + base)}."
 
 
@@ -197,7 +199,7 @@ def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
     raise DataError(
         f"chosen must hold numbers of options, or labels; got numbers, but {name} also has "
         f"{listing(cells, rows.size)}. Leave cells empty where nothing was chosen; if "
-        f"{' and '.join(words)} can be chosen, name all options in `options`."
+        f"{' and '.join(words)} can be chosen, name all options in {ticked('options')}."
     )
 
 

@@ -13,6 +13,7 @@ from penchant.errors import DataError, PenchantWarning, listing
 from penchant.output.notes import counted
 from penchant.tables.events import NOTHING, Events
 from penchant.tables.numbers import Place
+from penchant.wording import argument, either, ticked
 
 Gaps = Literal["error", "timeout", "order"]
 GAPS: tuple[Gaps, ...] = ("error", "timeout", "order")
@@ -101,8 +102,9 @@ def _check_distinct(numbers: IntVector, step: IntVector, rows: IntVector, place:
     if again.size:
         cells = (f"{numbers[k]} again at {place(rows[k])}" for k in again[:11])
         raise DataError(
-            f"decision must differ between the rows of an episode; got "
-            f"{listing(cells, again.size)}. Name `subject` and `block`, or drop repeated rows."
+            "decision must differ between the rows of an episode; got "
+            f"{listing(cells, again.size)}. Name {ticked('subject')} and {ticked('block')}, or "
+            "drop repeated rows."
         )
 
 
@@ -113,8 +115,13 @@ def _check_start(first: IntVector, wrong: BoolVector, rows: IntVector, place: Pl
         raise DataError(
             "decision must start at 0 or 1 in every episode, or run on through the blocks of a "
             f"subject; got {listing(cells, where.size)}. Number the decisions of each subject and "
-            "block afresh, and add the rows that are missing, with an empty choice. Or pass "
-            "gaps='order' if the numbers only say what came first."
+            "block afresh, "
+            + either(
+                "and add the rows that are missing, with an empty choice",
+                "add the rows that are missing with an empty choice, or pass --decision none if "
+                "the rows are in order of time",
+            )
+            + f". Or pass {argument('gaps', 'order')} if the numbers only say what came first."
         )
 
 
@@ -123,9 +130,10 @@ def _check_gaps(numbers: IntVector, step: IntVector, rows: IntVector, place: Pla
     if gap.size:
         cells = (f"{numbers[k]} after {numbers[k - 1]} at {place(rows[k])}" for k in gap[:11])
         raise DataError(
-            f"decision must count on without a gap; got {listing(cells, gap.size)}. "
-            "Add a row with an empty choice and an empty reward for each decision missed; or pass "
-            "gaps='timeout' to take them for missed, gaps='order' if the gaps mean nothing."
+            f"decision must count on without a gap; got {listing(cells, gap.size)}. Add a row with "
+            "an empty choice and an empty reward for each decision missed; or pass "
+            f"{argument('gaps', 'timeout')} to take them for missed, {argument('gaps', 'order')} "
+            "if the gaps mean nothing."
         )
 
 
@@ -181,7 +189,7 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
             PenchantWarning(
                 f"chosen is 0 in {counted(int(zero.sum()), 'row')}, and the reward there always "
                 f"{paid:g}: it is taken for an option. If 0 marks decisions without a choice, and "
-                "options are counted from 1, pass base=1.",
+                f"options are counted from 1, pass {either('base=1', '--base 1')}.",
                 "zero-option",
             ),
             stacklevel=3,
@@ -210,7 +218,7 @@ def _no_reward(zero: BoolVector, place: Place) -> str:
     places = listing((f"0 at {place(int(row))}" for row in where[:11]), where.size)
     return (
         f"chosen must have a reward; got none where it is 0, as in {places}. If 0 marks decisions "
-        "without a choice, and options are counted from 1, pass base=1."
+        f"without a choice, and options are counted from 1, pass {either('base=1', '--base 1')}."
     )
 
 
@@ -237,7 +245,7 @@ def chosen_after(n_shown: int, start: IntVector, n_events: int) -> BoolVector:
     >>> chosen_after(1, np.array([0, 3]), 5)
     array([False,  True,  True, False,  True])
     """
-    n_shown = whole_number(n_shown, "shown", 0)
+    n_shown = whole_number(n_shown, argument("shown"), 0)
     lengths = np.diff(start, append=n_events)
     since_start = np.arange(n_events) - np.repeat(start, lengths)
     is_choice: BoolVector = since_start >= n_shown

@@ -28,6 +28,7 @@ from penchant.tables.labels import (
     warn_similar,
     without_words,
 )
+from penchant.wording import argument, ticked
 
 ByOption = Mapping[Any, Any]
 
@@ -67,14 +68,14 @@ def option_names(options: Any, explanatory: Any) -> tuple[Any, ...]:
         labels = list(columns) if isinstance(columns, Mapping) else range(len(columns))
     if labels is None or isinstance(labels, str):
         raise DataError(
-            f"options must list the labels of the options; got {options!r}. "
-            "Give them, or map each variable to a column per option."
+            f"{argument('options')} must list the labels of the options; got {options!r}. Give "
+            "them, or map each variable to a column per option."
         )
     labels = tuple(labels)
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise DataError(
-            f"options must hold two or more different labels; got {listing(map(repr, labels))}. "
-            "Name each option once."
+            f"{argument('options')} must hold two or more different labels; got "
+            f"{listing(map(repr, labels))}. Name each option once."
         )
     return labels
 
@@ -207,7 +208,7 @@ def _repeated(decision: IntVector, named: Sequence[Coded]) -> DataError:
     )
     return DataError(
         f"decision must differ between rows; got {listing(described, total)}. Drop one, or name "
-        "`subject` or more columns in `decision`."
+        f"{ticked('subject')} or more columns in {ticked('decision')}."
     )
 
 

@@ -14,6 +14,7 @@ from penchant.inference.predict import as_episodes
 from penchant.models.model import Model
 from penchant.models.task_values import for_task
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
+from penchant.wording import argument
 from penchant.workflow.comparison import Criterion, ModelComparison
 from penchant.workflow.folds import Folds, held_out, splits
 from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
@@ -137,8 +138,8 @@ def _subjects(episodes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]
     heard = {episode.subject for episode in episodes if episode.n_decisions}
     if not heard:
         raise DataError(
-            "episodes must hold at least one decision that is scored; got none. "
-            "Check is_choice and scored."
+            "episodes must hold at least one decision that is scored; got none. Check "
+            f"{argument('is_choice')} and {argument('scored')}."
         )
     return tuple(s for s in every if s in heard), tuple(s for s in every if s not in heard)
 

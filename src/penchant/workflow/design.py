@@ -16,6 +16,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
 from penchant.models.task_values import for_agents
+from penchant.output.document import plain
 from penchant.output.table import Table, number
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
@@ -84,6 +85,19 @@ class Design:
         """One row per number tried."""
         names = ("n", "share", "error", "typical")
         return frame({name: [getattr(t, name) for t in self.tried] for name in names}, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON."""
+        return {
+            "format": "penchant-design",
+            "version": 1,
+            "needed": self.needed,
+            "unit": self.unit,
+            "goal": self.goal,
+            "target": self.target,
+            "bracket": list(self.bracket),
+            "tried": [vars(t) | {"typical": plain(t.typical)} for t in self.tried],
+        }
 
     def table(self) -> Table:
         """The summary as a table."""

@@ -12,6 +12,7 @@ from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.model import natural_parameters, positive_weights
 from penchant.softmax.estimate import Estimate
+from penchant.wording import weak_prior
 
 MOST_TRIES = 1000  # draws for every one that is kept
 
@@ -122,8 +123,8 @@ def _uncertain(estimate: Estimate) -> BoolVector:
     held = "at a bound" if estimate.status == "at a bound" else ""
     if not np.isfinite(estimate.theta).all() or not (free.all() or (held and free.any())):
         raise DataError(
-            f"estimate must have standard errors to draw from; got status {estimate.status!r}. "
-            "Fit with parameter_prior=ScaledPrior(), or hold a shape parameter fixed."
+            f"estimate must have standard errors to draw from; got status {estimate.status!r}. Fit "
+            f"with {weak_prior()}, or hold a shape parameter fixed."
         )
     return free
 

@@ -17,6 +17,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
 from penchant.models.task_values import for_agents
+from penchant.output.document import plain
 from penchant.output.table import Table, number
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
@@ -319,6 +320,22 @@ class Recovery:
     def _decisions(self) -> str:
         each, blocks = self.task.length(), self.task.n_blocks
         return str(each) if blocks == 1 else f"{blocks} blocks of {each}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON."""
+        return {
+            "format": "penchant-recovery",
+            "version": 1,
+            "model": str(self.model),
+            "n_subjects": self.n_subjects,
+            "statuses": self.counts(),
+            "level": self.level,
+            "intervals": self.intervals,
+            "parameters": [
+                {"name": p.name, **{q: plain(getattr(p, q)) for q in QUANTITIES}}
+                for p in self.parameters
+            ],
+        }
 
     def summary(self) -> str:
         """Everything one reads first, as text."""

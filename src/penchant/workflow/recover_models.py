@@ -18,6 +18,7 @@ from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.task import Task
 from penchant.models.task_values import for_agents
+from penchant.output.document import plain
 from penchant.output.table import WIDEST, Table
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
@@ -116,6 +117,21 @@ class ModelRecovery:
         """Whether both matrices can have the names above them, in one piece."""
         longest = max(map(len, self.names))
         return longest + 2 * sum(len(name) + 2 for name in self.names) < WIDEST
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON."""
+        return {
+            "format": "penchant-model-recovery",
+            "version": 1,
+            "models": list(self.names),
+            "criterion": self.criterion,
+            "n_simulated": (self.n_simulated + self.undecided).tolist(),
+            "undecided": self.undecided.tolist(),
+            "counts": self.counts.tolist(),
+            "confusion": plain(self.confusion),
+            "standard_errors": plain(self.standard_errors),
+            "inversion": plain(self.inversion),
+        }
 
     def summary(self) -> str:
         """Everything one reads first, as text."""

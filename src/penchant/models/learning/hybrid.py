@@ -54,6 +54,7 @@ from penchant.models.task_values import (
     with_agents_start,
     with_start,
 )
+from penchant.wording import argument
 
 
 @dataclass(frozen=True)
@@ -234,14 +235,15 @@ class GershmanHybrid(CompiledModel):
 def _check_noise(noise: Any) -> None:
     """Refuse what is no variance, or no pair of them of which one may be 0."""
     if not isinstance(noise, tuple):
-        check_variance(noise, "noise_variance")
+        check_variance(noise, argument("noise_variance"))
         return
     for one in noise:
-        known_number(one, "noise_variance", "Give variances, in squared units of rewards.")
+        advice = "Give variances, in squared units of rewards."
+        known_number(one, argument("noise_variance"), advice)
     if len(noise) != 2 or min(noise) < 0 or max(noise) <= 0:
         raise DataError(
-            f"noise_variance must be a variance, or two of which one may be 0; got {noise}. "
-            "Correct it."
+            f"{argument('noise_variance')} must be a variance, or two of which one may be 0; got "
+            f"{noise}. Correct it."
         )
 
 

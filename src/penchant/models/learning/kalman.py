@@ -54,6 +54,7 @@ from penchant.models.task_values import (
     with_agents_start,
     with_start,
 )
+from penchant.wording import argument
 
 
 @dataclass
@@ -241,7 +242,7 @@ class KalmanFilter(CompiledModel):
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
-        check_variance(self.noise_variance, "noise_variance")
+        check_variance(self.noise_variance, argument("noise_variance"))
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")
         if self.initial_mean is not None:

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from penchant.errors import DataError
 from penchant.models.model import Described, Natural, Shape
 from penchant.models.offers import _kernels
 from penchant.models.offers.variables import Pairs, Prepared, StaticModel
+from penchant.wording import either
 
 
 def prelec(p: Matrix, gamma: float) -> Matrix:
@@ -130,12 +130,15 @@ class ProspectValue(StaticModel):
     losses: bool = True
 
     attributes = ("outcome", "probability")
-    unidentified: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "loss_weight": "Where no gamble has a loss, use ExpectedUtility, or "
-            "ProspectValue(losses=False)."
-        }
-    )
+
+    @property
+    def unidentified(self) -> Mapping[str, str]:
+        """What to do where nobody can lose: there is no loss aversion then."""
+        typed = either(
+            "use ExpectedUtility, or ProspectValue(losses=False)",
+            "use --model expected-utility, or --settings losses=false",
+        )
+        return {"loss_weight": f"Where no gamble has a loss, {typed}."}
 
     def __post_init__(self) -> None:
         if self.weighting not in ("none", *WEIGHTINGS):

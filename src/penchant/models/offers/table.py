@@ -24,6 +24,7 @@ from penchant.tables.ids import check_present, joint_codes
 from penchant.tables.labels import Coded
 from penchant.tables.numbers import Place
 from penchant.tables.offer_columns import OfferColumns, is_nothing, offer_columns, taken_by_word
+from penchant.wording import argument, either
 
 Cell = str | float | Sequence[Any]
 CORRECT = "Correct it, or leave the cell empty where nothing was chosen."
@@ -218,10 +219,10 @@ def _taken(
 def _from_1(has_zero: bool) -> str:
     if has_zero:
         return (
-            "Correct it, or pass base=1 if options are counted from 1 and 0 marks decisions "
-            "without a choice."
+            f"Correct it, or pass {either('base=1', '--base 1')} if options are counted from 1 and "
+            "0 marks decisions without a choice."
         )
-    return "It looks 1-based: pass base=1."
+    return f"It looks 1-based: pass {either('base=1', '--base 1')}."
 
 
 def _code(label: Any) -> Any:
@@ -243,11 +244,11 @@ def _check_codes(codes: list[int], name: str, base: int, n_options: int) -> None
     if n_options == 2 and codes == [-1, 1] and base == 0:
         raise DataError(
             f"chosen {name!r} must count options from 0, with -1 for no choice; got -1 and 1 only. "
-            "If -1 is the first option, pass options=[-1, 1]."
+            f"If -1 is the first option, pass {either('options=[-1, 1]', '--options=-1,1')}."
         )
     if base == 1 and 0 in codes and codes[-1] < n_options:
         raise DataError(
             f"chosen {name!r} must count options from 1, as base says, with 0 for no choice; got "
             f"{listing(map(str, codes))}, and never {n_options}. If 0 is the first option, leave "
-            "base out."
+            f"{argument('base')} out."
         )

@@ -43,6 +43,7 @@ from penchant.models.spatial.locality import (
     fill_locality,
     spacing,
 )
+from penchant.wording import argument
 
 
 @dataclass
@@ -102,7 +103,9 @@ def _check_agent(given: dict[str, float]) -> None:
         if given[name] <= 0:
             raise DataError(f"{name} must be > 0; got {given[name]}. Correct it.")
     if given["length_scale"] < 0:
-        raise DataError(f"length_scale must be >= 0; got {given['length_scale']}. Correct it.")
+        raise DataError(
+            f"{argument('length_scale')} must be >= 0; got {given['length_scale']}. Correct it."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,14 +279,17 @@ def _check(model: GPUCB) -> None:
             f"kernel must be one of penchant.bandit.beliefs; got {model.kernel!r}. "
             "Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there."
         )
-    _check_number("length_scale", model.length_scale, "must be >= 0, or None to estimate it", 0.0)
+    _check_number(
+        argument("length_scale"), model.length_scale, "must be >= 0, or None to estimate it", 0.0
+    )
     _check_number("prior_mean", model.prior_mean, "must be finite, or None to estimate it")
     ratio = model.noise_ratio
     _check_number("noise_ratio", ratio, "must be > 0, or None to estimate it", 1e-300)
     _check_number("prior_sd", model.prior_sd, "must be > 0", 1e-300)
     if model.length_scale is None and model.n_options < 2:
         raise DataError(
-            "length_scale must be given for a single option; got None. Nothing could tell it."
+            f"{argument('length_scale')} must be given for a single option; got None. Nothing "
+            "could tell it."
         )
     ranges = (
         ("length_scale_range", model.length_scale_range),

@@ -40,6 +40,7 @@ from penchant.models.agents import softmax
 from penchant.models.model import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import upper_limits
+from penchant.wording import argument
 
 Cooling = Literal["logarithmic", "constant"]
 Clock = Literal["choices", "events"]
@@ -108,14 +109,14 @@ class UCL(CompiledModel):
         variance = self.noise_variance
         if not isinstance(variance, (int, float)) or not (np.isfinite(variance) and variance > 0):
             raise DataError(
-                f"noise_variance must be > 0; got {self.noise_variance}. "
-                "It is 10 in the paper's human data."
+                f"{argument('noise_variance')} must be > 0; got {self.noise_variance}. It is 10 in "
+                "the paper's human data."
             )
         fixed = self.length_scale
         if fixed is not None and not (np.isfinite(fixed) and fixed >= 0):
             raise DataError(
-                f"length_scale must be >= 0, or None to estimate it; got {fixed}. "
-                "0 means independent options."
+                f"{argument('length_scale')} must be >= 0, or None to estimate it; got {fixed}. 0 "
+                "means independent options."
             )
         if not isinstance(self.kernel, Kernel):
             raise DataError(
@@ -129,7 +130,8 @@ class UCL(CompiledModel):
             )
         if self.length_scale is None and self.n_options < 2:
             raise DataError(
-                "length_scale must be given for a single option; got None. Nothing could tell it."
+                f"{argument('length_scale')} must be given for a single option; got None. Nothing "
+                "could tell it."
             )
         for name in ("precision_range", "length_scale_range"):
             limits = getattr(self, name)
@@ -380,7 +382,9 @@ class UCLAgents:
         if not (np.isfinite(variance) and variance > 0):
             raise DataError(f"prior_variance must be > 0 and finite; got {variance}. Correct it.")
         if not (np.isfinite(scale) and scale >= 0):
-            raise DataError(f"length_scale must be >= 0; got {scale}. 0: independent options.")
+            raise DataError(
+                f"{argument('length_scale')} must be >= 0; got {scale}. 0: independent options."
+            )
         if not np.isfinite(parameters["prior_mean"]):
             raise DataError(
                 f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it."

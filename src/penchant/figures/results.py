@@ -1,0 +1,123 @@
+"""One whole figure for a result: what the command line draws with `--figure`."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from penchant.errors import DataError
+from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
+from penchant.figures.recovery import confusion, data_needed, recovery
+from penchant.figures.style import ABOVE_LEGEND, figure, heading, remark
+from penchant.output.notes import counted
+from penchant.workflow.comparison import WORDS, ModelComparison
+from penchant.workflow.design import Design
+from penchant.workflow.predictive import PredictiveCheck
+from penchant.workflow.recover import Recovery
+from penchant.workflow.recover_models import ModelRecovery
+
+
+def overview(result: Any) -> Any:
+    """A whole figure of a result, to be saved or shown.
+
+    Parameters
+    ----------
+    result
+        What `recover`, `recover_models`, `design`, `compare_models` or `predictive_check` returned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> task = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=40)
+    >>> habit = pn.models.RandomChoice(2)
+    >>> rng = np.random.default_rng(1)
+    >>> found = pn.recover(habit, task, {"bias_0": (-1.0, 1.0)}, n_subjects=9, rng=rng)
+    >>> len(pn.figures.overview(found).axes)
+    1
+    """
+    return _drawn(result)
+
+
+@singledispatch
+def _drawn(result: Any) -> Any:
+    raise DataError(
+        f"result must be one of recover, recover_models, design, compare_models or "
+        f"predictive_check; got {type(result).__name__}. Pass what one of these returned."
+    )
+
+
+@_drawn.register
+def _(result: Recovery) -> Any:
+    """Estimated against true values of every parameter that varies."""
+    n = len(result.parameters)
+    drawn = figure(columns=2 if n > 1 else 1, height=3.4 * ((n + 1) // 2) if n > 1 else 3.4)
+    axes = np.atleast_1d(drawn.subplots((n + 1) // 2, min(n, 2))).ravel()
+    for one, p in zip(axes, result.parameters, strict=False):
+        recovery(one, p.true, p.estimated, p.interval, name=p.name, logarithmic=p.positive)
+    for spare in axes[n:]:
+        spare.remove()
+    return drawn
+
+
+@_drawn.register
+def _(result: ModelRecovery) -> Any:
+    """The confusion matrix, and the inversion matrix beside it."""
+    drawn = figure(columns=2)
+    left, right = drawn.subplots(1, 2)
+    confusion(left, result.confusion, result.names, counts=result.n_simulated)
+    confusion(right, result.inversion, result.names)
+    heading(left, "p(found | simulated)")
+    heading(right, "p(simulated | found)")
+    return drawn
+
+
+@_drawn.register
+def _(result: Design) -> Any:
+    """Shares that reach the goal at every number tried."""
+    drawn = figure(columns=1)
+    data_needed(
+        drawn.subplots(),
+        [t.n for t in result.tried],
+        [t.share for t in result.tried],
+        errors=[t.error for t in result.tried],
+        target=result.target,
+        unit=result.unit,
+    )
+    return drawn
+
+
+@_drawn.register
+def _(result: ModelComparison) -> Any:
+    """Totals above the best model, and how many people follow which."""
+    drawn = figure(columns=2)
+    left, right = drawn.subplots(1, 2)
+    criterion = WORDS[result.criterion]
+    model_totals(
+        left, result.names, result.totals, errors=result.standard_errors, criterion=criterion
+    )
+    if result.left_out:
+        remark(left, f"left out, no decision: {counted(len(result.left_out), 'subject')}")
+    chosen = result.selection
+    unknown = [float("nan")] * len(result.names)
+    exceedance(
+        right,
+        result.names,
+        unknown if chosen is None else chosen.protected_exceedance,
+        frequencies=None if chosen is None else chosen.frequencies,
+    )
+    return drawn
+
+
+@_drawn.register
+def _(result: PredictiveCheck) -> Any:
+    """Statistics of people on the intervals where the models put them."""
+    drawn = figure(columns=1, height=0.8 + 0.2 * len(result.names))
+    axes = drawn.subplots()
+    predictive_intervals(axes, result.names, result.observed, result.replicated)
+    if result.left_out:
+        lost = counted(len(result.left_out), "subject")
+        remark(axes, f"left out, no standard errors: {lost}", ABOVE_LEGEND)
+    return drawn

@@ -1,0 +1,111 @@
+"""Advice in the words of who asked: arguments in Python, options in a shell."""
+
+import ast
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import penchant as pn
+from penchant.tables.columns import play_columns
+from penchant.tables.numbers import text_advice
+from penchant.wording import argument, either, in_options, ticked
+
+ROOT = Path(pn.__file__).parent
+COMMAND = "study_comparison.py"  # prints the command that it was made by, with an option more
+
+
+def _separated():
+    return pn.fit(pn.Choices.from_arrays([[[1.0], [0.0]], [[2.0], [0.0]]], [0, 0])).message
+
+
+def _refused(call):
+    with pytest.raises(pn.DataError) as refusal:
+        call()
+    return str(refusal.value)
+
+
+SAID = {
+    "an argument": (lambda: argument("length_scale"), "length_scale", "--length-scale"),
+    "with a value": (lambda: argument("delimiter", ";"), "delimiter=';'", "--delimiter ';'"),
+    "a column": (lambda: ticked("is_choice"), "`is_choice`", "--is-choice"),
+    "a number": (
+        lambda: text_advice("1,5"),
+        "pass decimal=',' when reading the table.",
+        "pass --decimal ,.",
+    ),
+    "a prior": (
+        _separated,
+        "Use method='firth' or parameter_prior=ScaledPrior(), or read the profile intervals.",
+        "Use --method firth or --prior weak, or read --intervals profile.",
+    ),
+    "a level": (
+        lambda: _refused(lambda: pn.fit(_two()).interval(95)),
+        "level must lie between 0 and 1; got 95.",
+        "--level must lie between 0 and 1; got 95.",
+    ),
+    "a model": (
+        lambda: _refused(lambda: pn.UCL(pn.grid(2, 1), noise_variance=-1.0)),
+        "noise_variance must be > 0; got -1.0.",
+        "--noise-variance must be > 0; got -1.0.",
+    ),
+    "a table": (
+        lambda: _refused(lambda: pn.read_study(pa.table({"choice": [], "reward": []}))),
+        "frame must hold at least one row",
+        "The table must hold at least one row",
+    ),
+    "no column": (
+        lambda: _refused(lambda: play_columns(["choice", "paid"])),
+        "Name the column with `reward`.",
+        "Name the column with --reward.",
+    ),
+}
+
+
+def _two():
+    return pn.Choices.from_arrays(
+        np.array([[[1.0], [0.0]]] * 4), [0, 1, 0, 1], subject=["a", "a", "b", "b"]
+    )
+
+
+@pytest.mark.parametrize("of", SAID)
+def test_a_message_names_what_its_reader_can_change(of):
+    made, python, typed = SAID[of]
+    assert python in made()
+    with in_options():
+        assert typed in made()
+    assert python in made()
+
+
+def test_a_command_that_fails_leaves_python_its_words():
+    with pytest.raises(RuntimeError), in_options():
+        assert either("python", "typed") == "typed"
+        raise RuntimeError
+    assert either("python", "typed") == "python"
+
+
+def _in_strings(tree):
+    """Options named in texts that are no docstring, outside `either`."""
+    skipped = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "either":
+            skipped |= {id(inner) for inner in ast.walk(node)}
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(id(node.value))
+    texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    for node in texts:
+        if id(node) not in skipped:
+            yield from re.findall(r"--[a-z][a-z-]+", node.value)
+
+
+def test_no_layer_below_the_command_line_speaks_of_options_to_python():
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        part = path.relative_to(ROOT).parts[0]
+        if part not in ("cli", "wording.py") and path.name != COMMAND:
+            named = set(_in_strings(ast.parse(path.read_text(encoding="utf-8"))))
+            if named:
+                found[str(path.relative_to(ROOT))] = named
+    assert found == {}
