@@ -51,9 +51,7 @@ class Opened:
 
 def open_raw(file: str | None, data: Data) -> Raw:
     """The table as the file has it."""
-    return read_raw(
-        file, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
-    )
+    return read_raw(file, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding)
 
 
 def open_table(file: str | None, data: Data, given: Mapping[str, Any]) -> Opened:
@@ -128,7 +126,9 @@ def asked_of(data: Data, history: History, offers: Any = None) -> Asked:
         "subject": data.subject,
         "chosen": data.chosen,
         "option": data.option,
-        "decision": tuple(data.decision) if len(data.decision) > 1 else (data.decision or [None])[0],
+        "decision": tuple(data.decision)
+        if len(data.decision) > 1
+        else (data.decision or [None])[0],
         "weight": data.weight,
         "available": data.available,
         "offset": data.offset,
