@@ -27,9 +27,10 @@ from penchant.cli.fitting import model_for_play, ready_model
 from penchant.cli.interrupting import when_interrupted
 from penchant.cli.loading import with_lines
 from penchant.cli.model import prior
-from penchant.cli.offers import OF_PLAY, named_offers
+from penchant.cli.offers import OF_PLAY, is_plain, named_offers
 from penchant.cli.options import Agent, History
 from penchant.cli.settings import model_named, nominal
+from penchant.cli.tables import open_play, open_table, read_as, say_opened
 from penchant.cli.words import refuse, say
 from penchant.cli.workflow_options import Analysis, Compared, Kept, Played
 from penchant.errors import DataError, NotWrittenError, listing, named
@@ -156,10 +157,8 @@ def read_play(
     file: str, table: Played, compared: Compared, history: History, ready: Any
 ) -> tuple[StudyData, LandscapeFile | None, Play]:
     """The data, the mean rewards if there are any, and what names lines of the file."""
-    origin, data = source(file), table.data()
-    rows = read_table(
-        origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
-    )
+    origin, data, history = open_play(file, table.data(), history)
+    rows = origin.table
     places = Declared(ready).locations
     if compared.landscape is not None and compared.expected is not None:
         raise DataError(
@@ -186,7 +185,7 @@ def read_play(
             base=table.base,
             options=labels,
             locations=places,
-            gaps=table.gaps,
+            gaps=history.gaps,
             shown=table.shown,
             missing_reward=table.missing_reward,
             payoffs=compared.payoffs or None,
@@ -204,12 +203,14 @@ def read_offers_study(file: str, table: Played, compared: Compared, model: str) 
     refuse(data, f"with --model {model}", names={"decision"})
     refuse(history, f"with --model {model}", names=OF_PLAY - {"clock", "linearized"})
     offers = named_offers(history.offers)
-    origin = source(file)
-    rows = read_table(
-        origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
-    )
+    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
+    if not is_plain(opened, data, history, offers):
+        reading = read_as(opened.raw, data, history, "offers", offers)
+        return read_study(reading, conditions=compared.condition)
+    say_opened(opened)
+    rows = opened.table
     parts = {part: getattr(table, part) for part in ("subject", "block", "chosen", "scored")}
-    with in_lines(origin, data):
+    with in_lines(opened, data):
         say(f"Columns: {offer_columns(list(rows.column_names), parts, offers).words()}")
         found = read_study(
             rows,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
 from penchant.reading.asked import Asked
 from penchant.reading.played import with_rewards
-from penchant.reading.read import reading_of
+from penchant.reading.read import reading_of, recognised
 from penchant.tables.columns import NO_COLUMN, play_columns
 from penchant.tables.laboratory import Cleaned, cleaned
 from penchant.tables.reading import Reading, ReadingKind
@@ -55,7 +55,7 @@ def open_raw(file: str | None, data: Data) -> Raw:
 
 
 def open_table(file: str | None, data: Data, given: Mapping[str, Any]) -> Opened:
-    """The table, made plain; says what was left out.
+    """The table, made plain.
 
     Parameters
     ----------
@@ -71,11 +71,15 @@ def open_table(file: str | None, data: Data, given: Mapping[str, Any]) -> Opened
         clean = cleaned(raw.table, where=data.where, given=given)
     except DataError as error:
         raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
-    if clean.program:
-        say(f"Program: {clean.program}.")
-    for note in clean.notes:
-        say(f"Note: {note}.")
     return Opened(raw, clean, clean.table)
+
+
+def say_opened(opened: Opened) -> None:
+    """What wrote the file, and what was left out of it."""
+    if opened.clean.program:
+        say(f"File: written by {opened.clean.program}.")
+    for note in opened.clean.notes:
+        say(f"Note: {note}.")
 
 
 def open_play(file: str | None, data: Data, history: History) -> tuple[Opened, Data, History]:
@@ -89,6 +93,7 @@ def open_play(file: str | None, data: Data, history: History) -> tuple[Opened, D
     }
     known = {part: name for part, name in given.items() if name not in (None, NO_COLUMN)}
     opened = open_table(file, data, known)
+    say_opened(opened)
     hints = {part: name for part, name in opened.clean.hints.items() if given[part] is None}
     data = replace(
         data,
@@ -122,13 +127,12 @@ def _rewarded(table: pa.Table, data: Data, history: History) -> pa.Table:
 
 def asked_of(data: Data, history: History, offers: Any = None) -> Asked:
     """What was typed, as `read` is asked."""
+    several = tuple(data.decision)
     columns = {
         "subject": data.subject,
         "chosen": data.chosen,
         "option": data.option,
-        "decision": tuple(data.decision)
-        if len(data.decision) > 1
-        else (data.decision or [None])[0],
+        "decision": several if len(several) > 1 else next(iter(several), None),
         "weight": data.weight,
         "available": data.available,
         "offset": data.offset,
@@ -189,6 +193,14 @@ def said_of(reading: Reading) -> list[str]:
     return [line for line in reading.summary().splitlines()[1:] if not line.startswith("Next:")]
 
 
+def kind_of(opened: Opened, data: Data, history: History) -> ReadingKind | None:
+    """What the table is, by its columns; None where they do not say."""
+    try:
+        return recognised(opened.clean, asked_of(data, history))
+    except DataError:  # said where the table is read
+        return None
+
+
 def next_command(file: str | None, reading: Reading, typed: Sequence[str]) -> str:
     """The command to run next.
 
@@ -201,16 +213,48 @@ def next_command(file: str | None, reading: Reading, typed: Sequence[str]) -> st
     typed
         Options that were typed and are needed again.
     """
-    model = {"play": "q-learning", "choices": None}.get(reading.kind, _model(reading))
-    words = ["penchant", "fit", str(file), *typed]
-    if model is not None:
-        words += ["--model", model]
-    elif reading.subjects and "--subject" not in typed:
-        words += ["--subject", reading.columns["subject"]]
-    return shlex.join(words)
+    if reading.kind != "choices":
+        return command_typed(file, _model(reading), typed)
+    who = reading.columns.get("subject")
+    own = ["--subject", who] if who is not None and "--subject" not in typed else []
+    return command_typed(file, None, [*typed, *own])
+
+
+def command_typed(file: str | None, model: str | None, typed: Sequence[str]) -> str:
+    """A command that fits the file.
+
+    >>> print(command_typed("a.csv", "hyperbolic", ["--where", "phase == 'test'"]))
+    penchant fit a.csv --where "phase == 'test'" --model hyperbolic
+    """
+    words = ["penchant", "fit", str(file), *typed, *(["--model", model] if model else [])]
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell takes it, in quotes that are easy to read."""
+    if "'" in word and not set(word) & set('"$`\\!'):
+        return f'"{word}"'
+    return shlex.quote(word)
+
+
+def typed_again(data: Data, history: History) -> list[str]:
+    """Options that say how the table is read, as they were typed."""
+    found: list[str] = []
+    for given in (data, history):
+        usual = type(given)()
+        for option in fields(given):
+            value = getattr(given, option.name)
+            if value == getattr(usual, option.name):
+                continue
+            name = f"--{option.name.replace('_', '-')}"
+            shown = ",".join(value) if isinstance(value, list) else str(value)
+            found += [name] if value is True else [name, shown]
+    return found
 
 
 def _model(reading: Reading) -> str:
+    if reading.kind == "play":
+        return "q-learning"
     if "delay" in reading.columns:
         return "hyperbolic"
     return "prospect" if "Prospect" in str(reading.model) else "expected-utility"

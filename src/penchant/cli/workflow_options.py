@@ -43,6 +43,8 @@ from penchant.cli.options import (
     Seed,
     Shown,
     Threads,
+    Units,
+    Where,
     Words,
 )
 
@@ -80,6 +82,8 @@ class Played:
     shown: Shown = 0
     missing_reward: MissingReward = "error"
     offers: Offers = field(default_factory=list)
+    where: Where = None
+    units: Units = field(default_factory=list)
     delimiter: Delimiter = None
     decimal: Decimal = "."
     encoding: Encoding = "utf-8"
@@ -91,6 +95,8 @@ class Played:
             chosen=self.chosen,
             subject=self.subject,
             options=self.options,
+            where=self.where,
+            units=self.units,
             delimiter=self.delimiter,
             decimal=self.decimal,
             encoding=self.encoding,

@@ -214,11 +214,21 @@ def reading_of(
     )
 
 
+def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
+    """What the table is, by its columns."""
+    told = asked.with_hints(clean)
+    long = _is_long(clean, told)
+    return _kind(clean, told, long, None if long or told.offers else _wide(clean, told))
+
+
+def _is_long(clean: Cleaned, asked: Asked) -> bool:
+    return asked.columns.get("option") is not None or is_long(clean.table.column_names)
+
+
 def _built(
     clean: Cleaned, asked: Asked, kind: ReadingKind | None, place: Place
 ) -> tuple[ReadingKind, Built]:
-    names = clean.table.column_names
-    long = asked.columns.get("option") is not None or is_long(names)
+    long = _is_long(clean, asked)
     wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
     found = kind or _kind(clean, asked, long, wide)
     _check_policies(found, asked)
