@@ -80,7 +80,7 @@ def test_what_every_option_paid_is_no_choice_experiment():
 
 
 def test_columns_that_say_nothing_are_refused_with_what_is_needed():
-    with pytest.raises(pn.DataError, match="kind must be given, as the columns are not those of"):
+    with pytest.raises(pn.DataError, match="kind must be told by its columns, of options"):
         pn.read(pa.table({"a": [1, 2], "b": [3, 4]}))
 
 

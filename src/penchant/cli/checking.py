@@ -31,6 +31,7 @@ from penchant.cli.tables import (
     command_typed,
     kind_of,
     next_command,
+    open_play,
     open_raw,
     open_table,
     read_as,
@@ -223,7 +224,7 @@ def _places(file: str, agent: Agent, data: Data, history: History) -> Matrix | N
     """Where options lie, as far as the command line or the table say it."""
     if agent.grid is not None or agent.locations is not None:
         return locations(agent)
-    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
+    opened, data, history = open_play(file, data, history, quiet=True)
     with in_lines(opened, data):
         return places_in(opened.table, data, history)
 

@@ -82,7 +82,9 @@ def say_opened(opened: Opened) -> None:
         say(f"Note: {note}.")
 
 
-def open_play(file: str | None, data: Data, history: History) -> tuple[Opened, Data, History]:
+def open_play(
+    file: str | None, data: Data, history: History, quiet: bool = False
+) -> tuple[Opened, Data, History]:
     """A history of play, and the options with what the program that wrote it says."""
     given: dict[str, Any] = {
         "subject": data.subject,
@@ -93,7 +95,8 @@ def open_play(file: str | None, data: Data, history: History) -> tuple[Opened, D
     }
     known = {part: name for part, name in given.items() if name not in (None, NO_COLUMN)}
     opened = open_table(file, data, known)
-    say_opened(opened)
+    if not quiet:
+        say_opened(opened)
     hints = {part: name for part, name in opened.clean.hints.items() if given[part] is None}
     data = replace(
         data,
@@ -108,10 +111,10 @@ def open_play(file: str | None, data: Data, history: History) -> tuple[Opened, D
     if opened.clean.words and data.chosen in table.column_names:
         words = table[data.chosen].cast(pa.string())
         table = table.set_column(table.column_names.index(data.chosen), data.chosen, words)
-    return replace(opened, table=_rewarded(table, data, history)), data, history
+    return replace(opened, table=_rewarded(table, data, history, quiet)), data, history
 
 
-def _rewarded(table: pa.Table, data: Data, history: History) -> pa.Table:
+def _rewarded(table: pa.Table, data: Data, history: History, quiet: bool) -> pa.Table:
     """Rewards in a currency as numbers, where there are any."""
     try:
         found = play_columns(
@@ -120,7 +123,7 @@ def _rewarded(table: pa.Table, data: Data, history: History) -> pa.Table:
     except DataError:  # said where the columns are needed
         return table
     rewarded, notes = with_rewards(table, found, Asked(decimal=data.decimal))
-    for note in notes:
+    for note in () if quiet else notes:
         say(f"Note: {note}.")
     return rewarded
 

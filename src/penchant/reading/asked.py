@@ -14,6 +14,7 @@ from penchant.tables.cells import is_nothing
 from penchant.tables.columns import named_column
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.surveys import DOUBTFUL, plain
+from penchant.wording import argument, ticked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,15 +90,17 @@ def chosen_column(table: pa.Table, asked: Asked, usual: Sequence[str]) -> str:
     if given is not None:
         if given not in names:
             raise DataError(
-                f"chosen must name a column; got {given!r}, but they are {named(names)}."
+                f"{argument('chosen')} must name a column; got {given!r}, but they are "
+                f"{named(names)}."
                 f"{nearest(str(given), names) or ' Correct it.'}"
             )
         return str(given)
     found = named_column(usual, names)
     if found is None:
         raise DataError(
-            f"chosen must be given, as no column is called {' or '.join(usual[:3])}; got columns "
-            f"{named(names)}. Name the column with `chosen`."
+            f"{argument('chosen')} must be given, as no column is called "
+            f"{' or '.join(usual[:3])}; got columns {named(names)}. Name the column with "
+            f"{ticked('chosen')}."
         )
     return found
 

@@ -20,6 +20,7 @@ from penchant.tables.cells import is_nothing
 from penchant.tables.columns import long_columns
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.surveys import DOUBTFUL, OPT_OUTS, WideLayout, plain, wide_layout
+from penchant.wording import argument
 
 DECISION, OPTION, TAKEN = "decision", "option", "chosen"
 PASSED = ("subject", "weight", "available", "offset")
@@ -278,8 +279,9 @@ def _all_attributes(sets: _Sets, columns: Columns, asked: Asked, notes: list[str
         notes.append(f"{listing(many)} not used: more than {MOST_LEVELS} different words")
     if not kept:
         raise DataError(
-            "attributes must be given, as no column tells the options of a decision apart; got "
-            f"columns {named(sets.attributes)}. Name them with `attributes`."
+            f"{argument('attributes')} must be given, as no column tells the options of a "
+            "decision apart; got "
+            f"columns {named(sets.attributes)}. Name them with attributes."
         )
     return Formula(tuple((Factor(name),) for name in kept))
 

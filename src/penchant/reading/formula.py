@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penchant.errors import DataError, named, nearest
+from penchant.wording import argument
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<categories>(?:C|factor)\(\s*(?:`[^`]+`|[^)`]+?)\s*\))|(?P<quoted>`[^`]+`)"
@@ -62,11 +63,14 @@ def formula_of(given: str | Sequence[str], names: Sequence[str]) -> Formula:
     for factor in (factor for term in found.terms for factor in term):
         if factor.name not in names:
             raise DataError(
-                f"attributes must name columns or attributes; got {factor.name!r}, but they are "
+                f"{argument('attributes')} must name columns or attributes; got "
+                f"{factor.name!r}, but they are "
                 f"{named(names)}.{nearest(factor.name, names) or ' Correct it.'}"
             )
     if not found.terms and not found.constants:
-        raise DataError(f'attributes must name at least one; got none. Write "{EXAMPLE}".')
+        raise DataError(
+            f'{argument("attributes")} must name at least one; got none. Write "{EXAMPLE}".'
+        )
     return found
 
 
@@ -124,6 +128,6 @@ def _parts(text: str) -> list[list[str]]:
 
 def _wrong(text: str, got: str) -> DataError:
     return DataError(
-        f"attributes must be names joined by + , : or *; got {got!r} in {text!r}. "
+        f"{argument('attributes')} must be names joined by + , : or *; got {got!r} in {text!r}. "
         f'Write "{EXAMPLE}", names with spaces in backticks.'
     )

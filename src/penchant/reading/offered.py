@@ -23,7 +23,8 @@ from penchant.tables.offer_columns import (
     offer_columns,
 )
 from penchant.tables.offer_columns import USUAL as OFFERED
-from penchant.tables.surveys import WideLayout
+from penchant.tables.surveys import WideLayout, options_said
+from penchant.wording import argument, either, ticked
 
 AMOUNT = ("amount", "amt", "value", "money", "reward", "magnitude", "sum", "payoff", "payout")
 DELAY = ("delay", "delaydays", "delayindays", "days", "wait", "waitdays", "delays")
@@ -136,10 +137,11 @@ def _no_amounts(table: pa.Table, names: Sequence[str], what: str, decimal: str) 
     for name in names:
         for row, cell in enumerate(table[name].to_pylist()):
             if not is_nothing(cell) and amount(cell, decimal) is None:
-                comma = " Pass decimal=',' if it is a decimal comma." if "," in str(cell) else ""
+                typed = argument("decimal", ",")
+                comma = f" Pass {typed} if it is a decimal comma." if "," in str(cell) else ""
                 return DataError(
                     f"{name} must hold numbers, as {what} of an option; got {cell!r} at row {row}."
-                    f"{comma or ' Correct it, or leave its row out by where.'}"
+                    + (comma or f" Correct it, or leave its row out by {ticked('where')}.")
                 )
     return DataError(f"{what} must be known of some decisions; got none in {listing(names)}.")
 
@@ -208,7 +210,8 @@ def _asked_place(value: Any, labels: Sequence[str]) -> int:
     fitting = [k for k, label in enumerate(labels) if str(value) in label]
     if len(fitting) != 1:
         raise DataError(
-            f"options must map words to the options {listing(labels)}; got {value!r}. "
+            f"{argument('options')} must map words to the options {listing(labels)}; got "
+            f"{value!r}. "
             "Write their number, from 0."
         )
     return fitting[0]
@@ -246,8 +249,9 @@ def _first_number(seen: set[int], m: int, base: int | None, column: str) -> int:
     if low == 0:
         both += f" with {high} too many"
     raise DataError(
-        f"base must be given, as {shown}, which can be read in two ways: {both}, or from 1"
-        f"{' with 0 for no choice' if low == 0 else ''}. Pass base=0 or base=1."
+        f"{argument('base')} must be given, as {shown}, which can be read in two ways: {both}, or "
+        f"from 1{' with 0 for no choice' if low == 0 else ''}. Pass "
+        f"{either('base=0 or base=1', '--base 1, or --options with the words in their order')}."
     )
 
 
@@ -277,7 +281,7 @@ def _not_understood(
 ) -> DataError:
     pair = [*seen[:2], "..."][:2] if len(seen) > 1 else [seen[0], "..."]
     return DataError(
-        f"options must say what {listing(map(repr, unknown))} in {found.chosen} means, as it can "
-        f"be read in two ways. Pass options={pair!r} if {pair[0]!r} is {labels[0]}, or "
-        f"options={pair[::-1]!r} if it is {labels[-1]}."
+        f"{argument('options')} must say what {listing(map(repr, unknown))} in {found.chosen} "
+        f"means, as it can be read in two ways. Pass {options_said(pair)} if {pair[0]!r} is "
+        f"{labels[0]}, or {options_said(pair[::-1])} if it is {labels[-1]}."
     )

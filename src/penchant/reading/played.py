@@ -17,6 +17,7 @@ from penchant.tables.frames import open_frame, row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stray_labels
+from penchant.wording import ticked
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored")
 
@@ -84,7 +85,8 @@ def with_rewards(
             )
             raise DataError(
                 f"reward {name!r} must hold numbers; got {cells[row]!r} at {row_place(row)}. "
-                "Correct it, leave its row out by `where`, or name another column with `reward`."
+                f"Correct it, leave its row out by {ticked('where')}, or name another column with "
+                f"{ticked('reward')}."
             )
         table = with_column(table, name, pa.array(read.values, from_pandas=True))
         if read.unit is not None:

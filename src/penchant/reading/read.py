@@ -27,6 +27,7 @@ from penchant.tables.offer_columns import is_offers
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, Reading, ReadingKind
 from penchant.tables.surveys import WideLayout, refuse_unknown_words
+from penchant.wording import argument, either
 
 # What is told of every option of a game besides: what it paid, when and how it was shown.
 _OF_GAMES = frozenset(
@@ -298,9 +299,13 @@ def _kind(
         if all(plain_name(name).rstrip("s") in _OF_GAMES for name in layout.attributes):
             return "play"
         raise DataError(
-            f"kind must be given, as the table can be read in two ways: {TITLES['play']}, by its "
-            f"column of rewards; or {TITLES[other]}, {layout.shown()}. Pass kind='play' or "
-            f"kind={other!r}."
+            f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
+            f"{TITLES['play']}, by its column of rewards; or {TITLES[other]}, {layout.shown()}. "
+            "Pass "
+            + either(
+                f"kind='play' or kind={other!r}.",
+                "--model with a model of play, such as q-learning, or --attributes.",
+            )
         )
     if played:
         return "play"
@@ -310,8 +315,9 @@ def _kind(
         refuse_unknown_words(free, seen_words(clean.table, str(chosen)), str(chosen))
     refuse_one_row_per_subject(names, asked.columns.get("subject"))
     raise DataError(
-        "kind must be given, as the columns are not those of options (option, chosen), of play "
-        f"(choice, reward) or of offers (amount_sooner, amount_later, delay); got {named(names)}. "
-        "Name the columns: chosen and reward for play, offers for offers, option and attributes "
-        "for choices; in a wide table, options."
+        f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
+        "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
+        f"{named(names)}. Name the columns: {argument('chosen')} and {argument('reward')} for "
+        f"play, {argument('offers')} for offers, {argument('option')} and "
+        f"{argument('attributes')} for choices; in a wide table, {argument('options')}."
     )

@@ -13,6 +13,7 @@ from penchant.reading.asked import Asked, word
 from penchant.reading.formula import Factor, Formula
 from penchant.tables.cells import Amounts, amounts, is_nothing
 from penchant.tables.labels import in_natural_order
+from penchant.wording import argument
 
 MOST_LEVELS = 20
 Variables = dict[str, Vector]
@@ -87,13 +88,15 @@ class Columns:
         levels = self.levels(name)
         if len(levels) < 2:
             raise DataError(
-                f"attributes must vary; got {name}, which holds {listing(map(repr, levels))} only. "
+                f"{argument('attributes')} must vary; got {name}, which holds "
+                f"{listing(map(repr, levels))} only. "
                 "Leave it out."
             )
         reference = word(self.asked.reference.get(name, levels[0]))
         if reference not in levels:
             raise DataError(
-                f"reference must be a level of {name}; got {reference!r}, but they are "
+                f"{argument('reference')} must be a level of {name}; got {reference!r}, but "
+                "they are "
                 f"{listing(map(repr, levels))}. Choose one."
             )
         if name not in self.references:

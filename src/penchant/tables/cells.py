@@ -15,6 +15,7 @@ from penchant.errors import DataError, listing
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.options import NOTHING_WORDS
+from penchant.wording import either
 
 CURRENCIES = frozenset("£$€¥₹₩₽₺₪฿₫₦") | frozenset(
     (
@@ -168,7 +169,8 @@ def _in_days(
         raise DataError(
             f"{name} must be in one unit, or in units of so many days; got "
             f"{listing(sorted({word for word in unit if word}))}. Say how many days a {word} is: "
-            f"units={{'{word}': {size}}}, or {size + (0.4375 if word == 'month' else 0.25):g}."
+            + either(f"units={{'{word}': {size}}}", f"--units {word}={size}")
+            + f", or {size + (0.4375 if word == 'month' else 0.25):g}."
         )
     return Amounts(values * np.array([days.get(word or "days", 1.0) for word in unit]), "days")
 

@@ -35,6 +35,7 @@ from penchant.tables.programs import (
 )
 from penchant.tables.unfolding import one_row_per_decision, unfolded, without_single_lists
 from penchant.tables.where import check_some_left, rows_where, used_columns
+from penchant.wording import argument
 
 _PRACTICE_FLAGS = ("practice", "ispractice", "practicetrial", "practise", "ispracticetrial")
 _SHORT = 30  # characters of a word that says what a row is
@@ -102,7 +103,8 @@ def cleaned(
         mask = rows_where(frame, where)
         check_some_left(mask, frame, where)
         work.keep(mask)
-        work.notes.append(f"{counted(int(mask.sum()), 'row')} of {len(mask):,} kept by where")
+        kept = counted(int(mask.sum()), "row")
+        work.notes.append(f"{kept} of {len(mask):,} kept by {argument('where')}")
     loops = work.loops()
     work.leave_out_practice(loops, used_columns(where, work.table.column_names))
     work.rewards_from_below()
@@ -178,7 +180,8 @@ class _Work:
                 practice |= own
                 why.append(f"{name} is {words}")
         if practice.any() and not practice.all():
-            said = f"practice ({' and '.join(why)}); name the column in where to decide otherwise"
+            where = argument("where")
+            said = f"practice ({' and '.join(why)}); name the column in {where} to decide otherwise"
             self.leave_out(practice, said)
 
     def _practice(self, name: str) -> BoolVector:

@@ -14,6 +14,7 @@ from penchant._typing import BoolVector
 from penchant.errors import DataError
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import USUAL, plain_name
+from penchant.wording import argument
 
 JSPSYCH, PSYCHOPY, GORILLA, QUALTRICS, LAB_JS = (
     "jsPsych",
@@ -229,8 +230,8 @@ def _pressed(table: pa.Table, inside: BoolVector) -> str | None:
     if len(found) > 1:
         said = ", ".join(f"{name} ({count} rows)" for name, count in found.items())
         raise DataError(
-            f"chosen must be given, as several columns say what was pressed in trials: {said}. "
-            f"Pass chosen={next(iter(found))!r}, or another of these."
+            f"{argument('chosen')} must be given, as several columns say what was pressed in "
+            f"trials: {said}. Pass {argument('chosen', next(iter(found)))}, or another of these."
         )
     return next(iter(found), None)
 

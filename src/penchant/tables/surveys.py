@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penchant.errors import DataError, listing
 from penchant.tables.options import NOTHING_WORDS
+from penchant.wording import argument, either, ticked
 
 # Between the parts of a name: a mark, a letter that begins a word, a letter or number at the end.
 _CUTS = re.compile(r"[ _.:\-]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d+$)|(?<=\d)(?=[_.])")
@@ -172,8 +174,9 @@ def wide_layout(
     if len(fitting) > 1:
         shown = "; or ".join(layout.shown() for layout in fitting[:3])
         raise DataError(
-            f"options must be given, as the columns can be read in {len(fitting)} ways: {shown}. "
-            f"Pass options={list(fitting[0].options)!r}, or options={list(fitting[1].options)!r}."
+            f"{argument('options')} must be given, as the columns can be read in {len(fitting)} "
+            f"ways: {shown}. Pass {options_said(fitting[0].options)}, or "
+            f"{options_said(fitting[1].options)}."
         )
     if fitting and doubtful:
         raise _doubtful(doubtful[0], fitting[0].options, column)
@@ -196,9 +199,9 @@ def _by_mapping(
     none_of = [word for word in left if plain(word) in OPT_OUTS or word == opt_out]
     if {*left} - {*none_of}:
         raise DataError(
-            f"options must say what every word of the choices means; got none for "
+            f"{argument('options')} must say what every word of the choices means; got none for "
             f"{listing(repr(word) for word in left if word not in none_of)}. Add it, or leave its "
-            "rows out by `where`."
+            f"rows out by {ticked('where')}."
         )
     return found, none_of[0] if none_of else None
 
@@ -262,10 +265,12 @@ def _matched(
 
 def _doubtful(word: str, tags: Sequence[str], column: str) -> DataError:
     name = column if column.isidentifier() else f"`{column}`"
+    left_out = where_said(f"{name} != '{word}'")
     return DataError(
-        f"opt_out must be given, as {word!r} in {column} can be read in two ways: an option of its "
-        f"own beside {', '.join(tags)}, or a decision that nobody made. Pass opt_out={word!r} for "
-        f"the first, or where=\"{name} != '{word}'\" to leave these rows out."
+        f"{argument('opt_out')} must be given, as {word!r} in {column} can be read in two ways: an "
+        f"option of its own beside {', '.join(tags)}, or a decision that nobody made. Pass "
+        f"{argument('opt_out', word)} for the first, or {left_out} to "
+        "leave these rows out."
     )
 
 
@@ -283,14 +288,38 @@ def _by_number(
     low, high, m = min(numbers.values()), max(numbers.values()), len(tags)
     if low >= 1 and high < m and base is None:
         raise DataError(
-            f"base must be given, as the choices {low} to {high} can be read in two ways: counted "
-            f"from 0 ({low} is {tags[low]}) or from 1 ({low} is {tags[low - 1]}). Pass base=0 or "
-            "base=1."
+            f"{argument('base')} must be given, as the choices {low} to {high} can be read in two "
+            f"ways: counted from 0 ({low} is {tags[low]}) or from 1 ({low} is {tags[low - 1]}). "
+            f"Pass {either('base=0 or base=1', _by_hand(numbers, tags))}."
         )
     start = (1 if high == m else 0) if base is None else base
     if low < start or high - start >= m:
         return None
     return {w: tags[k - start] for w, k in numbers.items()}, none_of
+
+
+def _by_hand(numbers: Mapping[str, int], tags: Sequence[str]) -> str:
+    """Both readings of numbers, as options of a command."""
+    both = ({w: tags[k] for w, k in numbers.items()}, {w: tags[k - 1] for w, k in numbers.items()})
+    return " or ".join(options_said(own) for own in both)
+
+
+def options_said(options: Sequence[Any] | Mapping[Any, Any]) -> str:
+    """The options as an argument, or as one types them.
+
+    >>> options_said(["f", "j"]), options_said({"f": "left"})
+    ("options=['f', 'j']", "options={'f': 'left'}")
+    """
+    if isinstance(options, Mapping):
+        typed = ",".join(f"{word}={option}" for word, option in options.items())
+        return either(f"options={dict(options)!r}", f"--options {shlex.quote(typed)}")
+    words = ",".join(map(str, options))
+    return either(f"options={list(options)!r}", f"--options {shlex.quote(words)}")
+
+
+def where_said(condition: str) -> str:
+    """A condition as an argument, or as one types it."""
+    return either(f'where="{condition}"', f'--where "{condition}"')
 
 
 def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str) -> None:
@@ -313,17 +342,17 @@ def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str
     if len(numbers) == len(words) == len(tags) + 1:
         odd = "0" if "0" in words and str(len(tags)) in words else max(words, key=int)
         raise DataError(
-            f"opt_out must be given, as {column} holds {listing(words)}, and the columns describe "
-            f"{len(tags)} options, {listing(tags)}: {odd} can be an option that is none of these, "
-            f"or a decision that nobody made. Pass opt_out={odd!r} for the first, or "
-            f'where="{column} != {odd}" to leave these rows out.'
+            f"{argument('opt_out')} must be given, as {column} holds {listing(words)}, and the "
+            f"columns describe {len(tags)} options, {listing(tags)}: {odd} can be an option that "
+            f"is none of these, or a decision that nobody made. Pass {argument('opt_out', odd)} "
+            f"for the first, or {where_said(f'{column} != {odd}')} to leave these rows out."
         )
     one = dict(zip(words, tags, strict=False))
     other = dict(zip(words, [*tags[1:], tags[0]], strict=False))
     raise DataError(
-        f"options must say what {listing(map(repr, words))} in {column} mean, as the columns "
-        f"describe the options {listing(tags)} and both can be meant. Pass options={one!r}, or "
-        f"options={other!r}."
+        f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as the "
+        f"columns describe the options {listing(tags)} and both can be meant. Pass "
+        f"{options_said(one)}, or {options_said(other)}."
     )
 
 

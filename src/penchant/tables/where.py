@@ -13,6 +13,7 @@ import numpy as np
 from penchant._typing import BoolVector
 from penchant.errors import DataError, listing, named, nearest
 from penchant.tables.frames import Table, row_place
+from penchant.wording import argument
 
 EXAMPLE = "phase == 'test' and rt > 200"
 SHOWN_VALUES = 6
@@ -75,7 +76,9 @@ def rows_where(table: Table, where: str) -> BoolVector:
     array([False, False,  True])
     """
     if not isinstance(where, str) or not where.strip():
-        raise DataError(f'where must be a condition; got {where!r}. Write "{EXAMPLE}".')
+        raise DataError(
+            f'{argument("where")} must be a condition; got {where!r}. Write "{EXAMPLE}".'
+        )
     parser = _Parser(table, where, _tokens(where))
     return parser.whole()
 
@@ -112,7 +115,7 @@ def _tokens(where: str) -> list[_Token]:
 
 def _wrong(where: str, at: int, got: str) -> DataError:
     return DataError(
-        "where must be comparisons joined by and, or, not; "
+        f"{argument('where')} must be comparisons joined by and, or, not; "
         f"got {got} at character {at + 1} of {where!r}. "
         f'Write "{EXAMPLE}", text in quotes, names with spaces in backticks.'
     )
@@ -228,7 +231,8 @@ class _Parser:
         hint = nearest(name, map(str, self.table.columns))
         quote = f" Put text in quotes: '{name}'." if not hint and token.kind == "word" else ""
         raise DataError(
-            f"where must name columns of the table; got {name!r} in {self.where!r}, but they are "
+            f"{argument('where')} must name columns of the table; got {name!r} in "
+            f"{self.where!r}, but they are "
             f"{named(self.table.columns)}.{hint or quote or ' Correct it.'}"
         )
 
@@ -243,7 +247,8 @@ class _Parser:
     def _compared(self, left: _Values, sign: str, right: _Values) -> BoolVector:
         if not left.column and not right.column:
             raise DataError(
-                f"where must compare a column; got {left.said} {sign} {right.said} in "
+                f"{argument('where')} must compare a column; got {left.said} {sign} "
+                f"{right.said} in "
                 f"{self.where!r}. Name a column on one side."
             )
         if not left.column:
@@ -252,7 +257,8 @@ class _Parser:
         if right.cells is None and not right.column:
             if sign not in ("==", "!="):
                 raise DataError(
-                    f"where must compare with null by == or !=; got {sign} in {self.where!r}."
+                    f"{argument('where')} must compare with null by == or !=; got {sign} in "
+                    f"{self.where!r}."
                 )
             empty: BoolVector = _missing(left.cells)
             return empty if sign == "==" else ~empty
@@ -334,7 +340,8 @@ def _as_flags(cells: Any, said: str, where: str) -> Any:
     found = [None if cell is None else words.get(str(cell).lower(), -1.0) for cell in cells]
     if -1.0 in found:
         raise DataError(
-            f"where must compare {said} with its values; got true or false in {where!r}, but it "
+            f"{argument('where')} must compare {said} with its values; got true or false in "
+            f"{where!r}, but it "
             f"holds {_shown(cells)}. Put one of these in quotes."
         )
     return np.array([np.nan if cell is None else cell for cell in found])
@@ -347,7 +354,8 @@ def _one_number(right: _Values, said: str, where: str, asked: BoolVector) -> Any
         return np.float64(right.cells)
     except (TypeError, ValueError):
         raise DataError(
-            f"where must compare {said} with numbers, which it holds; got {right.said} in "
+            f"{argument('where')} must compare {said} with numbers, which it holds; got "
+            f"{right.said} in "
             f"{where!r}. Write a number without quotes."
         ) from None
 
@@ -361,7 +369,8 @@ def _as_numbers(cells: Any, said: str, sign: str, where: str, asked: BoolVector)
         except ValueError:
             if sign not in ("==", "!=") and asked[row]:
                 raise DataError(
-                    f"where must compare numbers by {sign}; got {cell!r} in {said} at "
+                    f"{argument('where')} must compare numbers by {sign}; got {cell!r} in "
+                    f"{said} at "
                     f"{row_place(row)}. Leave these rows out before: {said} != {cell!r} and {where}"
                 ) from None
     return found
@@ -381,6 +390,7 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
         for name in sorted(used_columns(where, table.columns))
     ]
     raise DataError(
-        f"where must keep at least one row; got 0 of {len(table):,} for {where!r}, and "
+        f"{argument('where')} must keep at least one row; got 0 of {len(table):,} for "
+        f"{where!r}, and "
         f"{'; '.join(values)}. Correct it."
     )
