@@ -1,4 +1,4 @@
-"""What all tests share: where the certified results are."""
+"""What all tests share: compiled code, and where the certified results are."""
 
 import os
 from pathlib import Path
@@ -16,6 +16,32 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("penchant")
+
+
+def pytest_configure(config):
+    """Let workers compile one at a time: what one compiled, the next reads from disk."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: each compiles for itself
+        return
+    if not hasattr(config, "workerinput"):
+        return
+    from numba.core.dispatcher import Dispatcher
+
+    compiled, within = Dispatcher.compile, []
+
+    def compiled_in_turn(self, signature):
+        if within:  # called by what is being compiled
+            return compiled(self, signature)
+        with Path(__file__).open() as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)  # until it is closed
+            within.append(self)
+            try:
+                return compiled(self, signature)
+            finally:
+                within.clear()
+
+    Dispatcher.compile = compiled_in_turn
 
 
 @pytest.fixture(scope="session")

@@ -269,3 +269,14 @@ def test_parts_are_kept_in_a_folder_and_gone_on_with(tmp_path):
         study(seed=8, keep=tmp_path / "out", resume=True)
     with pytest.raises(pn.DataError, match="keep must name the folder to resume; got none"):
         study(resume=True)
+
+
+def test_mean_rewards_may_be_in_a_file_of_their_own(tmp_path):
+    rows = ["landscape,option,mean_reward"]
+    rows += [f"{name},{i},{mean}" for name, means in MEANS.items() for i, mean in enumerate(means)]
+    (tmp_path / "means.csv").write_text("\n".join(rows) + "\n")
+    found = study(landscape=tmp_path / "means.csv")
+    assert repr(found.columns("growth")) == repr(study().columns("growth"))
+    (tmp_path / "twice.csv").write_text("\n".join([*rows, rows[-1]]) + "\n")
+    with pytest.raises(DataError, match="landscape must have every option of B once; got 11 again"):
+        study(landscape=tmp_path / "twice.csv")

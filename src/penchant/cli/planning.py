@@ -58,7 +58,7 @@ def run_recover(
         model = model_in(world, agent)
         given = ranges(people.parameters, model)
         say(f"Model: {model}.")
-        if hasattr(model, "locations"):
+        if Declared(model).locations is not None:
             say(map_words(agent, model.locations))
         found = recover(
             model,

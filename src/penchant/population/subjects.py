@@ -126,7 +126,8 @@ def subject_estimates(
         raise DataError(f"scale must be 'theta' or 'natural'; got {scale!r}. Choose one.")
     if isinstance(estimates, SubjectEstimates):
         return estimates
-    if isinstance(estimates, Estimates) and scale == "theta" and names is subjects is None:
+    whole = names is subjects is covariances is None and scale == "theta"
+    if isinstance(estimates, Estimates) and whole:
         return SubjectEstimates(
             estimates.names,
             estimates.subjects,

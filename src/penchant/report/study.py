@@ -15,6 +15,7 @@ from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.data import StudyData
 from penchant.studies.findings import Findings
+from penchant.studies.means import read_landscapes
 from penchant.studies.plan import PAPER_NOMINALS, Category, Plan
 from penchant.studies.run import carry_out
 
@@ -95,7 +96,8 @@ def study(
         fits.
     landscape
         Known mean rewards: a `Landscape` or a vector, or {label: vector} by the labels of
-        `landscape_by`.
+        `landscape_by`; or the name of a file with columns option and mean_reward, and those of
+        `landscape_by` where landscapes differ.
     performance
         Whether to measure regret, and to classify subjects by how it grows. By default where the
         best option is known: with `landscape`, or a table that has expected rewards or names its
@@ -158,6 +160,9 @@ def study(
     )
     if resume and keep is None:
         raise DataError("keep must name the folder to resume; got none. Pass keep=folder.")
+    if isinstance(landscape, str | os.PathLike):
+        shared = data.landscape_columns
+        landscape = read_landscapes(landscape, shared, (), data.options).means
     with ExitStack() as opened:
         folder = keep
         if keep is not None and not isinstance(keep, StudyFolder):

@@ -199,7 +199,7 @@ def _begins(builder, table, places, first):
     ]
 
 
-WRITTEN_OUT = 12  # variables, beyond which writing out all pairs of tiles takes long to compile
+WRITTEN_OUT, TILES = 12, 6  # variables and tiles, beyond which writing out all pairs compiles long
 FEW = 5  # variables, for which sets of two options have code of their own
 AHEAD = 16  # rows, at least, between what is computed and what is fetched
 
@@ -440,7 +440,7 @@ class _Block:
 
     def over_tiles(self, n, body):
         """Tile after tile: written out for a few variables, for more of them in a loop."""
-        if self.d <= WRITTEN_OUT:
+        if self.d <= min(WRITTEN_OUT, TILES * TILE):
             for i in range(n.constant):
                 body(at(i))
             return
