@@ -95,7 +95,7 @@ def test_jspsych_with_one_record_on_each_line_needs_no_subject(file):
     lines = "\n".join(json.dumps(rows) for rows in people)
     reading = pn.read(file(lines, "jatos.txt"))
     assert_played(reading)
-    assert reading.columns["subject"] == "record"
+    assert reading.columns["subject"] == "source record"
 
 
 def test_rewards_of_feedback_screens_belong_to_the_choice_before(file):

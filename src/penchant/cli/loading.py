@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penchant import datasets
 from penchant.choices import Choices
@@ -17,6 +18,8 @@ from penchant.cli.words import say
 from penchant.errors import DataError, named, nearest
 from penchant.files.lines import lines_of_rows
 from penchant.files.source import Source
+from penchant.reading.variables import is_word
+from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
     LONG,
     is_long,
@@ -68,11 +71,20 @@ def _is_experiment(opened: Opened, data: Data, terms: Terms) -> bool:
     roles = {data.option, data.chosen, data.subject, *data.decision}
     if data.option is not None or is_long(names):
         parts = {named_column(usual, names) for usual in LONG.values()} | {*SUBJECT} | roles
-        return any(pa.types.is_string(table[name].type) for name in names if name not in parts)
+        text = [name for name in names if pa.types.is_string(table[name].type)]
+        return any(_has_levels(table[name]) for name in text if name not in parts)
     if is_offers(names) or is_play(names):
         return False
     chosen = data.chosen or named_column(CHOICES, names)
     return chosen is not None and bool(wide_layouts([name for name in names if name != chosen]))
+
+
+def _has_levels(column: pa.ChunkedArray) -> bool:
+    """Whether text is words, or amounts in a unit, rather than numbers that are written oddly."""
+    cells = [cell for cell in pc.unique(column).to_pylist() if not is_nothing(cell)]
+    read = [amount(cell) for cell in cells]
+    in_units = all(one is not None and one[1] not in (None, "%") for one in read)
+    return bool(cells) and (in_units or all(is_word(cell) for cell in cells))
 
 
 def _experiment(opened: Opened, data: Data) -> Choices:

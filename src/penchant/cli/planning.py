@@ -37,6 +37,7 @@ from penchant.cli.workflow_options import (
 )
 from penchant.errors import DataError
 from penchant.figures.results import overview
+from penchant.models.model import Declared
 from penchant.workflow.design import Differ, Narrow, design
 from penchant.workflow.recover import recover
 from penchant.workflow.recover_models import recover_models

@@ -33,7 +33,6 @@ from penchant.cli.workflow_options import Analysis, Compared, Kept, Played
 from penchant.errors import DataError, NotWrittenError
 from penchant.files.output import json_text, write_json
 from penchant.files.source import source
-from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.output.document import plain

@@ -16,10 +16,11 @@ from penchant.errors import DataError, listing
 from penchant.files.lines import lines_of_rows
 from penchant.files.source import Source, source
 from penchant.files.table import read_table
+from penchant.wording import either
 
 DESCRIPTION = "dataset_description.json"
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow")
-FILE = "file"
+FILE = "source file"
 ALIKE = 0.5  # of all columns that two files must share to be of one kind
 _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9]*)-([A-Za-z0-9.]+)")
 _ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
@@ -134,7 +135,10 @@ def _files(path: Any) -> list[str] | None:
     if has_magic(given) and not os.path.exists(given):
         found = sorted(file for file in glob(given, recursive=True) if os.path.isfile(file))
         if not found:
-            raise DataError(f"path must match some files; got {given}, but there are none.")
+            raise DataError(
+                f"{either('path', 'FILE')} must match some files; got {given}, but there are none. "
+                "Correct the pattern."
+            )
         return found
     if not os.path.isdir(given):
         return None
@@ -151,7 +155,7 @@ def _files(path: Any) -> list[str] | None:
         files = data
     if not files:
         raise DataError(
-            f"path must be a folder with tables; got {given}, which has no "
+            f"{either('path', 'FILE')} must be a folder with tables; got {given}, which has no "
             f"{', '.join(TABLES[:3])} or Parquet files. Name the file that has the choices."
         )
     return [str(file) for file in files]
@@ -197,7 +201,7 @@ def _told(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, s
     every = set.intersection(*({*own} for own in found))
     kept = [{key: value for key, value in own.items() if key in every} for own in found]
     named = [own | {FILE: file.stem} for own, file in zip(kept, files, strict=True)]
-    return named if FILE not in columns else kept
+    return named if FILE not in columns and len(files) > 1 else kept
 
 
 def _with(table: pa.Table, told: Mapping[str, str]) -> pa.Table:

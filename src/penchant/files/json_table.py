@@ -14,7 +14,7 @@ from penchant.files.source import Source
 
 # What programs call the object that holds the values proper; its keys are columns themselves.
 _UNWRAPPED = ("data", "trialdata")
-RECORD = "record"
+RECORD = "source record"
 DEEPEST = 4
 _INTEGERS = 2**63
 
@@ -26,7 +26,7 @@ def read_json_table(source: Source) -> pa.Table:
     -----
     Taken are a list of objects; an object, or some, that hold such a list, whose other values are
     repeated in every row; a list of lists, or one list on each line, which are numbered in the
-    column "record"; an object of columns; and one object on each line.
+    column "source record"; an object of columns; and one object on each line.
     """
     with source.open() as stream:
         content = stream.read()

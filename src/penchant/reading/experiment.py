@@ -269,7 +269,7 @@ def _all_attributes(sets: _Sets, columns: Columns, asked: Asked, notes: list[str
             continue
         if name not in told:
             same.append(name)
-        elif columns.numbers(name) is None and len(columns.levels(name)) > MOST_LEVELS:
+        elif columns.are_words(name) and len(columns.levels(name)) > MOST_LEVELS:
             many.append(name)
         else:
             kept.append(name)

@@ -12,10 +12,28 @@ from penchant.errors import DataError, listing
 from penchant.reading.asked import Asked, word
 from penchant.reading.formula import Factor, Formula
 from penchant.tables.cells import Amounts, amounts, is_nothing
-from penchant.tables.labels import in_natural_order
+from penchant.tables.frames import row_place
+from penchant.tables.labels import NUMBER, in_natural_order
+from penchant.tables.numbers import exact_floats
 from penchant.wording import argument
 
 MOST_LEVELS = 20
+
+
+def is_word(cell: Any) -> bool:
+    """Whether a cell is a word that can be a level, rather than a number or a date in some form.
+
+    >>> is_word("Zen"), is_word("1,5"), is_word("2026-01-31"), is_word(-3)
+    (True, False, False, False)
+    """
+    return isinstance(cell, str) and cell.strip()[:1].isalpha()
+
+
+def _as_number(cell: Any) -> Any:
+    """A number in text as a number; other text as it is."""
+    return float(cell) if isinstance(cell, str) and NUMBER.match(cell.strip()) else cell
+
+
 Variables = dict[str, Vector]
 
 
@@ -59,7 +77,16 @@ class Columns:
         numbers = None if factor.categories else self.numbers(factor.name)
         if numbers is not None:
             return {factor.name: np.where(self.outside & np.isnan(numbers), 0.0, numbers)}
+        if not factor.categories:
+            self._check_words(factor.name)
         return self._levels(factor.name)
+
+    def _check_words(self, name: str) -> None:
+        """Refuse numbers that are written oddly, and words among numbers: they are no levels."""
+        given = [cell for cell in self.cells[name] if not is_nothing(cell)]
+        if not all(is_word(cell) for cell in given):
+            cells = np.array([None if is_nothing(c) else _as_number(c) for c in self.cells[name]])
+            exact_floats(cells, name, row_place)
 
     def numbers(self, name: str) -> Vector | None:
         """A column of numbers or amounts; None where it holds words."""
@@ -79,6 +106,10 @@ class Columns:
             said = f"{name} is in percent: divided by 100"
         if found.unit is not None and said not in self.notes:
             self.notes.append(said)
+
+    def are_words(self, name: str) -> bool:
+        """Whether a column holds words alone."""
+        return all(is_word(cell) for cell in self.cells[name] if not is_nothing(cell))
 
     def levels(self, name: str) -> list[str]:
         """Words of a column, those for nothing aside, in natural order."""
