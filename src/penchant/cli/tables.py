@@ -122,7 +122,10 @@ def _rewarded(table: pa.Table, data: Data, history: History, quiet: bool) -> pa.
         )
     except DataError:  # said where the columns are needed
         return table
-    rewarded, notes = with_rewards(table, found, Asked(decimal=data.decimal))
+    try:
+        rewarded, notes = with_rewards(table, found, Asked(decimal=data.decimal))
+    except DataError:  # said with the subject where the table is read
+        return table
     for note in () if quiet else notes:
         say(f"Note: {note}.")
     return rewarded
