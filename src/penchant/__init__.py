@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from penchant.population.compare import compare_groups as compare_groups
     from penchant.population.growth import growth_orders as growth_orders
     from penchant.population.pool import pool as pool
+    from penchant.reading.read import read as read
     from penchant.report.study import study as study
     from penchant.softmax.constraints import Constraints as Constraints
     from penchant.softmax.estimate import Estimate as Estimate

@@ -34,6 +34,7 @@ LAYERS = {
     "bandit": 4,
     "models": 5,
     "inference": 6,
+    "reading": 6,
     "population": 7,
     "workflow": 8,
     "studies": 9,

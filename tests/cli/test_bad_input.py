@@ -276,8 +276,9 @@ def test_d40_a_missing_file_is_refused_and_the_nearest_named(refused):
     assert "'trips.csv'" in refused("fit", "trip.csv")
 
 
-def test_d40_a_folder_is_no_file(refused):
-    assert "FILE must be a file; got the directory" in refused("fit", ".")
+def test_d40_a_folder_without_tables_is_refused(refused, folder):
+    (folder / "empty").mkdir()
+    assert "FILE must be a folder with tables; got empty" in refused("fit", "empty")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="named pipes")

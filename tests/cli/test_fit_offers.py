@@ -159,8 +159,7 @@ def test_offers_need_their_model_and_models_their_offers(refused, offers):
     assert "Add --model hyperbolic" in refused("fit", "--example", "delays")
     message = refused("fit", "--example", "menu", "--model", "hyperbolic")
     assert "Try --example delays" in message
-    for command in ("fit", "check"):
-        assert "--model must be given with decisions between offers" in refused(command, offers())
+    assert "--model must be given with decisions between offers" in refused("fit", offers())
     assert "--offers must be left out without --model" in refused(
         "fit", offers(), "--offers", "amount=a/b"
     )

@@ -209,13 +209,11 @@ def test_a_line_too_long_for_any_table_is_refused(refused):
         (b"SQLite format 3\0", "an SQLite database"),
         (b"<!DOCTYPE html><html>", "a web page"),
         (b"\n<HTML>", "a web page"),
-        (b'{"a": 1}', "JSON"),
-        (b'[{"a": 1}]', "JSON"),
         (b"version https://git-lfs.github.com/spec/v1", "a pointer to a file in Git LFS"),
     ],
 )
 def test_other_kinds_of_file_are_named(refused, content, what):
-    refused(content, f"must be CSV, Parquet or Arrow; got {what}")
+    refused(content, f"must be CSV, Parquet, Arrow or JSON; got {what}")
 
 
 def test_a_zip_archive_is_refused(refused):

@@ -15,16 +15,24 @@ from penchant.bandit.episode_table import episode_rows
 from penchant.cli.episodes import Play, grid_words, in_lines, load_episodes, places_in, say_places
 from penchant.cli.fitting import ready_model
 from penchant.cli.loading import load_choices
-from penchant.cli.offers import load_trials, say_trials
+from penchant.cli.offers import load_trials, named_offers, say_trials
 from penchant.cli.options import Agent, Data, History, Terms
 from penchant.cli.running import exit_code, say_notes
 from penchant.cli.settings import COORDINATES, PLACES, locations, model_named
 from penchant.cli.showing import VALID, checked_document, checked_words
+from penchant.cli.tables import (
+    command_typed,
+    kind_of,
+    next_command,
+    open_play,
+    open_raw,
+    open_table,
+    read_as,
+    typed_again,
+)
 from penchant.cli.words import refuse, say, wrapped
 from penchant.errors import listing
 from penchant.files.output import json_text
-from penchant.files.source import source
-from penchant.files.table import read_table
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
@@ -33,9 +41,8 @@ from penchant.models.record import doubts_of, for_task
 from penchant.output.notes import counted
 from penchant.softmax.estimates import Estimates
 from penchant.studies.data import data_notes
-from penchant.tables.columns import is_play
 from penchant.tables.frames import column_floats, open_frame
-from penchant.tables.offer_columns import is_offers
+from penchant.tables.reading import TITLES
 
 # Columns that say how many choices a block has.
 HORIZON = ("horizon", "searchhorizon", "clicks", "nclicks", "nchoices", "budget")
@@ -129,11 +136,38 @@ def is_history(file: str | None, data: Data, terms: Terms, agent: Agent, history
     asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
     if file is None or file == "-" or asked:
         return False
-    table = read_table(
-        source(file), delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
-    )
-    names = ["chosen" if name == data.chosen else name for name in table.column_names]
-    return is_play(names) and not is_offers(names)
+    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
+    return kind_of(opened, data, history) == "play"
+
+
+def is_offered(file: str | None, data: Data, terms: Terms) -> bool:
+    """Whether the file holds decisions between offers, by its columns."""
+    asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
+    if file is None or file == "-" or asked:
+        return False
+    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
+    return kind_of(opened, data, History()) == "offers"
+
+
+def _run_check_read(file: str | None, data: Data, history: History, json: bool) -> int:
+    """Say what was taken for what in a table of offers, and what to run next; the exit code."""
+    reading = read_as(open_raw(file, data), data, history, None, named_offers(history.offers))
+    command = next_command(file, reading, typed_again(data, history))
+    if json:
+        document = {
+            "kind": reading.kind,
+            "columns": dict(reading.columns),
+            "options": dict(reading.options),
+            "n_subjects": len(reading.subjects),
+            "n_decisions": reading.n_decisions,
+            "n_missed": reading.n_missed,
+            "notes": list(reading.notes),
+            "next": command,
+        }
+        print(json_text(document), end="")
+    else:
+        print(f"These are {TITLES[reading.kind]}.\nNext: {command}")
+    return 0 if reading.n_decisions else 1
 
 
 def _says_play(history: History) -> bool:
@@ -160,6 +194,7 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     document = checked_play(play, places)
     if agent.model is not None:
         document["notes"] += model_notes(ready, play, agent)
+    document["next"] = command_typed(file, agent.model or "q-learning", typed_again(data, history))
     document["where"] = None if mapped or places is None else grid_words(places + play.base)
     if json:
         if hasattr(sys.stdout, "reconfigure"):
@@ -182,12 +217,9 @@ def _places(file: str, agent: Agent, data: Data, history: History) -> Matrix | N
     """Where options lie, as far as the command line or the table say it."""
     if agent.grid is not None or agent.locations is not None:
         return locations(agent)
-    origin = source(file)
-    table = read_table(
-        origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
-    )
-    with in_lines(origin, data):
-        return places_in(table, data, history)
+    opened, data, history = open_play(file, data, history, quiet=True)
+    with in_lines(opened, data):
+        return places_in(opened.table, data, history)
 
 
 def checked_play(play: Play, places: Matrix | None = None) -> dict[str, Any]:
@@ -260,7 +292,8 @@ def _words(document: dict[str, Any]) -> list[str]:
             "Options are places: models of places (ucl, gp-ucb, locality) read them, with the "
             f"place of every option. Try --model ucl {document['where']} --noise-variance VARIANCE."
         )
-    return [*lines, "The table can be used by penchant fit --model and penchant study."]
+    lines.append("The table can be used by penchant fit --model and penchant study.")
+    return [*lines, f"Next: {document['next']}"]
 
 
 def _chosen_words(document: dict[str, Any]) -> str:
@@ -279,6 +312,8 @@ def run_check(
         return run_check_offers(file, data, agent, history, json)
     if is_history(file, data, terms, agent, history):
         return run_check_play(file, data, agent, history, json)
+    if is_offered(file, data, terms):
+        return _run_check_read(file, data, history, json)
     refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
     refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
     choices = load_choices(file, data, terms)
@@ -289,4 +324,6 @@ def run_check(
         print(json_text(found[0] if choices.subject is None else found), end="")
     else:
         print(checked_words(choices, estimates))
+        if file is not None and terms == Terms():
+            say(f"Next: {command_typed(file, None, typed_again(data, history))}")
     return exit_code(tuple(estimate.status for estimate in estimates))

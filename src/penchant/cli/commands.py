@@ -23,6 +23,7 @@ from penchant.cli.workflow_options import (
     Analysis,
     Compared,
     Contest,
+    Experiment,
     Goal,
     Judged,
     Kept,
@@ -276,6 +277,7 @@ def study(
     /,
     *,
     table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    experiment: Experiment = Experiment(),  # noqa: B008
     compared: Compared = Compared(),  # noqa: B008
     agent: Agent = Agent(),  # noqa: B008
     analysis: Analysis = Analysis(),  # noqa: B008
@@ -291,9 +293,10 @@ def study(
     Parameters
     ----------
     file
-        CSV or Parquet file, one row per event: who, what was chosen, what it paid; or per decision
-        between offers; - for stdin.
+        CSV, JSON or Parquet file, or a folder of these, one row per event: who, what was chosen,
+        what it paid; or per decision between offers; or a choice experiment, without --model;
+        - for stdin.
     """
     from penchant.cli.studying import run_study_command
 
-    return run_study_command(file, table, compared, agent, analysis, kept)
+    return run_study_command(file, table, compared, agent, analysis, kept, experiment)

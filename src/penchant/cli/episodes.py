@@ -15,10 +15,10 @@ from penchant.bandit.episode_table import episodes_from_frame
 from penchant.cli.loading import with_lines
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.settings import COORDINATES, map_words, place_words
+from penchant.cli.tables import Opened, open_play
 from penchant.cli.words import refuse, say
 from penchant.errors import SHOWN, DataError, listing
-from penchant.files.source import Source, source
-from penchant.files.table import read_table
+from penchant.files.source import Source
 from penchant.output.notes import counted
 from penchant.tables.columns import PlayColumns, play_columns
 from penchant.tables.events import NOTHING
@@ -26,7 +26,7 @@ from penchant.tables.frames import Table, column_floats, open_frame, row_place
 from penchant.tables.options import labelled_options, refuse_stray_labels
 
 OF_CHOICES = {"example", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
-OF_CHOICES |= {"wide", "missing"}
+OF_CHOICES |= {"wide", "missing", "attributes", "opt_out", "reference"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Play:
     episodes: list[Episode]
     table: Any
     columns: PlayColumns
-    origin: Source
+    origin: Source | Opened
     data: Data
     base: int
     labels: tuple[Any, ...] | None
@@ -110,10 +110,8 @@ def load_episodes(
             "FILE must be given with --model; got none. penchant simulate makes one to try."
         )
     check_base(history.base)
-    origin = source(file)
-    table = read_table(
-        origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
-    )
+    origin, data, history = open_play(file, data, history)
+    table = origin.table
     with in_lines(origin, data):
         columns = named_columns(list(table.column_names), data, history, locations)
         say_columns(columns)
@@ -140,7 +138,7 @@ def check_base(base: int) -> None:
 
 
 @contextmanager
-def in_lines(origin: Source, data: Data) -> Iterator[None]:
+def in_lines(origin: Source | Opened, data: Data) -> Iterator[None]:
     """Errors about rows of the table as errors about lines of the file."""
     try:
         yield

@@ -7,21 +7,32 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from penchant import datasets
 from penchant.choices import Choices
-from penchant.cli.options import Data, Terms
+from penchant.cli.options import Data, History, Terms
+from penchant.cli.tables import Opened, open_table, read_as, say_opened
 from penchant.cli.words import say
 from penchant.errors import DataError, named, nearest
 from penchant.files.lines import lines_of_rows
-from penchant.files.source import Source, source
-from penchant.files.table import read_table
-from penchant.tables.columns import is_play, refuse_one_row_per_subject
+from penchant.files.source import Source
+from penchant.reading.variables import is_word
+from penchant.tables.cells import amount, is_nothing
+from penchant.tables.columns import (
+    LONG,
+    is_long,
+    is_play,
+    named_column,
+    refuse_one_row_per_subject,
+)
+from penchant.tables.laboratory import CHOSEN as CHOICES
 from penchant.tables.offer_columns import is_offers
+from penchant.tables.surveys import wide_layouts
 
 # Names that columns often have, tried in this order where none is given.
-DECISION = ("decision", "obs", "observation", "choice_set", "chid", "case", "decision_id")
-OPTION = ("option", "alt", "alternative", "option_id")
-CHOSEN = ("chosen", "choice", "chose")
+DECISION, OPTION, CHOSEN = LONG["decision"], LONG["option"], LONG["chosen"]
 # Who decided is no property of an option: never a variable unless asked for.
 SUBJECT = ("subject", "subject_id", "participant", "person")
 WHO = (*SUBJECT, "subjID", "id")
@@ -39,19 +50,58 @@ def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
         )
     if data.example is not None:
         return _example(data.example, data, terms)
-    origin = source(file)
-    table = read_table(
-        origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
-    )
+    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
+    if _is_experiment(opened, data, terms):
+        return _experiment(opened, data)
+    say_opened(opened)
+    table = opened.table
     try:
         return _from_wide(table, data, terms) if data.wide else _from_long(table, data, terms)
     except DataError as error:
-        words = with_lines(str(error), origin, data)
-        raise DataError(f"{origin.name}: {words}") from None
+        raise DataError(f"{opened.name}: {opened.located(str(error))}") from None
 
 
-def with_lines(message: str, origin: Source, data: Data) -> str:
+def _is_experiment(opened: Opened, data: Data, terms: Terms) -> bool:
+    """Whether there is more than columns of numbers to read: words, wide names, an opt-out."""
+    if data.wide or data.explanatory or terms != Terms():
+        return False
+    if data.attributes or data.opt_out or data.reference or data.units:
+        return True
+    table, names = opened.table, opened.table.column_names
+    roles = {data.option, data.chosen, data.subject, *data.decision}
+    if data.option is not None or is_long(names):
+        parts = {named_column(usual, names) for usual in LONG.values()} | {*SUBJECT} | roles
+        text = [name for name in names if pa.types.is_string(table[name].type)]
+        return any(_has_levels(table[name]) for name in text if name not in parts)
+    if is_offers(names) or is_play(names):
+        return False
+    chosen = data.chosen or named_column(CHOICES, names)
+    return chosen is not None and bool(wide_layouts([name for name in names if name != chosen]))
+
+
+def _has_levels(column: pa.ChunkedArray) -> bool:
+    """Whether text is words, or amounts in a unit, rather than numbers that are written oddly."""
+    cells = [cell for cell in pc.unique(column).to_pylist() if not is_nothing(cell)]
+    read = [amount(cell) for cell in cells]
+    in_units = all(one is not None and one[1] not in (None, "%") for one in read)
+    return bool(cells) and (in_units or all(is_word(cell) for cell in cells))
+
+
+def _experiment(opened: Opened, data: Data) -> Choices:
+    """Choices of a choice experiment; one estimate for all unless the subject is asked for."""
+    reading = read_as(opened.raw, data, History(), "choices")
+    choices: Choices = reading.data
+    if data.subject is not None or choices.subject is None:
+        return choices
+    who = reading.columns["subject"]
+    say(f"Note: column {who} is not used; --subject {who} gives one estimate each.")
+    return dataclasses.replace(choices, subject=None, subject_labels=None)
+
+
+def with_lines(message: str, origin: Source | Opened, data: Data) -> str:
     """Rows of the table as lines of the file, where the file has lines."""
+    if isinstance(origin, Opened):
+        return origin.located(message)
     rows = {int(row) for span in _ROWS.findall(message) for row in span if row}
     try:
         lines = lines_of_rows(origin, rows, delimiter=data.delimiter, encoding=data.encoding)
@@ -102,13 +152,13 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
                 f"{named(columns)}.{nearest(given, columns) or ' Correct it.'}"
             )
         return given
-    found = [column for column in usual if column in columns]
-    if not found:
+    found = named_column(usual, columns)
+    if found is None:
         raise DataError(
             f"--{name} must be given, as no column is called {' or '.join(usual[:3])}; "
             f"got columns {named(columns)}. Name the column with --{name}."
         )
-    return found[0]
+    return found
 
 
 def _named(usual: Sequence[str], columns: Sequence[str]) -> str | None:

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from penchant import datasets
 from penchant.cli.episodes import check_base, in_lines
 from penchant.cli.options import Data, History
+from penchant.cli.tables import Opened, open_table, options_typed, read_as, say_opened
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError
 from penchant.files.source import source
@@ -17,9 +20,10 @@ from penchant.models.offers.offers import Offers
 from penchant.models.offers.table import offers_from_frame
 from penchant.output.notes import counted
 from penchant.tables.offer_columns import NO_COLUMN, OfferColumns, offer_columns
+from penchant.tables.reading import Reading
 
 OF_OPTIONS = {"decision", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
-OF_OPTIONS |= {"wide", "missing"}
+OF_OPTIONS |= {"wide", "missing", "attributes", "opt_out", "reference"}
 OF_PLAY = {"reward", "is_choice", "gaps", "shown", "missing_reward", "clock", "linearized"}
 
 
@@ -51,12 +55,36 @@ def load_offered(file: str | None, data: Data, history: History, name: str) -> O
         )
     if data.example is not None:
         return _offered(_example(data.example), data, history, offers)
-    origin = source(file)
-    table = read_table(
-        origin, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding
-    )
-    with in_lines(origin, data):
-        return _offered(table, data, history, offers)
+    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
+    if not is_plain(opened, data, history, offers):
+        return _read(read_as(opened.raw, data, history, "offers", offers))
+    say_opened(opened)
+    with in_lines(opened, data):
+        return _offered(opened.table, data, history, offers)
+
+
+def is_plain(opened: Opened, data: Data, history: History, offers: Any) -> bool:
+    """Whether the columns of offers are numbers, and need no more than their names."""
+    table = opened.table
+    given = {"subject": data.subject, "chosen": data.chosen, "block": history.block}
+    if opened.clean.program is not None or isinstance(options_typed(data.options), dict):
+        return False
+    try:
+        found = offer_columns(table.column_names, given, offers)
+    except DataError:
+        return offers is not None
+    names = [name for own in found.roles().values() for name in own if name in table.column_names]
+    names = [name for name in names if name not in (found.chosen, found.subject, found.block)]
+    return not any(pa.types.is_string(table[name].type) for name in names)
+
+
+def _read(reading: Reading) -> Offered:
+    """The same of what was read, units and words taken care of."""
+    known = reading.arguments
+    parts = {part: reading.columns.get(part, NO_COLUMN) for part in ("subject", "block", "scored")}
+    given = {**parts, "chosen": reading.columns["chosen"]}
+    columns = offer_columns(reading.table.column_names, given, known["offers"])
+    return Offered(reading.data, reading.table, columns)
 
 
 def load_offers(file: str | None, example: str | None, words: Sequence[str]) -> list[Offers]:

@@ -58,6 +58,47 @@ Delimiter = Annotated[
 Decimal = Annotated[str, Parameter(metavar="CHARACTER", help="Decimal point of a CSV file.")]
 Encoding = Annotated[str, Parameter(metavar="NAME", help="Encoding of a CSV file, such as cp1252.")]
 
+Where = Annotated[
+    str | None,
+    Parameter(
+        metavar="CONDITION",
+        help="Rows to keep, such as \"phase == 'test' and rt > 200\": comparisons, in, and, or, "
+        "not; names with spaces in backticks.",
+    ),
+]
+Units = Annotated[
+    Words,
+    Parameter(
+        metavar="UNIT=DAYS,...",
+        help="Days of a month or a year where delays are in several units: month=30.",
+    ),
+]
+
+# -- choice experiments ----------------------------------------------------------------------------
+
+Attributes = Annotated[
+    str | None,
+    Parameter(
+        metavar="FORMULA",
+        help="Attributes of a choice experiment, 'cost + C(brand) + cost:income'; all that tell "
+        "options apart if not given. Words become 0/1 columns.",
+    ),
+]
+OptOut = Annotated[
+    str | None,
+    Parameter(
+        metavar="WORD",
+        help="Word for the option that is none of those shown: it has a constant of its own.",
+    ),
+]
+Reference = Annotated[
+    Words,
+    Parameter(
+        metavar="ATTRIBUTE=LEVEL,...",
+        help="Level that the others are compared with; the first if not given.",
+    ),
+]
+
 # -- which column of play is what ------------------------------------------------------------------
 
 Block = Annotated[
@@ -243,6 +284,11 @@ class Data:
     wide: Flag = False
     options: Labels = field(default_factory=list)
     missing: Literal["error", "drop-set"] = "error"
+    where: Where = None
+    attributes: Attributes = None
+    opt_out: OptOut = None
+    reference: Reference = field(default_factory=list)
+    units: Units = field(default_factory=list)
     delimiter: Delimiter = None
     decimal: Decimal = "."
     encoding: Encoding = "utf-8"

@@ -24,17 +24,25 @@ from penchant.cli.fitting import model_for_play, ready_model
 from penchant.cli.interrupting import when_interrupted
 from penchant.cli.loading import with_lines
 from penchant.cli.model import prior
-from penchant.cli.offers import OF_PLAY, named_offers
+from penchant.cli.offers import OF_PLAY, is_plain, named_offers
 from penchant.cli.options import Agent, History
 from penchant.cli.settings import model_named, nominal
+from penchant.cli.tables import (
+    kind_of,
+    open_play,
+    open_raw,
+    open_table,
+    read_as,
+    say_opened,
+)
 from penchant.cli.words import refuse, say
-from penchant.cli.workflow_options import Analysis, Compared, Kept, Played
+from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
 from penchant.errors import DataError, NotWrittenError
 from penchant.files.output import json_text, write_json
-from penchant.files.source import source
-from penchant.files.table import read_table
+from penchant.files.source import STDIN
 from penchant.models.catalogue import entry_of
-from penchant.models.model import Declared
+from penchant.models.model import Declared, Model
+from penchant.models.offers.attributes import Attributes
 from penchant.output.document import plain
 from penchant.output.notes import counted
 from penchant.report.study import PAPER, Study, study
@@ -53,10 +61,8 @@ def read_play(
     file: str, table: Played, compared: Compared, history: History, ready: Any
 ) -> tuple[StudyData, LandscapeFile | None, Play]:
     """The data, the mean rewards if there are any, and what names lines of the file."""
-    origin, data = source(file), table.data()
-    rows = read_table(
-        origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
-    )
+    origin, data, history = open_play(file, table.data(), history)
+    rows = origin.table
     places = Declared(ready).locations
     if compared.landscape is not None and compared.expected is not None:
         raise DataError(
@@ -83,7 +89,7 @@ def read_play(
             base=table.base,
             options=labels,
             locations=places,
-            gaps=table.gaps,
+            gaps=history.gaps,
             shown=table.shown,
             missing_reward=table.missing_reward,
             payoffs=compared.payoffs or None,
@@ -101,12 +107,14 @@ def read_offers_study(file: str, table: Played, compared: Compared, model: str) 
     refuse(data, f"with --model {model}", names={"decision"})
     refuse(history, f"with --model {model}", names=OF_PLAY - {"clock", "linearized"})
     offers = named_offers(history.offers)
-    origin = source(file)
-    rows = read_table(
-        origin, delimiter=table.delimiter, decimal=table.decimal, encoding=table.encoding
-    )
+    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
+    if not is_plain(opened, data, history, offers):
+        reading = read_as(opened.raw, data, history, "offers", offers)
+        return read_study(reading, conditions=compared.condition)
+    say_opened(opened)
+    rows = opened.table
     parts = {part: getattr(table, part) for part in ("subject", "block", "chosen", "scored")}
-    with in_lines(origin, data):
+    with in_lines(opened, data):
         say(f"Columns: {offer_columns(list(rows.column_names), parts, offers).words()}")
         found = read_study(
             rows,
@@ -122,6 +130,35 @@ def read_offers_study(file: str, table: Played, compared: Compared, model: str) 
     return found
 
 
+def _is_experiment(file: str, table: Played, experiment: Experiment) -> bool:
+    """Whether the file is a choice experiment: it is said to be, or its columns say so."""
+    if experiment != Experiment():
+        return True
+    if file == STDIN:
+        return False
+    data = table.data()
+    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
+    return kind_of(opened, data, table.history()) == "choices"
+
+
+def read_experiment(
+    file: str, table: Played, compared: Compared, experiment: Experiment
+) -> tuple[StudyData, Model]:
+    """The data of a study of a choice experiment, and the model: a weight for every attribute."""
+    history = table.history()
+    refuse(history, "with a choice experiment", names={*PLAYED, "offers"})
+    data = replace(
+        table.data(),
+        attributes=experiment.attributes,
+        opt_out=experiment.opt_out,
+        reference=experiment.reference,
+    )
+    reading = read_as(open_raw(file, data), data, history, "choices")
+    model = Attributes(reading.data.names, price=experiment.price)
+    say(f"Model: {model}.")
+    return read_study(reading, conditions=compared.condition), model
+
+
 def _absent(columns: Any) -> list[str]:
     """Parts that were left out, or not found: they stay so."""
     return [part for part, name in columns.arguments().items() if name is None]
@@ -129,6 +166,7 @@ def _absent(columns: Any) -> list[str]:
 
 DONE, NO_ESTIMATE = 0, 1
 PAID = {"expected", "landscape", "landscape_by", "payoffs", "payoff_noise"}
+PLAYED = {"reward", "is_choice", "scored", "gaps", "shown", "missing_reward", "block"}
 STUDY_OF_PLAY = {"clock", "nominal_low", "nominal_high", "replicates", "bootstrap"}
 NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
 
@@ -140,6 +178,7 @@ def run_study_command(
     agent: Agent,
     analysis: Analysis,
     kept: Kept,
+    experiment: Experiment,
 ) -> int:
     """Check everything that can be checked, then work; the exit code."""
     if file is None:
@@ -147,11 +186,17 @@ def run_study_command(
     if kept.output is None:
         raise DataError("--output must name a folder for the results; got none. Try -o results.")
     check_base(table.base)
-    agent = _with_model(agent)
+    is_experiment = agent == Agent() and _is_experiment(file, table, experiment)
+    if not is_experiment:
+        refuse(experiment, "with --model" if agent.model else "without a choice experiment")
+        agent = _with_model(agent)
     history = table.history(analysis.clock)
-    of_offers = entry_of(str(agent.model)).data == "offers"
-    if of_offers:
-        _refuse_play(agent, compared, analysis)
+    of_offers = not is_experiment and entry_of(str(agent.model)).data == "offers"
+    ready: Any = None
+    if is_experiment:
+        _refuse_play("with a choice experiment", compared, analysis)
+    elif of_offers:
+        _refuse_play(f"with --model {agent.model}", compared, analysis)
         ready = model_named(agent, 0)
     else:
         ready = ready_model(agent, table.data(), history)
@@ -161,7 +206,10 @@ def run_study_command(
     weights = prior(analysis.prior)
     with StudyFolder(kept.output, resume=kept.resume) as folder:
         begun = time.perf_counter()
-        if of_offers:
+        if is_experiment:
+            landscape = None
+            data, model = read_experiment(file, table, compared, experiment)
+        elif of_offers:
             data, landscape = read_offers_study(file, table, compared, str(agent.model)), None
             model = ready
         else:
@@ -188,7 +236,7 @@ def run_study_command(
             )
             _say_unused(analysis, found)
             found.timings["reading"] = reading
-            command = command_line(file, (table, compared, agent, analysis, kept))
+            command = command_line(file, (table, experiment, compared, agent, analysis, kept))
             return _write(found, folder, file, command, kept)
 
 
@@ -211,9 +259,8 @@ def _amount(data: StudyData) -> str:
     return counted(sum(trials.n_decisions for trials in data.episodes), "decision")
 
 
-def _refuse_play(agent: Agent, compared: Compared, analysis: Analysis) -> None:
+def _refuse_play(where: str, compared: Compared, analysis: Analysis) -> None:
     """Refuse options of play, which choices among offers have nothing of."""
-    where = f"with --model {agent.model}"
     refuse(compared, where, names={*PAID, "performance"})
     refuse(analysis, where, names=STUDY_OF_PLAY)
 
@@ -295,7 +342,7 @@ def _write(
     try:
         report = found.write(
             folder.path,
-            title=kept.title or f"A study of choices: {Path(source(file).name).name}",
+            title=kept.title or f"A study of choices: {'stdin' if file == STDIN else _name(file)}",
             command=command,
             figures=kept.figures,
             overwrite=True,
@@ -311,6 +358,10 @@ def _write(
         print("\n".join([*said, f"Report: {report}"]))
     usable = any(fit.exact.status in USABLE for fit in found.fits.values())
     return DONE if usable else NO_ESTIMATE
+
+
+def _name(file: str) -> str:
+    return Path(file).resolve().name
 
 
 def _write_timings(found: Study, folder: StudyFolder) -> None:

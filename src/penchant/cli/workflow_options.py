@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from penchant.cli.options import (
+    Attributes,
     Base,
     Block,
     Clock,
@@ -34,15 +35,19 @@ from penchant.cli.options import (
     Number,
     Offers,
     OptionalNumber,
+    OptOut,
     Output,
     Overwrite,
     Prior,
+    Reference,
     Repeated,
     Reward,
     Scored,
     Seed,
     Shown,
     Threads,
+    Units,
+    Where,
     Words,
 )
 
@@ -80,6 +85,8 @@ class Played:
     shown: Shown = 0
     missing_reward: MissingReward = "error"
     offers: Offers = field(default_factory=list)
+    where: Where = None
+    units: Units = field(default_factory=list)
     delimiter: Delimiter = None
     decimal: Decimal = "."
     encoding: Encoding = "utf-8"
@@ -91,6 +98,8 @@ class Played:
             chosen=self.chosen,
             subject=self.subject,
             options=self.options,
+            where=self.where,
+            units=self.units,
             delimiter=self.delimiter,
             decimal=self.decimal,
             encoding=self.encoding,
@@ -110,6 +119,24 @@ class Played:
             offers=self.offers,
             clock=clock,
         )
+
+
+@Parameter(name="*", group=Group("Choice experiment", sort_key=2))
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """What describes the options of a choice experiment, which needs no --model.
+
+    Parameters
+    ----------
+    price
+        Attribute that says what an option costs: parameters are then what a unit of each of the
+        others is worth, the willingness to pay.
+    """
+
+    attributes: Attributes = None
+    opt_out: OptOut = None
+    reference: Reference = field(default_factory=list)
+    price: Annotated[str | None, Parameter(metavar="ATTRIBUTE")] = None
 
 
 @Parameter(name="*", group=Group("Models", sort_key=2))

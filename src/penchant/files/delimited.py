@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from penchant.errors import DataError
-from penchant.files.lines import Header, check_records, explained, header, no_rows
+from penchant.files.lines import END_OF_FILE, Header, check_records, explained, header, no_rows
 from penchant.files.source import Source
 from penchant.files.text import MISSING_WORDS, TextStream, check_encoding
 from penchant.wording import argument
@@ -107,7 +108,9 @@ def _texts(source: Source, top: Header, names: Sequence[str], encoding: str) -> 
 def _read(
     source: Source, stream: TextStream, top: Header, convert: pa_csv.ConvertOptions, encoding: str
 ) -> pa.Table:
-    layout = pa_csv.ParseOptions(delimiter=top.delimiter, newlines_in_values=True)
+    layout = pa_csv.ParseOptions(
+        delimiter=top.delimiter, newlines_in_values=True, invalid_row_handler=_of_short_row
+    )
     # A thread of Arrow that lets go of the stream while Python ends would abort the process.
     reading = pa_csv.ReadOptions(
         use_threads=False,
@@ -125,6 +128,10 @@ def _read(
             f"{source.name} must have lines of at most {LONGEST >> 20} MB; got a longer one. "
             "Leave out columns, or convert it to Parquet."
         ) from None
+
+
+def _of_short_row(row: Any) -> str:
+    return "skip" if (row.text or "").strip() == END_OF_FILE else "error"
 
 
 def _check_whole(

@@ -18,6 +18,7 @@ from penchant.wording import argument, either
 # In this order where two of them divide the file equally well: commas also stand inside cells.
 DELIMITERS = ("\t", ";", "|", ",")
 MOST_COLUMNS = 50_000
+END_OF_FILE = "END OF FILE"  # as Gorilla writes after the last row
 _SAMPLE = 20
 _SPELLED = {r"\t": "\t", "tab": "\t", "space": " "}
 
@@ -182,7 +183,7 @@ def records(source: Source, header: Header, encoding: str) -> Iterator[tuple[int
         if cells is None:
             return
         last = header.n_lines + reader.line_num
-        if cells:
+        if cells and cells != [END_OF_FILE]:
             yield first, last, cells
         first = last + 1
 

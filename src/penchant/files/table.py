@@ -1,4 +1,4 @@
-"""Tables from files: CSV, Parquet or Arrow, told apart by their first bytes."""
+"""Tables from files: CSV, Parquet, Arrow or JSON, told apart by their first bytes."""
 
 import os
 from typing import Any
@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from penchant.errors import DataError
 from penchant.files import text
 from penchant.files.delimited import read_delimited
+from penchant.files.json_table import read_json_table
 from penchant.files.lines import check_names
 from penchant.files.source import Source, source
 from penchant.files.text import Kind
@@ -66,7 +67,7 @@ def read_table(
     decimal: str = ".",
     encoding: str = "utf-8",
 ) -> pa.Table:
-    r"""Read a table from a CSV (also gzipped), Parquet or Arrow file.
+    r"""Read a table from a CSV (also gzipped), Parquet, Arrow or JSON file.
 
     Parameters
     ----------
@@ -88,7 +89,9 @@ def read_table(
     Empty cells and a single point are missing values, and so are NA, NaN, NULL and None in columns
     of numbers; in columns of text these are text, as somebody may be called so. Whole numbers stay
     whole; a column of whole numbers stays text where some begin with a zero or exceed 64 bits, and
-    so do dates. A column without a name is called "column 1" by its place.
+    so do dates. A column without a name is called "column 1" by its place. A JSON file holds one
+    object per row, in a list or one on each line; objects in objects become columns of their own,
+    lists in objects become text.
 
     Examples
     --------
@@ -101,7 +104,9 @@ def read_table(
     """
     origin = source(path)
     kind = text.kind(origin.head(text.HEAD), origin.name)
-    if kind in ("csv", "gzip"):
+    if kind == "json":
+        table = _checked(origin, read_json_table(origin))
+    elif kind in ("csv", "gzip"):
         table = read_delimited(origin, delimiter=delimiter, decimal=decimal, encoding=encoding)
     else:
         table = read_columnar(origin, kind)

@@ -16,7 +16,7 @@ from penchant.errors import DataError
 from penchant.files.source import Source, unreadable
 from penchant.wording import argument, either
 
-Kind = Literal["csv", "gzip", "parquet", "arrow"]
+Kind = Literal["csv", "gzip", "parquet", "arrow", "json"]
 
 GZIP = b"\x1f\x8b"
 HEAD = 64
@@ -48,8 +48,6 @@ _REFUSED: tuple[tuple[bytes, str, str], ...] = (
     (b"<!doctype", "a web page", "Download the file itself"),
     (b"<html", "a web page", "Download the file itself"),
     (b"<?xml", "an XML document", "Export the table as CSV"),
-    (b"{", "JSON", "Save the table as CSV or Parquet"),
-    (b"[", "JSON", "Save the table as CSV or Parquet"),
 )
 
 
@@ -59,17 +57,23 @@ def kind(head: bytes, name: str) -> Kind:
         if head.startswith(magic):
             return known
     check_text(head, name)
-    return "csv"
+    return "json" if _start(head).startswith((b"{", b"[")) else "csv"
 
 
 def check_text(head: bytes, name: str) -> None:
     """Refuse bytes that begin as those of a known kind of file that is not CSV."""
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\t").lower()
+    start = _start(head).lower()
     for magic, what, advice in _REFUSED:
         if head.startswith(magic) or start.startswith(magic.lower()):
             raise DataError(
-                f"{name} must be CSV, Parquet or Arrow; got {what}, by its first bytes. {advice}."
+                f"{name} must be CSV, Parquet, Arrow or JSON; got {what}, by its first bytes. "
+                f"{advice}."
             )
+
+
+def _start(head: bytes) -> bytes:
+    """The first bytes of a text, without a byte-order mark and blanks."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\t")
 
 
 BLOCK = 1 << 20

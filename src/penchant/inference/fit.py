@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack, overload
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.predict import weights_only
+from penchant.inference.predict import as_described, weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
@@ -20,16 +20,17 @@ from penchant.models.record import as_episodes, for_task, is_history
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
+from penchant.tables.reading import Reading, data_of
 from penchant.wording import argument
 
 History = Episode | Offers
 
 
 @overload
-def fit(data: Choices, model: None = None, **options: Unpack[FitOptions]) -> Estimate: ...
+def fit(data: Choices | Reading, model: None = None, **options: Unpack[FitOptions]) -> Estimate: ...
 @overload
 def fit(
-    data: History | Sequence[History],
+    data: History | Sequence[History] | Choices | Reading,
     model: Model,
     *,
     parameter_prior: Prior | None = None,
@@ -54,7 +55,7 @@ def fit(
     ----------
     data
         `Choices`: decisions described by explanatory variables. Or an `Episode`, or several that
-        share their parameters: decisions given as a history of play.
+        share their parameters: decisions given as a history of play. Or what `read` returns.
     model
         For episodes: how the history explains the decisions, such as `UCL` or `QLearning`.
     parameter_prior
@@ -100,6 +101,7 @@ def fit(
     >>> pn.fit(episode, model)
     <Estimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """
+    data = as_described(data_of(data), model)
     several = isinstance(data, (list, tuple)) and len(data) > 0
     if is_history(data) or (several and all(is_history(e) for e in data)):
         only = (method, constraints, covariance, start, max_steps)

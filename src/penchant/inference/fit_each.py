@@ -12,7 +12,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.fit import History, check_prior, fit_profiles
-from penchant.inference.predict import weights_only
+from penchant.inference.predict import as_described, weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.status import nothing_known
 from penchant.models.model import Declared, Model
@@ -24,6 +24,7 @@ from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import EachOptions
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.likelihood import available_threads
+from penchant.tables.reading import Reading, data_of
 
 # Subjects whose profiles are searched together: steps cost little more for many than for one.
 FEWEST, MOST = 64, 512
@@ -31,10 +32,12 @@ NUMBERS = 3e8  # of explanatory variables on the grids of those: some seconds
 
 
 @overload
-def fit_each(data: Choices, model: None = None, **options: Unpack[EachOptions]) -> Estimates: ...
+def fit_each(
+    data: Choices | Reading, model: None = None, **options: Unpack[EachOptions]
+) -> Estimates: ...
 @overload
 def fit_each(
-    data: Sequence[History],
+    data: Sequence[History] | Choices | Reading,
     model: Model,
     *,
     parameter_prior: Prior | None = None,
@@ -60,7 +63,8 @@ def fit_each(
     Parameters
     ----------
     data
-        `Choices` with a subject, or a list of `Episode` or of `Offers`, of many subjects.
+        `Choices` with a subject, or a list of `Episode` or of `Offers`, of many subjects; or what
+        `read` returns.
     model, parameter_prior, method, constraints, covariance, max_steps
         As in `fit`.
     threads
@@ -77,6 +81,7 @@ def fit_each(
     >>> pn.fit_each(people, pn.HyperbolicDiscounting())
     <Estimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
     """
+    data = as_described(data_of(data), model)
     if isinstance(data, Choices):
         return fit_each_choices(
             data,

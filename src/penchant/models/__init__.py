@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from penchant.models.model import Model as Model
     from penchant.models.natural import Natural as Natural
     from penchant.models.natural import Shape as Shape
+    from penchant.models.offers.attributes import Attributes as Attributes
     from penchant.models.offers.discounting import (
         ConstantSensitivityDiscounting as ConstantSensitivityDiscounting,
     )

@@ -18,10 +18,12 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.models.learning._kernels import last_choice
 from penchant.models.model import Declared
 from penchant.models.natural import Natural
+from penchant.tables.reading import data_of
 
 
 @dataclass(frozen=True)
@@ -373,7 +375,15 @@ def is_history(data: Any) -> bool:
 
 
 def as_episodes(episodes: Any) -> tuple[Any, ...]:
-    """One episode or several, or static decisions, as a tuple."""
+    """One episode or several, or static decisions, as a tuple.
+
+    What `read` returns is taken, too, and a choice experiment, whose variables are attributes.
+    """
+    episodes = data_of(episodes)
+    if isinstance(episodes, Choices):
+        from penchant.models.offers.attributes import offers_of_choices
+
+        return tuple(offers_of_choices(episodes))
     if not (is_history(episodes) or isinstance(episodes, Sequence)):
         raise DataError(
             f"episodes must be an Episode or some of them; got {type(episodes).__name__}. "

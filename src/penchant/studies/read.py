@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 from penchant.errors import DataError, named
 from penchant.files.table import read_table
+from penchant.models.offers.attributes import offers_of_choices
 from penchant.models.offers.table import offers_from_frame
 from penchant.studies.data import StudyData, full_labels, play_data, units_of
 from penchant.tables.frames import check_columns, column_labels, open_frame
 from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import Gaps, MissingReward
+from penchant.tables.reading import Reading
 from penchant.wording import ticked
 
 Kind = Literal["play", "offers"]
@@ -28,7 +30,7 @@ def read_study(
     options: Sequence[Any] | None = None,
     offers: Mapping[str, Sequence[Any]] | None = None,
     locations: Any = None,
-    gaps: Gaps = "error",
+    gaps: Gaps | None = None,
     shown: int = 0,
     missing_reward: MissingReward = "error",
     landscape_by: Sequence[str] | None = None,
@@ -41,7 +43,8 @@ def read_study(
     Parameters
     ----------
     table
-        A pandas, polars or pyarrow table; or the name of a file that holds one.
+        A pandas, polars or pyarrow table; or what `read` returns, for files as laboratories have
+        them; or the name of a file.
     kind
         "play" or "offers". If not given, the columns tell: what was offered, or what was paid.
     columns
@@ -55,7 +58,7 @@ def read_study(
     offers
         Columns of what was offered, as for `offers_from_frame`.
     locations, gaps, shown, missing_reward
-        Of play, as for `episodes_from_frame`.
+        Of play, as for `episodes_from_frame`; gaps are errors if not said.
     landscape_by
         Columns that tell landscapes apart: one label for all rows of an episode. The conditions if
         not given. Naming them says that the mean rewards of a landscape do not change.
@@ -89,7 +92,12 @@ def read_study(
     >>> pn.read_study(pn.datasets.load("delays"))
     <StudyData: 20 subjects, 20 episodes, 1191 decisions scored>
     """
-    frame = read_table(table) if isinstance(table, str | os.PathLike) else table
+    if isinstance(table, Reading) and table.kind == "choices":
+        return _experiment(table, conditions)
+    if isinstance(table, Reading):
+        kind, columns, offers, options, base, gaps = _as_read(table, columns, gaps)
+    frame = table.table if isinstance(table, Reading) else table
+    frame = read_table(frame) if isinstance(frame, str | os.PathLike) else frame
     if kind not in ("play", "offers", None):
         raise DataError(f"kind must be 'play' or 'offers'; got {kind!r}. Leave it out.")
     if kind is None:
@@ -105,7 +113,7 @@ def read_study(
         "landscape_by": landscape_by,
         "expected": expected,
         "locations": locations,
-        "gaps": gaps,
+        "gaps": gaps or "error",
         "shown": shown,
         "missing_reward": missing_reward,
         "payoffs": payoffs,
@@ -122,6 +130,29 @@ def read_study(
                 "rewards that could be learnt from."
             )
     return offers_data(frame, **shared, offers=offers)
+
+
+def _as_read(
+    reading: Reading, columns: Mapping[str, Any] | None, gaps: Gaps | None
+) -> tuple[Any, ...]:
+    """Kind, columns, offers, options, base and gaps as `read` found or was told them."""
+    known = reading.arguments
+    parts = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored")
+    found = {part: known[part] for part in parts if known.get(part) is not None}
+    told = {**found, **(columns or {})}
+    offers, options = known.get("offers"), known.get("options")
+    return reading.kind, told, offers, options, known.get("base", 0), gaps or known.get("gaps")
+
+
+def _experiment(reading: Reading, conditions: Sequence[str]) -> StudyData:
+    """The data of a choice experiment: its variables are attributes of what was offered."""
+    if reading.data.subject is None:
+        raise DataError(
+            "subject must be known of a choice experiment; got none. Name the column that says who "
+            "chose when reading it."
+        )
+    assigned = {name: reading.groups(name) for name in conditions}
+    return StudyData(tuple(offers_of_choices(reading.data)), assigned)
 
 
 def offers_data(

@@ -80,6 +80,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("chosen", "choice", "option", "arm", "response", "action", "deck", "chosen_option"),
         *("chosen_arm", "chosen_action", "choice_index", "option_chosen", "arm_chosen", "selected"),
         *("selected_option", "selected_arm", "selection", "stim_chosen", "tile", "bandit"),
+        *("button_pressed", "key_press", "choices", "actions", "responses"),
     ),
     "reward": (
         *("reward", "rewards", "outcome", "payoff", "points", "score", "payout", "rew"),
@@ -91,6 +92,8 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("person", "player", "worker_id", "prolific_pid", "pid", "sub", "sub_id", "subj_idx"),
         *("subject_number", "subject_num", "subject_nr", "participant_number", "participant_code"),
         *("person_id", "user_id", "player_id", "ppt", "sid", "id"),
+        *("respondent", "respondent_id", "resp_id", "participant_private_id", "response_id"),
+        *("run_id",),
     ),
     "block": (
         *("block", "round", "game", "episode", "block_id", "block_number", "block_num"),
@@ -220,11 +223,46 @@ def is_play(names: Sequence[str]) -> bool:
     return has_reward and has_option and not is_long(names)
 
 
+# The columns of a table with one row per option; names that these parts often have.
+LONG: Mapping[str, tuple[str, ...]] = {
+    "decision": (
+        *("decision", "obs", "observation", "choice_set", "chid", "case", "decision_id", "obs_id"),
+        *("task", "ques", "question", "question_id", "scenario", "choice_task", "set", "cs"),
+        *("choice_situation", "card", "trial", "trial_number", "trial_index", "t"),
+    ),
+    "option": ("option", "alt", "alternative", "option_id", "alt_id", "profile", "concept"),
+    "chosen": ("chosen", "choice", "chose", "selected", "picked", "response"),
+}
+
+
 def is_long(names: Sequence[str]) -> bool:
     """Whether there is one row per option, with a flag for the option that was taken."""
-    plain = {_plain(name) for name in names}
-    options = plain & {"option", "alt", "alternative", "optionid"}
-    return bool(options) and bool(plain & {"chosen", "choice", "chose"})
+    plain = {plain_name(name) for name in names}
+    options = plain & {plain_name(name) for name in LONG["option"]}
+    return bool(options) and bool(plain & {"chosen", "choice", "chose", "selected", "picked"})
+
+
+def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of decision, option and choice of a table with one row per option.
+
+    >>> long_columns(["respID", "obsID", "alt", "choice", "price"], {})
+    {'decision': 'obsID', 'option': 'alt', 'chosen': 'choice'}
+    """
+    _check_given({part: given[part] for part in LONG if given.get(part)}, names)
+    found: dict[str, Any] = {}
+    for part, usual in LONG.items():
+        if given.get(part):
+            found[part] = given[part]
+            continue
+        free = [name for name in names if name not in _flat([*found.values(), *given.values()])]
+        name = named_column(usual, free)
+        if name is None:
+            raise DataError(
+                f"`{part}` must be given, as no column is called {' or '.join(usual[:3])}; "
+                f"got columns {named(names)}. Name the column with `{part}`."
+            )
+        found[part] = name
+    return found
 
 
 def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -245,22 +283,22 @@ def _flat(columns: Iterable[Any]) -> set[str]:
     return names
 
 
-def _named(usual: Sequence[str], names: Sequence[str]) -> str | None:
+def named_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
     """The column with the first of the usual names that there is."""
-    by_plain = {_plain(name): name for name in reversed(names)}
+    by_plain = {plain_name(name): name for name in reversed(names)}
     for name in usual:
-        if _plain(name) in by_plain:
-            return name if name in names else by_plain[_plain(name)]
+        if plain_name(name) in by_plain:
+            return name if name in names else by_plain[plain_name(name)]
     return None
 
 
 def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
-    by_plain = {_plain(name): name for name in reversed(names)}
-    name = _named(USUAL[part], names)
+    by_plain = {plain_name(name): name for name in reversed(names)}
+    name = named_column(USUAL[part], names)
     if part == "block":
         return _within_sessions(name, names)
     if part == "is_choice" and name is None:
-        forced = _named(FORCED, names)
+        forced = named_column(FORCED, names)
         return None if forced is None else NOT + forced
     if name is not None:
         return name
@@ -286,12 +324,12 @@ def flagged(name: Any) -> tuple[Any, bool]:
 
 def _within_sessions(block: Any, names: Sequence[str]) -> Any:
     """The column of the block, together with that of the session where there is one."""
-    session = _named(SESSION, names)
+    session = named_column(SESSION, names)
     if session is None:
         return block
     return session if block is None else (session, block)
 
 
-def _plain(name: str) -> str:
+def plain_name(name: Any) -> str:
     """A name without case and punctuation: SubjID, subj_id and subj.id are one."""
     return re.sub(r"[^a-z0-9]", "", str(name).lower())

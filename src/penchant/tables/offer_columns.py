@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from penchant.errors import DataError, listing, named
-from penchant.tables.columns import SESSION, is_long, is_play, refuse_one_row_per_subject
+from penchant.tables.columns import (
+    SESSION,
+    is_long,
+    is_play,
+    named_column,
+    plain_name,
+    refuse_one_row_per_subject,
+)
 from penchant.tables.columns import USUAL as PLAYED
 from penchant.wording import either, ticked
 
@@ -157,7 +163,9 @@ def offer_columns(
     """
     described, losses = (offers, {}) if offers is not None else _recognised_offers(names)
     if described is None:
-        refuse_one_row_per_subject(names, given.get("subject") or _found(USUAL["subject"], names))
+        refuse_one_row_per_subject(
+            names, given.get("subject") or named_column(USUAL["subject"], names)
+        )
         raise DataError(
             "offers must say which columns describe the options, as none are called "
             "amount_sooner, amount_later and delay_later, or gain and cert or loss; got columns "
@@ -167,7 +175,7 @@ def offer_columns(
                 "Write --offers amount=now/later,delay=0/days.",
             )
         )
-    parts = {part: given.get(part) or _found(usual, names) for part, usual in USUAL.items()}
+    parts = {part: given.get(part) or named_column(usual, names) for part, usual in USUAL.items()}
     parts = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
     if parts["chosen"] is None:
         raise DataError(
@@ -201,20 +209,20 @@ def is_offers(names: Sequence[str]) -> bool:
         offers, _ = _recognised_offers(names)
     except DataError:  # recognised, but not to the end
         return True
-    if offers is None or _found(USUAL["chosen"], names) is None:
+    if offers is None or named_column(USUAL["chosen"], names) is None:
         return False
-    return "delay" in offers or _found(SURE, names) is not None or not is_play(names)
+    return "delay" in offers or named_column(SURE, names) is not None or not is_play(names)
 
 
 def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """Offers of a discounting table, or of a table of gambles against a sure amount."""
-    sooner, later = _found(SOONER_AMOUNT, names), _found(LATER_AMOUNT, names)
-    wait = _found(LATER_DELAY, names)
+    sooner, later = named_column(SOONER_AMOUNT, names), named_column(LATER_AMOUNT, names)
+    wait = named_column(LATER_DELAY, names)
     if sooner and later and wait:
-        delay = (_found(SOONER_DELAY, names) or 0.0, wait)
+        delay = (named_column(SOONER_DELAY, names) or 0.0, wait)
         return {"amount": (sooner, later), "delay": delay}, {}
-    gain, loss, p = (_found(usual, names) for usual in (GAIN, LOSS, GAIN_PROBABILITY))
-    sure = _found(SURE, names) or (0.0 if loss else None)  # to gain or lose, or to leave it
+    gain, loss, p = (named_column(usual, names) for usual in (GAIN, LOSS, GAIN_PROBABILITY))
+    sure = named_column(SURE, names) or (0.0 if loss else None)  # to gain or lose, or to leave it
     if gain is None or sure is None:
         return None, {}
     if loss is None:
@@ -233,19 +241,6 @@ def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
 
 
-def _found(usual: Sequence[str], names: Sequence[str]) -> str | None:
-    by_plain = {_plain(name): name for name in reversed(names)}
-    for name in usual:
-        if _plain(name) in by_plain:
-            return name if name in names else by_plain[_plain(name)]
-    return None
-
-
-def _plain(name: Any) -> str:
-    """A name without case and punctuation: SubjID, subj_id and subj.id are one."""
-    return re.sub(r"[^a-z0-9]", "", str(name).lower())
-
-
 def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
     """Index of the option that each word means: sooner or later, sure or gamble.
 
@@ -256,7 +251,7 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
     """
     found = {}
     for label in seen:
-        plain = _plain(label)
+        plain = plain_name(label)
         if plain in FIRST_WORDS or plain in SECOND_WORDS:
             found[str(label).strip()] = float(plain in SECOND_WORDS)
     unknown = [label for label in seen if str(label).strip() not in found and not is_nothing(label)]
@@ -271,4 +266,4 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
 
 def is_nothing(label: Any) -> bool:
     """Whether a label is a word for none that files hold, such as NA or NULL."""
-    return _plain(label) in NOTHING_WORDS
+    return plain_name(label) in NOTHING_WORDS

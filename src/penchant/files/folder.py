@@ -1,0 +1,251 @@
+"""Folders of tables, such as Psych-DS: one file per subject or session, read as one table."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penchant.errors import DataError, listing
+from penchant.files.lines import lines_of_rows
+from penchant.files.source import Source, source
+from penchant.files.table import read_table
+from penchant.wording import either
+
+DESCRIPTION = "dataset_description.json"
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow")
+FILE = "source file"
+ALIKE = 0.5  # of all columns that two files must share to be of one kind
+_KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9]*)-([A-Za-z0-9.]+)")
+_ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
+# Who is in a file by BIDS's and Psych-DS's names, in words.
+_OF_FOLDERS = ("sub", "ses", "subject", "session", "participant", "group", "condition")
+_SPELLED = {"sub": "subject", "ses": "session", "participant": "subject", "run": "block"}
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A table as files hold it, and where its rows stand in these.
+
+    Attributes
+    ----------
+    table
+        The rows of all files, one after another.
+    pieces
+        Each file and how many rows it has; none where the table was no file.
+    name
+        What messages call it.
+    delimiter, encoding
+        Of the files, to find lines again.
+    """
+
+    table: pa.Table
+    pieces: tuple[tuple[Source, int], ...] = ()
+    name: str = "the table"
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+    def located(self, message: str, rows: Sequence[int] | None = None) -> str:
+        """A message about rows as one about lines of the files, where these have lines.
+
+        Parameters
+        ----------
+        message
+            With "row 3" or "row 3 to 7", counted from 0.
+        rows
+            Row of this table of each row that the message counts; the same if not given.
+        """
+        if not self.pieces:
+            return message
+
+        def place(match: re.Match[str]) -> str:
+            found = [int(row) for row in match.groups() if row]
+            own = found if rows is None else [int(rows[row]) for row in found if row < len(rows)]
+            return self._place(own) if len(own) == len(found) else match[0]
+
+        return _ROWS.sub(place, message)
+
+    def _place(self, rows: Sequence[int]) -> str:
+        start = 0
+        for origin, n_rows in self.pieces:
+            inside = [row - start for row in rows if start <= row < start + n_rows]
+            if inside:
+                return self._words(origin, inside)
+            start += n_rows
+        return f"row {rows[0]}"
+
+    def _words(self, origin: Source, rows: Sequence[int]) -> str:
+        try:
+            lines = lines_of_rows(origin, {*rows}, delimiter=self.delimiter, encoding=self.encoding)
+        except DataError:  # quotes that only one of two readers can make sense of
+            lines = None
+        kind = "row" if lines is None else "line"
+        told = [row if lines is None else lines[row] for row in rows]
+        of = f" of {origin.name}" if len(self.pieces) > 1 else ""
+        return f"{kind} {' to '.join(map(str, told))}{of}"
+
+
+def read_raw(
+    path: Any,
+    *,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+) -> Raw:
+    """Read a file, a folder of files of one kind, or those that a pattern names.
+
+    Parameters
+    ----------
+    path
+        A file as for `read_table`; a folder, such as one of Psych-DS; or a pattern, "data/*.csv".
+    delimiter, decimal, encoding
+        As for `read_table`.
+
+    Notes
+    -----
+    What the name of a file says by keywords, as in subject-07_group-old_data.csv, becomes columns
+    where the file has none of that name.
+    """
+    read = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    files = _files(path)
+    if files is None:
+        origin = source(path)
+        table = read_table(origin, **read)  # type: ignore[arg-type]
+        return Raw(table, ((origin, len(table)),), origin.name, delimiter, encoding)
+    sources = [source(file) for file in files]
+    tables = [read_table(one, **read) for one in sources]  # type: ignore[arg-type]
+    _check_alike(sources, tables, str(path))
+    told = _told([Path(one.name) for one in sources], tables)
+    pieces = tuple((one, len(table)) for one, table in zip(sources, tables, strict=True))
+    whole = joined([_with(table, own) for table, own in zip(tables, told, strict=True)])
+    return Raw(whole, pieces, str(path), delimiter, encoding)
+
+
+def _files(path: Any) -> list[str] | None:
+    """The files of a folder or pattern; None for a single file."""
+    if not isinstance(path, (str, os.PathLike)):
+        return None
+    given = os.path.expanduser(os.fsdecode(path))
+    if has_magic(given) and not os.path.exists(given):
+        found = sorted(file for file in glob(given, recursive=True) if os.path.isfile(file))
+        if not found:
+            raise DataError(
+                f"{either('path', 'FILE')} must match some files; got {given}, but there are none. "
+                "Correct the pattern."
+            )
+        return found
+    if not os.path.isdir(given):
+        return None
+    folder = Path(given)
+    described = (folder / DESCRIPTION).exists()
+    inside = folder / "data" if (folder / "data").is_dir() else folder
+    files = [
+        file
+        for file in sorted(inside.rglob("*") if described else inside.iterdir())
+        if file.suffix.lower() in TABLES and file.name != DESCRIPTION and file.is_file()
+    ]
+    data = [file for file in files if file.stem == "data" or file.stem.endswith("_data")]
+    if described and data:
+        files = data
+    if not files:
+        raise DataError(
+            f"{either('path', 'FILE')} must be a folder with tables; got {given}, which has no "
+            f"{', '.join(TABLES[:3])} or Parquet files. Name the file that has the choices."
+        )
+    return [str(file) for file in files]
+
+
+def _check_alike(sources: Sequence[Source], tables: Sequence[pa.Table], given: str) -> None:
+    """Refuse files of several kinds: which is meant has to be said."""
+    kinds: list[tuple[set[str], list[str]]] = []
+    for one, table in zip(sources, tables, strict=True):
+        columns = {*table.column_names}
+        for known, names in kinds:
+            if len(columns & known) >= ALIKE * len(columns | known):
+                names.append(one.name)
+                break
+        else:
+            kinds.append((columns, [one.name]))
+    if len(kinds) > 1:
+        shown = "; or ".join(
+            f"{listing(names[:3], len(names))} with columns {listing(sorted(columns))}"
+            for columns, names in kinds[:3]
+        )
+        raise DataError(
+            f"{given} must hold tables of one kind; got {shown}. Name those that have the "
+            f"choices by a pattern, such as {_pattern(kinds[0][1], given)!r}."
+        )
+
+
+def _pattern(names: Sequence[str], given: str) -> str:
+    tasks = [match[2] for match in _KEYWORD.finditer(Path(names[0]).stem) if match[1] == "task"]
+    inside = Path(names[0]).parent
+    return str(inside / (f"*task-{tasks[0]}*" if tasks else f"*{Path(names[0]).suffix}"))
+
+
+def _told(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, str]]:
+    """What the names of files and folders say of each, beside what its columns say."""
+    columns = {name.lower() for table in tables for name in table.column_names}
+    found = []
+    for file in files:
+        above = _KEYWORD.findall(f"{file.parent.parent.name}_{file.parent.name}")
+        words = [pair for pair in above if pair[0] in _OF_FOLDERS] + _KEYWORD.findall(file.stem)
+        own = {_SPELLED.get(key, key): value for key, value in words}
+        found.append({key: value for key, value in own.items() if key.lower() not in columns})
+    every = set.intersection(*({*own} for own in found))
+    kept = [{key: value for key, value in own.items() if key in every} for own in found]
+    named = [own | {FILE: file.stem} for own, file in zip(kept, files, strict=True)]
+    return named if FILE not in columns and len(files) > 1 else kept
+
+
+def _with(table: pa.Table, told: Mapping[str, str]) -> pa.Table:
+    for name, value in told.items():
+        table = table.append_column(name, pa.array([value] * len(table), pa.string()))
+    return table
+
+
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables one below the other: columns that one lacks are empty there, types made the same.
+
+    >>> joined([pa.table({"a": [1]}), pa.table({"a": ["x"], "b": [2.5]})]).to_pylist()
+    [{'a': '1', 'b': None}, {'a': 'x', 'b': 2.5}]
+    """
+    names = dict.fromkeys(name for table in tables for name in table.column_names)
+    columns = {}
+    for name in names:
+        own = [table[name] if name in table.column_names else None for table in tables]
+        kind = _common([part.type for part in own if part is not None and not _is_empty(part)])
+        parts = [
+            pa.nulls(len(table), kind) if part is None else _cast(part, kind)
+            for table, part in zip(tables, own, strict=True)
+        ]
+        chunks = [c for part in parts for c in getattr(part, "chunks", [part])]
+        columns[name] = pa.chunked_array(chunks, kind)
+    return pa.table(columns)
+
+
+def _is_empty(column: pa.ChunkedArray) -> bool:
+    return bool(column.null_count == len(column))
+
+
+def _common(kinds: Sequence[pa.DataType]) -> pa.DataType:
+    if not kinds:
+        return pa.float64()
+    if all(kind == kinds[0] for kind in kinds):
+        return kinds[0]
+    numeric = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
+    return pa.float64() if numeric else pa.string()
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if column.type == kind:
+        return column
+    if _is_empty(column):
+        return pa.chunked_array([pa.nulls(len(column), kind)])
+    return column.cast(kind)

@@ -1,0 +1,1 @@
+"""From a file as a laboratory has it to choices, play or offers."""

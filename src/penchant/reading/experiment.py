@@ -1,0 +1,309 @@
+"""Choice experiments: options described by attributes, in long tables and in wide ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penchant._typing import BoolVector, IntVector
+from penchant.choices import Choices
+from penchant.errors import DataError, listing, named
+from penchant.output.notes import counted
+from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
+from penchant.reading.formula import Factor, Formula, formula_of
+from penchant.reading.variables import MOST_LEVELS, Columns
+from penchant.tables.cells import is_nothing
+from penchant.tables.columns import long_columns
+from penchant.tables.laboratory import CHOSEN, Cleaned
+from penchant.tables.surveys import DOUBTFUL, OPT_OUTS, WideLayout, plain, wide_layout
+from penchant.wording import argument
+
+DECISION, OPTION, TAKEN = "decision", "option", "chosen"
+PASSED = ("subject", "weight", "available", "offset")
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """One row per option of each decision.
+
+    Attributes
+    ----------
+    cells
+        Columns of the table, repeated, and attributes by name.
+    attributes
+        Names of those that may describe options.
+    decision, option, taken
+        Of each row; `taken` may be missing.
+    rows
+        Row of the table that each comes from.
+    outside
+        Rows of the option that is none of those shown.
+    """
+
+    cells: dict[str, list[Any]]
+    attributes: list[str]
+    decision: list[Any]
+    option: list[str]
+    taken: list[Any]
+    rows: IntVector
+    outside: BoolVector
+
+
+def wide_experiment(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
+    """The column of choices and the layout of a wide table; None if it is none."""
+    table = clean.table
+    chosen = chosen_column(table, asked, CHOSEN)
+    used = {name for name in asked.columns.values() if isinstance(name, str)} | {chosen}
+    free = [name for name in table.column_names if name not in used | clean.own]
+    layout = wide_layout(
+        free,
+        seen_words(table, chosen, doubtful=True),
+        options=asked.options,
+        opt_out=asked.opt_out,
+        base=asked.base,
+        column=chosen,
+    )
+    return None if layout is None else (chosen, layout)
+
+
+def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, place: Place) -> Built:
+    """Choices from a table with one row per decision and columns for each option."""
+    table = clean.table
+    picked = table[chosen].to_pylist()
+    made = np.array([_is_made(cell, layout) for cell in picked])
+    notes = []
+    if not made.all():
+        missed = counted(int((~made).sum()), "decision")
+        notes.append(f"{missed} without a choice left out")
+    rows: IntVector = np.flatnonzero(made)
+    if not rows.size:
+        raise DataError(f"chosen must hold some choices; got none in {chosen}. Name its column.")
+    options = [*layout.options, *([layout.opt_out] if layout.opt_out else [])]
+    m = len(options)
+    place.rows = np.repeat(place.rows[rows], m)
+    sets = _wide_sets(table, rows, layout, options)
+    words = {**layout.words, **({layout.opt_out: layout.opt_out} if layout.opt_out else {})}
+    sets.taken[:] = [
+        words[word(picked[row])] == option for row in rows.tolist() for option in options
+    ]
+    built = _choices(sets, asked, table.take(pa.array(rows)), layout.opt_out)
+    parts = {"subject": asked.columns.get("subject"), "chosen": chosen}
+    shown = {
+        name: ", ".join(column or "0" for column in layout.attributes[name])
+        for name in built.arguments["attributes"]
+        if name in layout.attributes
+    }
+    columns = {part: str(name) for part, name in parts.items() if name} | shown
+    return Built(
+        built.data,
+        columns,
+        dict(sorted(words.items(), key=lambda pair: options.index(pair[1]))),
+        built.table,
+        (*notes, *built.notes),
+        {**built.arguments, "chosen": chosen},
+    )
+
+
+def _is_made(cell: Any, layout: WideLayout) -> bool:
+    if cell is None:
+        return False
+    return word(cell) in layout.words or word(cell) == layout.opt_out
+
+
+def _wide_sets(
+    table: pa.Table, rows: IntVector, layout: WideLayout, options: Sequence[str]
+) -> _Sets:
+    m = len(options)
+    repeated = np.repeat(rows, m)
+    cells = {
+        name: table[name].take(pa.array(repeated)).to_pylist()
+        for name in table.column_names
+        if name not in layout.columns
+    }
+    for attribute, columns in layout.attributes.items():
+        own = [None if name is None else table[name].to_pylist() for name in columns]
+        own += [[None] * len(table)] * (m - len(columns))
+        # an attribute that an option does not have is 0 for it
+        none = [0 if name is None else None for name in columns] + [None] * (m - len(columns))
+        cells[attribute] = [
+            none[i] if own[i] is None else own[i][row]  # type: ignore[index]
+            for row in rows.tolist()
+            for i in range(m)
+        ]
+    option = [str(label) for _ in rows for label in options]
+    outside = np.array([i >= len(layout.options) for _ in rows for i in range(m)])
+    return _Sets(
+        cells,
+        list(layout.attributes),
+        np.repeat(np.arange(len(rows)), m).tolist(),
+        option,
+        [None] * len(option),
+        repeated,
+        outside,
+    )
+
+
+def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
+    """Choices from a table with one row per option."""
+    table = clean.table
+    parts = long_columns(table.column_names, asked.columns)
+    decision = parts["decision"]
+    several = (decision,) if isinstance(decision, str) else tuple(decision)
+    used = {*several, parts["option"], parts["chosen"]}
+    used |= {str(asked.columns[part]) for part in PASSED if asked.columns.get(part)}
+    cells = {name: table[name].to_pylist() for name in table.column_names}
+    option = [
+        word(cell) if not is_nothing(cell) or cell else None for cell in cells[parts["option"]]
+    ]
+    free = [name for name in table.column_names if name not in used | clean.own]
+    free = [name for name in free if not _is_count(name, cells[name])]
+    whose = [*several, *([asked.columns["subject"]] if asked.columns.get("subject") else [])]
+    decisions = list(zip(*(cells[name] for name in whose), strict=True))
+    outside = _outside(option, cells, _varying(free, cells, decisions), parts["chosen"], asked)
+    sets = _Sets(
+        cells,
+        free,
+        decisions,
+        [str(label) for label in option],
+        cells[parts["chosen"]],
+        np.arange(len(table)),
+        outside,
+    )
+    labels = sorted({label for label, out in zip(sets.option, outside, strict=True) if out})
+    built = _choices(sets, asked, table, labels[0] if labels else None)
+    columns = {
+        "subject": asked.columns.get("subject"),
+        "decision": ", ".join(several),
+        "option": parts["option"],
+        "chosen": parts["chosen"],
+        "attributes": ", ".join(built.arguments["attributes"]),
+    }
+    said = {part: str(name) for part, name in columns.items() if name}
+    arguments = {**built.arguments, **parts}
+    return Built(built.data, said, {}, built.table, built.notes, arguments)
+
+
+def _outside(
+    option: Sequence[Any],
+    cells: dict[str, list[Any]],
+    varying: Sequence[str],
+    chosen: str,
+    asked: Asked,
+) -> BoolVector:
+    """Rows of an option that is none of those shown: by its name, or as nothing is said of it."""
+    rows = np.array([plain(label) for label in option], dtype=object)
+    found: BoolVector = np.zeros(len(rows), dtype=bool)
+    if not varying:
+        return found
+    empty = np.logical_and.reduce(
+        [np.array([is_nothing(cell) for cell in cells[name]]) for name in varying]
+    )
+    for label in dict.fromkeys(rows.tolist()):
+        own = rows == label
+        by_name = label in OPT_OUTS or (asked.opt_out and label == plain(asked.opt_out))
+        taken = any(str(cells[chosen][row]) in ("1", "True", "1.0") for row in np.flatnonzero(own))
+        if by_name or (label in DOUBTFUL and empty[own].any()) or (empty[own].all() and taken):
+            found |= own
+    return found
+
+
+def _choices(sets: _Sets, asked: Asked, table: pa.Table, opt_out: str | None) -> Built:
+    """Choices among the sets, by the attributes asked for or by all that may be."""
+    columns = Columns(sets.cells, sets.outside, asked)
+    notes: list[str] = []
+    if asked.attributes is None:
+        formula = _all_attributes(sets, columns, asked, notes)
+    else:
+        formula = formula_of(asked.attributes, list(sets.cells))
+    variables = columns.variables(formula)
+    if formula.constants:
+        for label in list(dict.fromkeys(sets.option))[1:]:
+            variables[f"constant:{label}"] = np.array([float(o == label) for o in sets.option])
+    elif opt_out is not None:
+        variables[f"constant:{opt_out}"] = sets.outside.astype(float)
+        notes.append(f"{opt_out} is an option of its own, with a constant and attributes of 0")
+    passed = {part: asked.columns[part] for part in PASSED if asked.columns.get(part)}
+    frame: dict[str, Any] = {f"{part} of": sets.cells[name] for part, name in passed.items()}
+    codes = {key: k for k, key in enumerate(dict.fromkeys(sets.decision))}
+    frame |= {
+        f"{DECISION} of": [codes[key] for key in sets.decision],
+        f"{OPTION} of": sets.option,
+        f"{TAKEN} of": _flags(sets.taken),
+    }
+    how: dict[str, Any] = {part: f"{part} of" for part in passed}
+    how |= {key: asked.policies[key] for key in ("missing", "weight_kind") if key in asked.policies}
+    choices = Choices.from_frame(
+        pa.table(frame | variables),
+        decision=f"{DECISION} of",
+        option=f"{OPTION} of",
+        chosen=f"{TAKEN} of",
+        explanatory=list(variables),
+        **how,
+    )
+    used = [factor.name for term in formula.terms for factor in term]
+    arguments = {"attributes": list(dict.fromkeys(used)), "variables": list(variables)}
+    return Built(choices, {}, {}, table, (*columns.notes, *notes), arguments)
+
+
+def _flags(taken: Sequence[Any]) -> Any:
+    """Choices as a column: yes and no as truth values."""
+    words = {"yes": True, "no": False, "true": True, "false": False}
+    cells = [None if is_nothing(cell) else cell for cell in taken]
+    if all(cell is None or str(cell).strip().lower() in words for cell in cells):
+        return pa.array([None if c is None else words[str(c).strip().lower()] for c in cells])
+    return pa.array(cells)
+
+
+def _all_attributes(sets: _Sets, columns: Columns, asked: Asked, notes: list[str]) -> Formula:
+    """Every column that tells options apart; says which are left out, and why."""
+    inside = ~sets.outside
+    told = {*_varying(sets.attributes, sets.cells, sets.decision, inside)}
+    kept, same, many = [], [], []
+    for name in sets.attributes:
+        cells = sets.cells[name]
+        if all(is_nothing(cell) for cell in cells):
+            continue
+        if name not in told:
+            same.append(name)
+        elif columns.are_words(name) and len(columns.levels(name)) > MOST_LEVELS:
+            many.append(name)
+        else:
+            kept.append(name)
+    if same:
+        notes.append(f"{listing(same)} not used: the same for all options of a decision")
+    if many:
+        notes.append(f"{listing(many)} not used: more than {MOST_LEVELS} different words")
+    if not kept:
+        raise DataError(
+            f"{argument('attributes')} must be given, as no column tells the options of a "
+            "decision apart; got "
+            f"columns {named(sets.attributes)}. Name them with attributes."
+        )
+    return Formula(tuple((Factor(name),) for name in kept))
+
+
+def _is_count(name: str, cells: Sequence[Any]) -> bool:
+    """Whether a column without a name numbers the rows, as R writes it."""
+    unnamed = name.startswith("column ") or name in ("Unnamed: 0", "X", "index", "")
+    return unnamed and all(isinstance(cell, int) for cell in cells) and len({*cells}) == len(cells)
+
+
+def _varying(
+    names: Sequence[str],
+    cells: Mapping[str, Sequence[Any]],
+    decision: Sequence[Any],
+    inside: BoolVector | None = None,
+) -> list[str]:
+    """Columns that differ between the options of some decision."""
+    keep = np.ones(len(decision), dtype=bool) if inside is None else inside
+    found = []
+    for name in names:
+        first: dict[Any, str] = {}
+        pairs = zip(decision, cells[name], keep.tolist(), strict=True)
+        if any(own and first.setdefault(k, str(cell)) != str(cell) for k, cell, own in pairs):
+            found.append(name)
+    return found

@@ -1,0 +1,287 @@
+"""Decisions between offers: amounts and delays, or outcomes and probabilities, in any unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from penchant.errors import DataError, listing
+from penchant.models.offers.table import offers_from_frame
+from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
+from penchant.tables.cells import amount, amounts, is_nothing
+from penchant.tables.columns import named_column, plain_name
+from penchant.tables.laboratory import Cleaned
+from penchant.tables.offer_columns import (
+    FIRST_WORDS,
+    NO_COLUMN,
+    SECOND_WORDS,
+    SOONER_DELAY,
+    OfferColumns,
+    offer_columns,
+)
+from penchant.tables.offer_columns import USUAL as OFFERED
+from penchant.tables.surveys import WideLayout, options_said
+from penchant.wording import argument, either, ticked
+
+AMOUNT = ("amount", "amt", "value", "money", "reward", "magnitude", "sum", "payoff", "payout")
+DELAY = ("delay", "delaydays", "delayindays", "days", "wait", "waitdays", "delays")
+OUTCOME = (*AMOUNT, "outcome", "gain", "win", "prize")
+PROBABILITY = ("probability", "prob", "p", "chance", "pwin", "probabilitie", "odds")
+TAKEN = "option taken"
+
+
+def offers_of(layout: WideLayout) -> dict[str, list[Any]] | None:
+    """Amounts and delays, or outcomes and probabilities, of a wide layout; None for others.
+
+    >>> layout = WideLayout(("left", "right"), {"amounts": ("a", "b"), "delays": ("c", "d")}, {})
+    >>> offers_of(layout)
+    {'amount': ['a', 'b'], 'delay': ['c', 'd']}
+    """
+    if layout.opt_out is not None or any(None in own for own in layout.attributes.values()):
+        return None
+    found: dict[str, list[Any]] = {}
+    for name, columns in layout.attributes.items():
+        bare = re.sub(r"(?<=[a-z]{2})s$", "", plain_name(name))
+        for part, usual in (("delay", DELAY), ("probability", PROBABILITY), ("amount", OUTCOME)):
+            if bare in usual and part not in found:
+                found[part] = list(columns)
+                break
+    if {*found} == {"amount", "delay"} and len(layout.attributes) == 2:
+        return found
+    if {*found} == {"amount", "probability"} and len(layout.attributes) == 2:
+        return {"outcome": found["amount"], "probability": found["probability"]}
+    return None
+
+
+def from_offers(
+    clean: Cleaned, asked: Asked, place: Place, layout: WideLayout | None = None
+) -> Built:
+    """Decisions between offers, one row each."""
+    del place  # rows stay what they are
+    table = clean.table
+    offers = asked.offers or (None if layout is None else offers_of(layout))
+    given = {part: asked.columns.get(part) for part in ("subject", "block", "chosen", "scored")}
+    if given["chosen"] is None and layout is not None:
+        given["chosen"] = chosen_column(table, asked, OFFERED["chosen"])
+    found = offer_columns(table.column_names, given, offers)
+    table, notes = _with_numbers(table, found, asked)
+    words = layout.words if layout is not None else None
+    taken = _taken(table, found, asked, words)
+    table = with_column(table, TAKEN, pa.array(taken.cells))
+    arguments: dict[str, Any] = {
+        "subject": found.subject or NO_COLUMN,
+        "block": found.block or NO_COLUMN,
+        "scored": found.scored or NO_COLUMN,
+        "chosen": TAKEN,
+        "offers": found.offers if asked.offers or layout is not None else None,
+    }
+    trials = offers_from_frame(table, **arguments)
+    columns = {
+        part: str(getattr(found, part))
+        for part in ("subject", "block", "chosen", "scored")
+        if getattr(found, part)
+    }
+    for attribute, cells in found.offers.items():
+        columns[attribute] = ", ".join(_said(cell) for cell in cells)
+    return Built(trials, columns, taken.options, table, notes, arguments, _model(trials[0].offers))
+
+
+def _said(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, (int, float)):
+        return f"{cell:g}"
+    return " and ".join(map(_said, cell))
+
+
+def _model(offers: Mapping[str, Any]) -> str:
+    if "delay" in offers:
+        return "HyperbolicDiscounting()"
+    losses = "outcome" in offers and (offers["outcome"] < 0).any()
+    return "models.ProspectValue()" if losses else "models.ExpectedUtility()"
+
+
+def _with_numbers(
+    table: pa.Table, found: OfferColumns, asked: Asked
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """The columns of offers as numbers, those of one attribute in one unit."""
+    notes = []
+    for attribute, cells in found.offers.items():
+        flat = [part for cell in cells for part in (cell if _is_several(cell) else [cell])]
+        names = [name for name in dict.fromkeys(flat) if isinstance(name, str)]
+        text = [name for name in names if pa.types.is_string(table[name].type)]
+        if not text:
+            continue
+        joined = [cell for name in names for cell in table[name].to_pylist()]
+        read = amounts(joined, attribute, decimal=asked.decimal, units=asked.units)
+        if read is None:
+            raise _no_amounts(table, names, attribute, asked.decimal)
+        for k, name in enumerate(names):
+            own = read.values[k * len(table) : (k + 1) * len(table)]
+            table = with_column(table, name, pa.array(own, from_pandas=True))
+        if read.unit == "%":
+            notes.append(f"{attribute} is in percent: divided by 100")
+        elif read.unit is not None:
+            notes.append(f"{attribute} is in {read.unit}")
+    return table, tuple(notes)
+
+
+def _is_several(cell: Any) -> bool:
+    return not isinstance(cell, (str, int, float))
+
+
+def _no_amounts(table: pa.Table, names: Sequence[str], what: str, decimal: str) -> DataError:
+    for name in names:
+        for row, cell in enumerate(table[name].to_pylist()):
+            if not is_nothing(cell) and amount(cell, decimal) is None:
+                typed = argument("decimal", ",")
+                comma = f" Pass {typed} if it is a decimal comma." if "," in str(cell) else ""
+                return DataError(
+                    f"{name} must hold numbers, as {what} of an option; got {cell!r} at row {row}."
+                    + (comma or f" Correct it, or leave its row out by {ticked('where')}.")
+                )
+    return DataError(f"{what} must be known of some decisions; got none in {listing(names)}.")
+
+
+class _Taken:
+    """The option of every row, None where there is none, and what each word means."""
+
+    def __init__(self, cells: Sequence[Any], index: Mapping[str, int], labels: Sequence[str]):
+        self.cells = [None if is_nothing(cell) else index.get(word(cell)) for cell in cells]
+        self.options = {key: labels[k] for key, k in index.items()}
+
+    @classmethod
+    def by_value(cls, taken: Sequence[Any]) -> _Taken:
+        """What was taken where the column of choices repeats what the option offers."""
+        found = cls([], {}, [])
+        found.cells = list(taken)
+        found.options = {"an amount": "the option that offers it"}
+        return found
+
+
+def _taken(
+    table: pa.Table, found: OfferColumns, asked: Asked, words: Mapping[str, str] | None
+) -> _Taken:
+    """Which option the words of the column of choices mean."""
+    cells = table[found.chosen].to_pylist()
+    seen = seen_words(table, found.chosen)
+    first = next(iter(found.offers.values()))
+    labels = _labels(found, first)
+    if words is not None:
+        order = list(dict.fromkeys(words.values()))
+        places = {name: _place_of(name, first, k) for k, name in enumerate(order)}
+        return _Taken(cells, {key: places[name] for key, name in words.items()}, labels)
+    if isinstance(asked.options, Mapping):
+        index = {word(key): _asked_place(value, labels) for key, value in asked.options.items()}
+    elif asked.options is not None:
+        index = {word(key): k for k, key in enumerate(asked.options)}
+    else:
+        index = _understood(seen, asked, found, labels)
+        if not index:
+            by_value = _by_value(table, found, cells)
+            if by_value is not None:
+                return _Taken.by_value(by_value)
+    unknown = [key for key in seen if key not in index and key not in ("-1",)]
+    if unknown:
+        raise _not_understood(unknown, seen, found, labels)
+    return _Taken(cells, {key: index[key] for key in seen if key in index}, labels)
+
+
+def _labels(found: OfferColumns, first: Sequence[Any]) -> list[str]:
+    """What the options are called: sooner and later, sure and gamble, or by their columns."""
+    wait = found.offers.get("delay", (1.0,))[0]
+    if len(first) == 2 and (wait == 0.0 or named_column(SOONER_DELAY, [str(wait)])):
+        return ["0 (sooner)", "1 (later)"]
+    return [f"{k} ({_said(cell)})" for k, cell in enumerate(first)]
+
+
+def _place_of(name: str, columns: Sequence[Any], default: int) -> int:
+    """Which of the columns belongs to an option of this name."""
+    own = [k for k, column in enumerate(columns) if isinstance(column, str) and name in column]
+    return own[0] if len(own) == 1 else default
+
+
+def _asked_place(value: Any, labels: Sequence[str]) -> int:
+    if isinstance(value, int) and 0 <= value < len(labels):
+        return value
+    fitting = [k for k, label in enumerate(labels) if str(value) in label]
+    if len(fitting) != 1:
+        raise DataError(
+            f"{argument('options')} must map words to the options {listing(labels)}; got "
+            f"{value!r}. "
+            "Write their number, from 0."
+        )
+    return fitting[0]
+
+
+def _understood(
+    seen: Sequence[str], asked: Asked, found: OfferColumns, labels: Sequence[str]
+) -> dict[str, int]:
+    """Words such as sooner, later and gamble, and numbers that say where they begin."""
+    numbers = {key: int(key) for key in seen if re.fullmatch(r"-?\d{1,3}", key)}
+    m = len(labels)
+    if len(numbers) == len(seen):
+        start = _first_number({*numbers.values()} - {-1}, m, asked.base, found.chosen)
+        inside = {key: k - start for key, k in numbers.items() if 0 <= k - start < m}
+        odd = {key for key, k in numbers.items() if key not in inside and k not in (-1, start - 1)}
+        return {} if odd else inside
+    known = {}
+    for key in seen:
+        bare = plain_name(key)
+        if bare in FIRST_WORDS | SECOND_WORDS:
+            known[key] = int(bare in SECOND_WORDS)
+    return known if len(known) == len(seen) and m == 2 else {}
+
+
+def _first_number(seen: set[int], m: int, base: int | None, column: str) -> int:
+    if base is not None:
+        return base
+    low, high = min(seen, default=0), max(seen, default=0)
+    if low == 0 and high < m:
+        return 0
+    if low >= 1 and high == m:
+        return 1
+    shown = f"{column} holds {listing(map(str, sorted(seen)))}, and there are {m} options"
+    both = "counted from 0"
+    if low == 0:
+        both += f" with {high} too many"
+    raise DataError(
+        f"{argument('base')} must be given, as {shown}, which can be read in two ways: {both}, or "
+        f"from 1{' with 0 for no choice' if low == 0 else ''}. Pass "
+        f"{either('base=0 or base=1', '--base 1, or --options with the words in their order')}."
+    )
+
+
+def _by_value(table: pa.Table, found: OfferColumns, cells: Sequence[Any]) -> list[Any] | None:
+    """The option whose amount stands in the column of choices, where it is one in every row."""
+    for columns in found.offers.values():
+        if not all(isinstance(name, str) for name in columns):
+            continue
+        offered = [table[name].to_pylist() for name in columns]
+        taken: list[Any] = []
+        for row, cell in enumerate(cells):
+            if is_nothing(cell):
+                taken.append(None)
+                continue
+            said = amount(cell)
+            own = [k for k, column in enumerate(offered) if said and column[row] == said[0]]
+            if len(own) != 1:
+                break
+            taken.append(own[0])
+        if len(taken) == len(cells):
+            return taken
+    return None
+
+
+def _not_understood(
+    unknown: Sequence[str], seen: Sequence[str], found: OfferColumns, labels: Sequence[str]
+) -> DataError:
+    pair = [*seen[:2], "..."][:2] if len(seen) > 1 else [seen[0], "..."]
+    return DataError(
+        f"{argument('options')} must say what {listing(map(repr, unknown))} in {found.chosen} "
+        f"means, as it can be read in two ways. Pass {options_said(pair)} if {pair[0]!r} is "
+        f"{labels[0]}, or {options_said(pair[::-1])} if it is {labels[-1]}."
+    )

@@ -1,0 +1,323 @@
+"""`read`: whatever a laboratory has, as data that `fit` takes, with what was taken for what."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant.errors import DataError, named
+from penchant.files.folder import Raw, read_raw
+from penchant.files.source import Source
+from penchant.reading.asked import Asked, Built, Place, seen_words
+from penchant.reading.experiment import from_long, from_wide, wide_experiment
+from penchant.reading.offered import from_offers, offers_of
+from penchant.reading.played import from_play
+from penchant.tables.columns import (
+    is_long,
+    is_play,
+    named_column,
+    plain_name,
+    refuse_one_row_per_subject,
+)
+from penchant.tables.laboratory import CHOSEN, Cleaned, check_frame, cleaned
+from penchant.tables.offer_columns import is_offers
+from penchant.tables.play import Gaps, MissingReward
+from penchant.tables.reading import TITLES, Reading, ReadingKind
+from penchant.tables.surveys import WideLayout, refuse_unknown_words
+from penchant.wording import argument, either
+
+# What is told of every option of a game besides: what it paid, when and how it was shown.
+_OF_GAMES = frozenset(
+    (
+        *("reward", "payoff", "outcome", "point", "prob", "p", "probability", "mean", "value"),
+        *("rt", "onset", "x", "y", "pos", "position", "color", "colour", "image", "img", "stim"),
+        *("stimulu", "key", "name", "file", "resp", "response"),
+    )
+)
+
+
+def read(
+    source: Any,
+    *,
+    where: str | None = None,
+    kind: ReadingKind | None = None,
+    subject: str | None = None,
+    block: str | tuple[str, ...] | None = None,
+    decision: str | Sequence[str] | None = None,
+    option: str | None = None,
+    chosen: str | tuple[str, ...] | None = None,
+    reward: str | tuple[str, str] | None = None,
+    attributes: str | Sequence[str] | None = None,
+    offers: Mapping[str, Sequence[Any]] | None = None,
+    options: Sequence[Any] | Mapping[Any, Any] | None = None,
+    opt_out: str | None = None,
+    reference: Mapping[str, Any] | None = None,
+    is_choice: str | None = None,
+    scored: str | None = None,
+    weight: str | None = None,
+    available: str | None = None,
+    base: int | None = None,
+    units: Mapping[str, float] | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    missing: Literal["error", "drop_set"] | None = None,
+    weight_kind: Literal["frequency", "probability"] | None = None,
+    gaps: Gaps | None = None,
+    shown: int | None = None,
+    missing_reward: MissingReward | None = None,
+    locations: Any = None,
+) -> Reading:
+    """Read a file, a folder or a data frame, whatever it holds, for `fit`.
+
+    What the table is, and what its columns are for, is recognised: choice experiments, long or
+    wide, with an option that is none of those shown; histories of play; decisions between offers;
+    as jsPsych, PsychoPy, Gorilla, lab.js and Qualtrics write them, and in folders of Psych-DS.
+    Instructions, practice, titles and ends are left out and counted. Where something can be read in
+    two ways an error shows both, and says the argument that decides.
+
+    Parameters
+    ----------
+    source
+        A file (CSV, JSON, Parquet or Arrow), a folder of files, a pattern such as "data/*.csv", or
+        a pandas, polars or pyarrow table.
+    where
+        Rows to keep, such as "phase == 'test' and rt > 200": comparisons, in, and, or, not.
+    kind
+        "choices", "play" or "offers".
+    subject, block, decision, option, chosen, reward, is_choice, scored, weight, available
+        Columns of these parts, where they are not recognised.
+    attributes
+        Of a choice experiment: names, or a formula, "cost + C(brand) + cost:income"; columns of
+        words become one 0/1 column for each level but one. All that tell options apart, if not
+        given.
+    offers
+        Of decisions between offers: {"amount": ["now", "later"], "delay": [0, "days"]}.
+    options
+        Words of the choices in the order of the options, or {word: option}.
+    opt_out
+        Word for the option that is none of those shown: it has a constant, and attributes of 0.
+    reference
+        {attribute: level} that other levels are compared with; the first, if not given.
+    base
+        Number of the first option, 0 or 1, where the choices are numbers.
+    units
+        Days of a "month" or a "year", where delays are in several units.
+    delimiter, decimal, encoding
+        Of CSV files.
+    missing, weight_kind
+        Of choices, as in `Choices.from_frame`.
+    gaps, shown, missing_reward, locations
+        Of play, as in `episodes_from_frame`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import penchant as pn
+    >>> table = pa.table(
+    ...     {
+    ...         "id": ["ann", "ann", "bob", "bob"],
+    ...         "A_price": ["£3", "£5", "£4", "£2"],
+    ...         "B_price": ["£4", "£2", "£3", "£6"],
+    ...         "A_fair": ["yes", "no", "yes", "no"],
+    ...         "B_fair": ["no", "yes", "no", "yes"],
+    ...         "choice": ["A", "B", "neither", "B"],
+    ...     }
+    ... )
+    >>> reading = pn.read(table)
+    >>> print(reading.summary())
+    the table: decisions among options described by attributes
+    Columns: subject = id; chosen = choice; price = A_price, B_price; fair = A_fair, B_fair
+    Options: A = A, B = B, neither = neither
+    Note: price is in £.
+    Note: fair holds words: no, yes; compared with no (reference).
+    Note: neither is an option of its own, with a constant and attributes of 0.
+    Data: 2 subjects, 4 decisions
+    Next: pn.fit_each(reading)
+    >>> reading.data.names
+    ('price', 'fair:yes', 'constant:neither')
+    """
+    policies = {
+        "missing": missing,
+        "weight_kind": weight_kind,
+        "gaps": gaps,
+        "shown": shown,
+        "missing_reward": missing_reward,
+        "locations": locations,
+    }
+    asked = Asked(
+        columns={
+            "subject": subject,
+            "block": block,
+            "decision": decision,
+            "option": option,
+            "chosen": chosen,
+            "reward": reward,
+            "is_choice": is_choice,
+            "scored": scored,
+            "weight": weight,
+            "available": available,
+        },
+        attributes=attributes,
+        offers=offers,
+        options=options,
+        opt_out=opt_out,
+        reference=reference or {},
+        base=base,
+        units=units,
+        decimal=decimal,
+        policies={name: value for name, value in policies.items() if value is not None},
+    )
+    _check(kind, base)
+    if isinstance(source, (str, os.PathLike, Source)):
+        raw = read_raw(source, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    else:
+        raw = Raw(check_frame(source))
+    return reading_of(raw, asked, where=where, kind=kind)
+
+
+def _check(kind: str | None, base: int | None) -> None:
+    if kind is not None and kind not in TITLES:
+        raise DataError(f"kind must be one of {', '.join(TITLES)}; got {kind!r}. Choose one.")
+    if base not in (None, 0, 1):
+        raise DataError(
+            f"base must be 0 or 1; got {base!r}. Say which number the first option has."
+        )
+
+
+def reading_of(
+    raw: Raw, asked: Asked, *, where: str | None = None, kind: ReadingKind | None = None
+) -> Reading:
+    """What a table holds, as data; errors name lines of the files it comes from."""
+    place = Place(np.arange(len(raw.table)))
+    try:
+        clean = cleaned(raw.table, where=where, given=asked.columns)
+        place.rows = clean.rows
+        told = asked.with_hints(clean)
+        found, built = _built(clean, told, kind, place)
+    except DataError as error:
+        words = raw.located(str(error), place.rows.tolist())
+        raise DataError(f"{raw.name}: {words}" if raw.pieces else words) from None
+    return Reading(
+        data=built.data,
+        kind=found,
+        columns=built.columns,
+        table=built.table,
+        source=raw.name,
+        options=built.options,
+        notes=(*clean.notes, *built.notes),
+        program=clean.program,
+        arguments=built.arguments,
+        model=built.model,
+    )
+
+
+def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
+    """What the table is, by its columns."""
+    told = asked.with_hints(clean)
+    long = _is_long(clean, told)
+    return _kind(clean, told, long, None if long or told.offers else _wide(clean, told))
+
+
+def _is_long(clean: Cleaned, asked: Asked) -> bool:
+    return asked.columns.get("option") is not None or is_long(clean.table.column_names)
+
+
+def _built(
+    clean: Cleaned, asked: Asked, kind: ReadingKind | None, place: Place
+) -> tuple[ReadingKind, Built]:
+    long = _is_long(clean, asked)
+    wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
+    found = kind or _kind(clean, asked, long, wide)
+    _check_policies(found, asked)
+    if found == "play":
+        return found, from_play(clean, asked, place)
+    if found == "offers":
+        layout = None if wide is None or offers_of(wide[1]) is None else wide[1]
+        return found, from_offers(clean, asked, place, layout)
+    if wide is not None:
+        return found, from_wide(clean, asked, *wide, place)
+    return found, from_long(clean, asked, place)
+
+
+_POLICIES: Mapping[str, tuple[str, ...]] = {
+    "choices": ("missing", "weight_kind"),
+    "play": ("gaps", "shown", "missing_reward", "locations"),
+    "offers": (),
+}
+
+
+def _check_policies(kind: ReadingKind, asked: Asked) -> None:
+    """Refuse arguments that mean nothing for this kind of table."""
+    for name, value in asked.policies.items():
+        if name not in _POLICIES[kind]:
+            raise DataError(
+                f"{name} must be left out, as the table holds {TITLES[kind]}; got {value!r}. "
+                "Leave it out, or say what the table is with `kind`."
+            )
+
+
+def _wide(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
+    """The layout of a wide table, where it has a column of choices."""
+    given = asked.columns.get("chosen")
+    names = clean.table.column_names
+    if given is None and named_column(CHOSEN, names) is None:
+        return None
+    if given is not None and not isinstance(given, str):
+        return None
+    try:
+        return wide_experiment(clean, asked)
+    except DataError:
+        if is_play(names) and asked.attributes is None:
+            return None  # it can be read so, whatever else its columns may be
+        raise
+
+
+def _kind(
+    clean: Cleaned, asked: Asked, long: bool, wide: tuple[str, WideLayout] | None
+) -> ReadingKind:
+    """What the table is; asked where it can be two things."""
+    names = clean.table.column_names
+    if asked.columns.get("reward") is not None:
+        return "play"
+    if asked.offers is not None:
+        return "offers"
+    if long or asked.attributes is not None:
+        return "choices"
+    called = ["chosen" if name == asked.columns.get("chosen") else name for name in names]
+    if is_offers(called):
+        return "offers"
+    played = is_play(called)
+    if wide is not None:
+        layout = wide[1]
+        other: ReadingKind = "choices" if offers_of(layout) is None else "offers"
+        if not played or asked.options is not None:
+            return other
+        if all(plain_name(name).rstrip("s") in _OF_GAMES for name in layout.attributes):
+            return "play"
+        raise DataError(
+            f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
+            f"{TITLES['play']}, by its column of rewards; or {TITLES[other]}, {layout.shown()}. "
+            "Pass "
+            + either(
+                f"kind='play' or kind={other!r}.",
+                "--model with a model of play, such as q-learning, or --attributes.",
+            )
+        )
+    if played:
+        return "play"
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    if chosen in names:
+        free = [name for name in names if name not in clean.own and name != chosen]
+        refuse_unknown_words(free, seen_words(clean.table, str(chosen)), str(chosen))
+    refuse_one_row_per_subject(names, asked.columns.get("subject"))
+    raise DataError(
+        f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
+        "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
+        f"{named(names)}. Name the columns: {argument('chosen')} and {argument('reward')} for "
+        f"play, {argument('offers')} for offers, {argument('option')} and "
+        f"{argument('attributes')} for choices; in a wide table, {argument('options')}."
+    )

@@ -1,0 +1,144 @@
+"""Variables of options from columns of numbers, amounts and words: words become 0/1 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, Vector
+from penchant.errors import DataError, listing
+from penchant.reading.asked import Asked, word
+from penchant.reading.formula import Factor, Formula
+from penchant.tables.cells import Amounts, amounts, is_nothing
+from penchant.tables.frames import row_place
+from penchant.tables.labels import NUMBER, in_natural_order
+from penchant.tables.numbers import exact_floats
+from penchant.wording import argument
+
+MOST_LEVELS = 20
+
+
+def is_word(cell: Any) -> bool:
+    """Whether a cell is a word that can be a level, rather than a number or a date in some form.
+
+    >>> is_word("Zen"), is_word("1,5"), is_word("2026-01-31"), is_word(-3)
+    (True, False, False, False)
+    """
+    return isinstance(cell, str) and cell.strip()[:1].isalpha()
+
+
+def _as_number(cell: Any) -> Any:
+    """A number in text as a number; other text as it is."""
+    return float(cell) if isinstance(cell, str) and NUMBER.match(cell.strip()) else cell
+
+
+Variables = dict[str, Vector]
+
+
+class Columns:
+    """Columns with one cell per option of each decision, as variables.
+
+    Parameters
+    ----------
+    cells
+        {name: cells}.
+    outside
+        Rows of the option that is none of those shown: its empty cells are 0.
+    asked
+        What was said of units and of levels to compare with.
+    """
+
+    def __init__(
+        self, cells: Mapping[str, Sequence[Any]], outside: BoolVector, asked: Asked
+    ) -> None:
+        self.cells, self.outside, self.asked = cells, outside, asked
+        self.notes: list[str] = []
+        self.references: dict[str, str] = {}
+
+    def variables(self, formula: Formula) -> Variables:
+        """Columns of numbers, in the order of the terms."""
+        found: Variables = {}
+        for term in formula.terms:
+            product: Variables = {"": np.ones(len(self.outside))}
+            for factor in term:
+                own = self.factor(factor)
+                product = {
+                    f"{a}:{b}" if a else b: left * right
+                    for a, left in product.items()
+                    for b, right in own.items()
+                }
+            found |= product
+        return found
+
+    def factor(self, factor: Factor) -> Variables:
+        """One variable, or one for every level but that of reference."""
+        numbers = None if factor.categories else self.numbers(factor.name)
+        if numbers is not None:
+            return {factor.name: np.where(self.outside & np.isnan(numbers), 0.0, numbers)}
+        if not factor.categories:
+            self._check_words(factor.name)
+        return self._levels(factor.name)
+
+    def _check_words(self, name: str) -> None:
+        """Refuse numbers that are written oddly, and words among numbers: they are no levels."""
+        given = [cell for cell in self.cells[name] if not is_nothing(cell)]
+        if not all(is_word(cell) for cell in given):
+            cells = np.array([None if is_nothing(c) else _as_number(c) for c in self.cells[name]])
+            exact_floats(cells, name, row_place)
+
+    def numbers(self, name: str) -> Vector | None:
+        """A column of numbers or amounts; None where it holds words."""
+        cells = self.cells[name]
+        if any(isinstance(cell, bool) for cell in cells):
+            if not all(isinstance(cell, bool) or is_nothing(cell) for cell in cells):
+                return None
+            return np.array([np.nan if is_nothing(cell) else float(cell) for cell in cells])
+        found = amounts(cells, name, decimal=self.asked.decimal, units=self.asked.units)
+        if found is not None:
+            self._say_unit(name, found)
+        return None if found is None else found.values
+
+    def _say_unit(self, name: str, found: Amounts) -> None:
+        said = f"{name} is in {found.unit}"
+        if found.unit == "%":
+            said = f"{name} is in percent: divided by 100"
+        if found.unit is not None and said not in self.notes:
+            self.notes.append(said)
+
+    def are_words(self, name: str) -> bool:
+        """Whether a column holds words alone."""
+        return all(is_word(cell) for cell in self.cells[name] if not is_nothing(cell))
+
+    def levels(self, name: str) -> list[str]:
+        """Words of a column, those for nothing aside, in natural order."""
+        return in_natural_order({word(c) for c in self.cells[name] if not is_nothing(c)})
+
+    def _levels(self, name: str) -> Variables:
+        levels = self.levels(name)
+        if len(levels) < 2:
+            raise DataError(
+                f"{argument('attributes')} must vary; got {name}, which holds "
+                f"{listing(map(repr, levels))} only. "
+                "Leave it out."
+            )
+        reference = word(self.asked.reference.get(name, levels[0]))
+        if reference not in levels:
+            raise DataError(
+                f"{argument('reference')} must be a level of {name}; got {reference!r}, but "
+                "they are "
+                f"{listing(map(repr, levels))}. Choose one."
+            )
+        if name not in self.references:
+            self.references[name] = reference
+            self.notes.append(
+                f"{name} holds words: {listing(levels)}; compared with {reference} (reference)"
+            )
+        given = [None if is_nothing(cell) else word(cell) for cell in self.cells[name]]
+        missing = np.array([cell is None for cell in given]) & ~self.outside
+        return {
+            f"{name}:{level}": np.where(missing, np.nan, [float(cell == level) for cell in given])
+            for level in levels
+            if level != reference
+        }

@@ -1,0 +1,218 @@
+"""Cells as laboratories write them: amounts with a currency, times with a unit, lists."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Vector
+from penchant.errors import DataError, listing
+from penchant.tables.frames import row_place
+from penchant.tables.labels import NUMBER
+from penchant.tables.options import NOTHING_WORDS
+from penchant.wording import either
+
+CURRENCIES = frozenset("£$€¥₹₩₽₺₪฿₫₦") | frozenset(
+    (
+        *("usd", "gbp", "eur", "aud", "cad", "nzd", "chf", "jpy", "cny", "inr", "sek", "nok"),
+        *("dkk", "kr", "pln", "czk", "zł", "us$", "a$", "c$", "r$", "dollars", "dollar", "euros"),
+        *("euro", "pounds", "pound", "rmb", "yuan", "yen"),
+    )
+)
+_ONE_NAME = {
+    **dict.fromkeys(("day", "days", "d"), "days"),
+    **dict.fromkeys(("week", "weeks", "wk", "wks"), "weeks"),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), "hours"),
+    **dict.fromkeys(("minute", "minutes", "min", "mins"), "minutes"),
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), "seconds"),
+    **dict.fromkeys(("month", "months", "mo", "mos", "mth", "mths"), "months"),
+    **dict.fromkeys(("year", "years", "yr", "yrs", "y"), "years"),
+    **dict.fromkeys(("ms", "msec", "milliseconds"), "ms"),
+    **dict.fromkeys(("point", "points", "pts", "pt"), "points"),
+    **dict.fromkeys(("token", "tokens"), "tokens"),
+    **dict.fromkeys(("coin", "coins"), "coins"),
+    **dict.fromkeys(("cent", "cents", "c", "¢", "ct"), "cents"),
+    **dict.fromkeys(("p", "pence"), "pence"),
+    **dict.fromkeys(("km", "kms", "kilometres", "kilometers"), "km"),
+    **dict.fromkeys(("mile", "miles", "mi"), "miles"),
+    **dict.fromkeys(("%", "percent", "per cent"), "%"),
+}
+TIMES = ("days", "weeks", "hours", "minutes", "seconds", "months", "years")
+# Words for no delay at all.
+AT_ONCE = frozenset(
+    ("now", "today", "immediately", "immediate", "right now", "straight away", "no delay")
+)
+_AMOUNT = re.compile(
+    r"(?:in|after)?\s*(?P<sign>[+−–-])?\s*(?P<before>[^\d\s.,+−–-]{1,3}|[A-Za-z]{3}\s)?\s*"
+    r"(?P<minus>[−–-])?(?P<number>\d[\d.,'\s ]*|[.,]\d+)\s*(?P<after>[^\d]*?)\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Numbers of a column and what they are of: a currency, a unit, or nothing."""
+
+    values: Vector
+    unit: str | None = None
+
+
+def is_nothing(cell: Any) -> bool:
+    """Whether a cell is empty or a word for nothing."""
+    return (
+        cell is None
+        or (isinstance(cell, float) and cell != cell)
+        or (isinstance(cell, str) and cell.strip() in NOTHING_WORDS)
+    )
+
+
+def amount(cell: Any, decimal: str = ".") -> tuple[float, str | None] | None:
+    """Number and unit of a cell; None if it is neither.
+
+    >>> amount("£1,250.50"), amount("in 30 days"), amount("50%"), amount("blue")
+    ((1250.5, '£'), (30.0, 'days'), (0.5, '%'), None)
+    """
+    if isinstance(cell, bool) or is_nothing(cell):
+        return None
+    if isinstance(cell, (int, float)):
+        return float(cell), None
+    text = str(cell).strip()
+    if NUMBER.match(text):
+        return float(text), None
+    if text.lower() in AT_ONCE:
+        return 0.0, "days"
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
+        return None
+    number = _number(match["number"].strip(), decimal)
+    unit = _unit(match["before"], match["after"])
+    if number is None or unit is None:
+        return None
+    number = -number if match["sign"] in ("-", "−", "–") or match["minus"] else number
+    return (number / 100 if unit == "%" else number), unit or None
+
+
+def _number(text: str, decimal: str) -> float | None:
+    """A number with a decimal point, thousands apart or not."""
+    comma = "," if decimal == "." else "."
+    whole, _, rest = text.partition(decimal)
+    groups = re.split(rf"[{re.escape(comma)}'\s\u00a0\u202f]", whole)
+    if len(groups) > 1 and not all(len(group) == 3 for group in groups[1:]):
+        return None
+    if any(not group.isdigit() for group in groups if group or len(groups) > 1):
+        return None
+    if rest and not rest.isdigit():
+        return None
+    digits = "".join(groups) + (f".{rest}" if rest else "")
+    return float(digits) if digits.strip(".") else None
+
+
+def _unit(before: str | None, after: str | None) -> str | None:
+    """The unit in one spelling; "" for none, None for what is no unit."""
+    words = [word.strip().lower() for word in (before, after) if word and word.strip()]
+    if not words:
+        return ""
+    if len(words) > 1:
+        return None
+    word = words[0].rstrip(".")
+    if word in CURRENCIES:
+        return word
+    name = _ONE_NAME.get(word)
+    return name if name is None or after else None
+
+
+def amounts(
+    cells: Sequence[Any], name: str, *, decimal: str = ".", units: Mapping[str, float] | None = None
+) -> Amounts | None:
+    """A column of numbers, or of amounts in one unit; None where some cell is neither.
+
+    Times in several units become days, where these are so many. `units` says how many days a month
+    or a year is.
+    """
+    read = [None if is_nothing(cell) else amount(cell, decimal) for cell in cells]
+    wrong = [k for k, cell in enumerate(cells) if read[k] is None and not is_nothing(cell)]
+    if wrong or all(one is None for one in read):
+        return None
+    values = np.array([np.nan if one is None else one[0] for one in read])
+    found = dict.fromkeys(one[1] for one in read if one is not None and one[0] != 0)
+    found = found or dict.fromkeys(one[1] for one in read if one is not None)
+    if len(found) == 1:
+        return Amounts(values, next(iter(found)))
+    given = [unit for unit in found if unit is not None]
+    if set(given) <= set(TIMES) and len(given) == len(found):
+        return _in_days(values, [None if one is None else one[1] for one in read], name, units)
+    if len(given) == 1 and given[0] in CURRENCIES:
+        return Amounts(values, given[0])
+    shown = [
+        next(f"{cells[k]!r} at {row_place(k)}" for k, one in enumerate(read) if one and one[1] == u)
+        for u in found
+    ]
+    raise DataError(
+        f"{name} must be in one unit; got {' and '.join(shown)}. Write all of its cells in one."
+    )
+
+
+def _in_days(
+    values: Vector, unit: Sequence[str | None], name: str, units: Mapping[str, float] | None
+) -> Amounts:
+    days = {"days": 1.0, "weeks": 7.0, "hours": 1 / 24, "minutes": 1 / 1440, "seconds": 1 / 86400}
+    days |= {f"{word.rstrip('s')}s": float(n) for word, n in (units or {}).items()}
+    unknown = sorted({word for word in unit if word is not None} - {*days})
+    if unknown:
+        word = unknown[0].rstrip("s")
+        size = 30 if word == "month" else 365
+        raise DataError(
+            f"{name} must be in one unit, or in units of so many days; got "
+            f"{listing(sorted({word for word in unit if word}))}. Say how many days a {word} is: "
+            + either(f"units={{'{word}': {size}}}", f"--units {word}={size}")
+            + f", or {size + (0.4375 if word == 'month' else 0.25):g}."
+        )
+    return Amounts(values * np.array([days.get(word or "days", 1.0) for word in unit]), "days")
+
+
+def array_cell(cell: Any) -> list[Any] | None:
+    """The list that a cell writes, such as [5, 10] or ['left']; None if it is none.
+
+    >>> array_cell("[5, 10.5]"), array_cell("['a', 'b']"), array_cell("(5 10)"), array_cell("5")
+    ([5, 10.5], ['a', 'b'], [5, 10], None)
+    """
+    if isinstance(cell, (list, tuple, np.ndarray)):
+        return list(cell)
+    if not isinstance(cell, str):
+        return None
+    text = cell.strip()
+    if len(text) < 2 or (text[0], text[-1]) not in (("[", "]"), ("(", ")")):
+        return None
+    try:
+        found = json.loads(f"[{text[1:-1]}]")
+    except ValueError:
+        found = _loose(text[1:-1])
+    if found is None or any(isinstance(item, dict) for item in found):
+        return None
+    return found[0] if len(found) == 1 and isinstance(found[0], list) else found
+
+
+def _loose(text: str) -> list[Any] | None:
+    """Items divided by commas, semicolons or blanks, in any quotes or none."""
+    divider = next((mark for mark in ",;" if mark in text), None)
+    parts = [part.strip() for part in (text.split(divider) if divider else text.split())]
+    if not parts or any("[" in part or "]" in part for part in parts):
+        return None
+    return [_item(part) for part in parts]
+
+
+def _item(text: str) -> Any:
+    bare = text.strip("'\"")
+    if bare != text:
+        return bare
+    if text.lower() in ("none", "null", "nan", "na", ""):
+        return None
+    try:
+        return float(text) if any(mark in text for mark in ".eE") else int(text)
+    except ValueError:
+        return text

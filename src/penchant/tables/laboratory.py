@@ -1,0 +1,381 @@
+"""Tables as laboratories have them, made plain: decisions alone, one value in every cell."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penchant._typing import BoolVector, IntVector
+from penchant.errors import DataError, listing
+from penchant.files.folder import FILE
+from penchant.files.json_table import RECORD, typed
+from penchant.files.text import MISSING_WORDS
+from penchant.output.notes import counted
+from penchant.tables.cells import is_nothing
+from penchant.tables.columns import USUAL, named_column, plain_name
+from penchant.tables.labels import NUMBER
+from penchant.tables.offer_columns import USUAL as OFFERED
+from penchant.tables.programs import (
+    GORILLA,
+    PSYCHOPY,
+    Loops,
+    Program,
+    is_practice,
+    marks,
+    program_of,
+    psychopy_loops,
+)
+from penchant.tables.unfolding import one_row_per_decision, unfolded, without_single_lists
+from penchant.tables.where import check_some_left, rows_where, used_columns
+from penchant.wording import argument
+
+_PRACTICE_FLAGS = ("practice", "ispractice", "practicetrial", "practise", "ispracticetrial")
+_SHORT = 30  # characters of a word that says what a row is
+_LONG = 60  # characters of several
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
+CHOSEN = (*USUAL["chosen"], *OFFERED["chosen"], "chose", "picked", "answer")
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """A table of decisions, and what was done to get there.
+
+    Attributes
+    ----------
+    table
+        With one row per decision, event or option.
+    rows
+        Row of the table given that each row comes from.
+    program
+        What wrote it, where that is known.
+    own
+        Columns that the program writes by itself: never attributes.
+    hints
+        {part: column} where the program says what is what.
+    notes
+        Rows left out, and why; what was taken for what.
+    words
+        Whether choices are words, such as keys, even where they look like numbers.
+    """
+
+    table: pa.Table
+    rows: IntVector
+    program: str | None = None
+    own: frozenset[str] = frozenset()
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    words: bool = False
+
+    @property
+    def counted_on(self) -> bool:
+        """Whether numbers of decisions count more than the decisions that are left."""
+        return self.program is not None or any("left out" in note for note in self.notes)
+
+
+def cleaned(
+    table: pa.Table, *, where: str | None = None, given: Mapping[str, Any] | None = None
+) -> Cleaned:
+    """Leave out what is no decision, and unfold what is several.
+
+    Parameters
+    ----------
+    table
+        As a file holds it.
+    where
+        Condition on the rows to keep, see `rows_where`.
+    given
+        {part: column} that are known.
+    """
+    known = {part: name for part, name in (given or {}).items() if isinstance(name, str)}
+    named = pa.table({str(name): _as_string(table[name]) for name in table.column_names})
+    work = _Work(without_single_lists(named), known)
+    work.leave_out(marks(work.table, work.program), "titles and ends")
+    if where is not None:
+        frame = nw.from_native(work.table, eager_only=True)
+        mask = rows_where(frame, where)
+        check_some_left(mask, frame, where)
+        work.keep(mask)
+        kept = counted(int(mask.sum()), "row")
+        work.notes.append(f"{kept} of {len(mask):,} kept by {argument('where')}")
+    loops = work.loops()
+    work.leave_out_practice(loops, used_columns(where, work.table.column_names))
+    work.rewards_from_below()
+    work.leave_out_other_kinds(loops)
+    work.unfold()
+    return work.done(loops)
+
+
+class _Work:
+    """A table on its way: what is left of it, and what was said."""
+
+    def __init__(self, table: pa.Table, given: Mapping[str, Any]) -> None:
+        self.table = table
+        self.given = given
+        self.rows: IntVector = np.arange(len(table))
+        self.notes: list[str] = []
+        self.program: Program = program_of(table.column_names)
+
+    # ---- parts -------------------------------------------------------------------------------
+
+    def part(self, part: str, usual: Sequence[str] | None = None) -> str | None:
+        """The column of a part: given, or of a usual name."""
+        if self.given.get(part) in self.table.column_names:
+            return str(self.given[part])
+        return named_column(usual or USUAL[part], self.table.column_names)
+
+    @property
+    def subject(self) -> str | None:
+        """The column that says who; the record or the file where none does."""
+        found = self.part("subject")
+        names = self.table.column_names
+        return found or next((name for name in (RECORD, FILE) if name in names), None)
+
+    def cells(self, name: str) -> list[Any]:
+        """The cells of a column."""
+        return list(self.table[name].to_pylist())
+
+    def filled(self, name: str) -> BoolVector:
+        """Which cells of a column hold something."""
+        return np.array([not is_nothing(cell) for cell in self.cells(name)])
+
+    # ---- rows --------------------------------------------------------------------------------
+
+    def keep(self, mask: BoolVector) -> None:
+        """Keep some rows."""
+        if not mask.all():
+            self.table = _retyped(self.table.filter(pa.array(mask)))
+            self.rows = self.rows[mask]
+
+    def leave_out(self, mask: BoolVector, why: str) -> None:
+        """Leave some rows out, and say so, unless they are all."""
+        if mask.any() and not mask.all():
+            self.notes.append(f"{counted(int(mask.sum()), 'row')} left out: {why}")
+            self.keep(~mask)
+
+    def loops(self) -> Loops:
+        """What PsychoPy's loops say; nothing of other programs."""
+        if self.program.name != PSYCHOPY:
+            return Loops(np.zeros(len(self.table), dtype=bool))
+        return psychopy_loops(self.table, self.given.get("chosen"))
+
+    def leave_out_practice(self, loops: Loops, asked: set[str]) -> None:
+        """Leave out practice, where a column or a loop says so and no condition asks for it."""
+        practice = loops.practice.copy()
+        why = ["a loop of practice"] if practice.any() else []
+        for name in self.table.column_names:
+            if name in asked or name == self.given.get("chosen"):
+                continue
+            own = self._practice(name)
+            if own.any() and not own.all():
+                pairs = zip(self.cells(name), own, strict=True)
+                words = listing(dict.fromkeys(repr(cell) for cell, is_own in pairs if is_own))
+                practice |= own
+                why.append(f"{name} is {words}")
+        if practice.any() and not practice.all():
+            where = argument("where")
+            said = f"practice ({' and '.join(why)}); name the column in {where} to decide otherwise"
+            self.leave_out(practice, said)
+
+    def _practice(self, name: str) -> BoolVector:
+        none: BoolVector = np.zeros(len(self.table), dtype=bool)
+        if plain_name(name) in _PRACTICE_FLAGS:
+            yes = ("true", "1", "1.0", "yes", "y", "practice")
+            return np.array([str(cell).strip().lower() in yes for cell in self.cells(name)])
+        if not pa.types.is_string(self.table[name].type):
+            return none
+        said = {
+            cell: len(cell) <= _SHORT and is_practice(cell)
+            for cell in pc.unique(self.table[name]).to_pylist()
+            if cell is not None
+        }
+        if not any(said.values()) or len(said) > max(20, len(self.table) // 2):
+            return none
+        return np.array([said.get(cell, False) for cell in self.cells(name)])
+
+    def rewards_from_below(self) -> None:
+        """Rewards that stand in the row after the choice, as feedback has one of its own."""
+        chosen, reward = self.part("chosen", CHOSEN), self.part("reward")
+        if chosen is None or reward is None or chosen == reward or self.program.name is None:
+            return
+        picked, paid = self.filled(chosen), self.filled(reward)
+        if not paid.any() or (picked & paid).any():
+            return
+        who = self.cells(self.subject) if self.subject else [None] * len(paid)
+        moved = self.cells(reward)
+        last: int | None = None
+        for row, whose in enumerate(who):
+            if last is not None and whose != who[last]:
+                last = None
+            if picked[row]:
+                last = row
+            elif paid[row] and last is not None:
+                moved[last], moved[row], last = moved[row], None, None
+        place = self.table.column_names.index(reward)
+        self.table = self.table.set_column(place, reward, typed(moved))
+        self.notes.append(f"{reward} taken from the row after each choice")
+
+    def leave_out_other_kinds(self, loops: Loops) -> None:
+        """Leave out instructions, fixations, rests: kinds of rows in which nothing is chosen."""
+        chosen = loops.chosen or self.part("chosen", CHOSEN)
+        if loops.inside is not None:
+            # loops are about the rows before practice was left out
+            inside = psychopy_loops(self.table, chosen).inside
+            if inside is not None:
+                self.leave_out(~inside, "not in a loop of trials")
+        if chosen is None or chosen not in self.table.column_names:
+            return
+        kinds = [name for name in self.program.kinds if name in self.table.column_names]
+        kinds = [name for name in kinds if name != chosen]
+        if kinds:
+            columns = [self.cells(name) for name in kinds]
+            columns = [cells for cells in columns if len({*cells}) > 1] or columns[:1]
+            keys = list(zip(*columns, strict=True))
+            picked = self.filled(chosen)
+            active = {key for key, own in zip(keys, picked, strict=True) if own}
+            idle = np.array([key not in active for key in keys])
+            self.leave_out(idle, f"nothing to choose ({self._named_kinds(keys, idle)})")
+        if self.program.name is not None:
+            self._leave_out_empty(chosen)
+
+    def _named_kinds(self, keys: Sequence[tuple[Any, ...]], idle: BoolVector) -> str:
+        count = Counter(
+            " / ".join(str(part) for part in key if not is_nothing(part))
+            for key, own in zip(keys, idle, strict=True)
+            if own
+        )
+        said = [str(key)[:_LONG] or "unnamed" for key, _ in count.most_common(4)]
+        return listing(said, len(count))
+
+    def _leave_out_empty(self, chosen: str) -> None:
+        """Leave out choices in rows where nothing of the experimenter's own varies and is filled.
+
+        These are buttons to go on; rows without a choice may be decisions that nobody made in time.
+        """
+        skipped = {chosen, self.subject, *self.program.own, *self.program.kinds}
+        skipped |= {self.part("decision")}
+        contents = [
+            name
+            for name in self.table.column_names
+            if name not in skipped and not self._is_of_people(name)
+        ]
+        if not contents:
+            return
+        something = np.logical_or.reduce([self.filled(name) for name in contents])
+        if something.any():
+            idle = ~something & self.filled(chosen)
+            self.leave_out(idle, f"answers with nothing in {listing(contents)}")
+
+    def _is_of_people(self, name: str) -> bool:
+        """Whether a column says the same in all rows of a subject."""
+        seen: dict[Any, Any] = {}
+        who = self.cells(self.subject) if self.subject else [None] * len(self.table)
+        return all(
+            seen.setdefault(whose, cell) == cell
+            for whose, cell in zip(who, self.cells(name), strict=True)
+        )
+
+    # ---- cells -------------------------------------------------------------------------------
+
+    def unfold(self) -> None:
+        """One value in every cell, and one decision in every row."""
+        step = unfolded(self.table)
+        self.table, self.rows = step.table, self.rows[step.rows]
+        self.notes += step.notes
+        if not step.notes:
+            step = one_row_per_decision(self.table, self.subject)
+            self.table, self.rows = step.table, self.rows[step.rows]
+            self.notes += step.notes
+
+    def done(self, loops: Loops) -> Cleaned:
+        """The result."""
+        names = self.table.column_names
+        hints: dict[str, Any] = {}
+        if self.subject is not None:
+            hints["subject"] = self.subject
+        for part in ("chosen", "decision", "block"):
+            found = getattr(loops, part)
+            if found in names:
+                hints[part] = found
+        if self.program.name == GORILLA and "Event Index" in names:
+            hints["decision"] = "Event Index"
+        keys = loops.chosen is not None and loops.chosen.endswith(".keys")
+        plain = self.program.name is None and not self.notes
+        return Cleaned(
+            self.table if plain else _retyped(self.table),
+            self.rows,
+            self.program.name,
+            frozenset(self.program.own & {*names}),
+            hints,
+            tuple(self.notes),
+            keys,
+        )
+
+
+def _retyped(table: pa.Table) -> pa.Table:
+    """Columns of text that are numbers, now that other rows are left out, as numbers."""
+    for place, name in enumerate(table.column_names):
+        if pa.types.is_string(table[name].type):
+            numbers = _numbers(table[name].to_pylist())
+            if numbers is not None:
+                table = table.set_column(place, name, numbers)
+    return table
+
+
+def _numbers(cells: Sequence[Any]) -> pa.Array | None:
+    """Text as numbers or truth values; None where some of it is neither, or begins with a zero."""
+    given = [
+        cell for cell in cells if cell is not None and cell.strip() not in ("", *MISSING_WORDS)
+    ]
+    if not given:
+        return None
+    lower = {cell.strip().lower() for cell in given}
+    if lower <= {"true", "false"}:
+        return typed([None if is_nothing(c) else c.strip().lower() == "true" for c in cells])
+    if not all(NUMBER.match(c.strip()) and not _LEADING_ZERO.match(c.strip()) for c in given):
+        return None
+    known = {*given}
+    return typed([_number(cell) if cell in known else None for cell in cells])
+
+
+def _number(cell: str) -> int | float:
+    text = cell.strip()
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+
+
+def _as_string(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text of any kind, categories too, as plain text; other columns as they are."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return column.cast(pa.string()) if text or kind != column.type else column
+
+
+def check_frame(frame: Any) -> pa.Table:
+    """A data frame as a table of plain columns."""
+    try:
+        opened = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise DataError(
+            "source must be a file, a folder or a pandas, polars or pyarrow table; "
+            f"got {type(frame).__name__}. Convert it, e.g. with pandas.DataFrame."
+        ) from error
+    columns = {}
+    for name in opened.columns:
+        try:
+            columns[str(name)] = opened[name].to_arrow()
+        except (TypeError, ValueError, pa.ArrowException):
+            columns[str(name)] = typed([_plain(cell) for cell in opened[name].to_list()])
+    return pa.table(columns)
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, (str, int, bool)):
+        return cell
+    return None if is_nothing(cell) else cell if isinstance(cell, float) else str(cell)

@@ -1,0 +1,246 @@
+"""Programs that laboratories run experiments with: how to tell their tables, and what is what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from penchant._typing import BoolVector
+from penchant.errors import DataError
+from penchant.tables.cells import is_nothing
+from penchant.tables.columns import USUAL, plain_name
+from penchant.wording import argument
+
+JSPSYCH, PSYCHOPY, GORILLA, QUALTRICS, LAB_JS = (
+    "jsPsych",
+    "PsychoPy",
+    "Gorilla",
+    "Qualtrics",
+    "lab.js",
+)
+# Columns, in one spelling, that say what kind of event a row is.
+KINDS = (
+    *("trialtype", "task", "phase", "stage", "part", "screen", "screenname", "display", "event"),
+    *("zonetype", "objecttype", "componentname", "responsetype", "sender", "sendertype"),
+    *("expstage", "trialpart", "testpart", "screenid", "taskname", "blocktype", "section"),
+    *("eventtype", "trialkind", "routine"),
+)
+# Columns, in one spelling, that programs write by themselves: never attributes of options.
+_OWN = {
+    JSPSYCH: (
+        *("trialtype", "trialindex", "timeelapsed", "internalnodeid", "rt", "stimulus", "success"),
+        *("pluginversion", "viewhistory", "timeout", "failedimages", "failedaudio", "failedvideo"),
+        *("questionorder", "response", "responses", "buttonpressed", "keypress", "slidestart"),
+        *("browser", "runid", "sourcecodeversion", "ip", "useragent", "device", "platform"),
+        *("recordedat", "responsetype", "status", "record"),
+    ),
+    PSYCHOPY: ("date", "expname", "expversion", "psychopyversion", "os", "framerate", "expstart"),
+    GORILLA: (
+        *("eventindex", "utctimestamp", "utcdateandtime", "localtimestamp", "localtimezone"),
+        *("localdateandtime", "experimentid", "experimentversion", "treenodekey", "repeatkey"),
+        *("scheduleid", "participantpublicid", "participantprivateid", "participantstartinggroup"),
+        *("participantstatus", "participantcompletioncode", "participantexternalsessionid"),
+        *("participantdevicetype", "participantdevice", "participantos", "participantbrowser"),
+        *("participantmonitorsize", "participantviewportsize", "checkpoint", "roomid", "roomorder"),
+        *("taskname", "taskversion", "spreadsheet", "spreadsheetname", "spreadsheetrow"),
+        *("trialnumber", "screennumber", "screenname", "zonename", "zonetype", "reactiontime"),
+        *("reactiononset", "responsetype", "attempt", "correct", "incorrect", "dishonest"),
+        *("xcoordinate", "ycoordinate", "timedout", "randomiseblocks", "randomisetrials"),
+        *("display", "checkpoint", "responseduration", "objectid", "objectname", "objectnumber"),
+        *("componentname", "tag", "currentspreadsheet", "storeactiontime", "clockdelta"),
+    ),
+    QUALTRICS: (
+        *("startdate", "enddate", "status", "ipaddress", "progress", "durationinseconds"),
+        *("finished", "recordeddate", "responseid", "recipientlastname", "recipientfirstname"),
+        *("recipientemail", "externalreference", "locationlatitude", "locationlongitude"),
+        *("distributionchannel", "userlanguage", "qrecaptchascore"),
+    ),
+    LAB_JS: ("sender", "sendertype", "senderid", "timestamp", "duration", "endedon", "timecommit"),
+}
+_LOOP = re.compile(r"(?P<loop>.+)\.(?P<what>thisN|thisTrialN|thisRepN|thisIndex|ran|order)")
+_RESPONSE = re.compile(r".+\.(keys|response|clicked_name)")
+_MARKS = ("begin task", "end task", "begin", "end of file", "prebuffer")
+
+
+@dataclass(frozen=True)
+class Program:
+    """The program that wrote a table.
+
+    Attributes
+    ----------
+    name
+        What it is called; None where no program's columns are found.
+    own
+        Columns that it writes by itself, as the table calls them.
+    kinds
+        Columns that say what kind of event a row is.
+    """
+
+    name: str | None
+    own: frozenset[str] = frozenset()
+    kinds: tuple[str, ...] = ()
+
+
+def program_of(names: Sequence[str]) -> Program:
+    """Which program wrote a table with these columns.
+
+    >>> program_of(["trial_type", "trial_index", "time_elapsed", "response", "reward"]).name
+    'jsPsych'
+    >>> program_of(["subject", "choice", "reward"]).name is None
+    True
+    """
+    plain = {plain_name(name) for name in names}
+    name = None
+    if {"trialtype", "trialindex", "timeelapsed"} <= plain:
+        name = JSPSYCH
+    elif "psychopyversion" in plain or sum(bool(_LOOP.fullmatch(str(n))) for n in names) > 1:
+        name = PSYCHOPY
+    elif "participantprivateid" in plain and plain & {"eventindex", "utctimestamp", "treenodekey"}:
+        name = GORILLA
+    elif {"startdate", "recordeddate"} <= plain or {"responseid", "distributionchannel"} <= plain:
+        name = QUALTRICS
+    elif {"sender", "sendertype"} <= plain:
+        name = LAB_JS
+    kinds = tuple(str(n) for n in names if plain_name(n) in KINDS)
+    if name is None:
+        return Program(None, kinds=kinds)
+    own = {str(n) for n in names if plain_name(n) in _OWN[name]}
+    if name == PSYCHOPY:
+        own |= {str(n) for n in names if _is_of_psychopy(str(n))}
+    return Program(name, frozenset(own), kinds)
+
+
+def _is_of_psychopy(name: str) -> bool:
+    return ("." in name and not name.startswith(".")) or re.fullmatch(
+        r"column \d+", name
+    ) is not None
+
+
+def marks(table: pa.Table, program: Program) -> BoolVector:
+    """Rows that are no events: ends of files, beginnings of tasks, titles, previews of surveys."""
+    found: BoolVector = np.zeros(len(table), dtype=bool)
+    if program.name == GORILLA:
+        for name in ("Event Index", "Trial Number", "Spreadsheet Row"):
+            if name in table.column_names and pa.types.is_string(table[name].type):
+                cells = table[name].to_pylist()
+                found |= np.array([str(cell).strip().lower() in _MARKS for cell in cells])
+    if program.name == QUALTRICS:
+        found |= _titles(table)
+        if "Status" in table.column_names:
+            cells = [str(cell).strip().lower() for cell in table["Status"].to_pylist()]
+            found |= np.array([cell in ("survey preview", "survey test", "spam") for cell in cells])
+    return found
+
+
+def _titles(table: pa.Table) -> BoolVector:
+    """Rows of a survey that repeat the questions: up to the one with the ids of columns."""
+    found: BoolVector = np.zeros(len(table), dtype=bool)
+    for row in range(min(len(table), 3)):
+        cells = [str(table[name][row].as_py()) for name in table.column_names]
+        if any(cell.lstrip().startswith('{"ImportId"') for cell in cells):
+            found[: row + 1] = True
+    return found
+
+
+@dataclass(frozen=True)
+class Loops:
+    """What PsychoPy's loops and components say: rows, and the columns of parts.
+
+    Attributes
+    ----------
+    practice
+        Rows of loops that are named so.
+    inside
+        Rows of any loop; None where there is no loop.
+    chosen, decision, block
+        Columns; None where there are none.
+    """
+
+    practice: BoolVector
+    inside: BoolVector | None = None
+    chosen: str | None = None
+    decision: str | None = None
+    block: str | None = None
+
+
+def psychopy_loops(table: pa.Table, chosen: str | None) -> Loops:
+    """Read the loops of PsychoPy: which rows are trials, how they are numbered, what was pressed.
+
+    Parameters
+    ----------
+    table
+        The table.
+    chosen
+        Column of the choice, where it is known.
+    """
+    n = len(table)
+    loops: dict[str, BoolVector] = {}
+    for name in table.column_names:
+        match = _LOOP.fullmatch(name)
+        if match is not None and match["what"] == "thisN":
+            loops[match["loop"]] = _filled(table, name)
+    practice: BoolVector = np.zeros(n, dtype=bool)
+    for loop, rows in loops.items():
+        if is_practice(loop):
+            practice |= rows
+    real = {loop: rows & ~practice for loop, rows in loops.items() if not is_practice(loop)}
+    real = {loop: rows for loop, rows in real.items() if rows.any()}
+    if not real:
+        return Loops(practice, None, chosen)
+    pressed = chosen or _pressed(table, np.logical_or.reduce(list(real.values())))
+    used = _filled(table, pressed) if pressed else np.ones(n, dtype=bool)
+    holding = {loop: rows for loop, rows in real.items() if (rows & used).any()} or real
+    inside: BoolVector = np.logical_or.reduce(list(holding.values()))
+    # The inner loop changes from row to row; one around it stays.
+    changes = {loop: _changes(table, f"{loop}.thisN", inside) for loop in holding}
+    order = sorted(changes, key=lambda loop: -changes[loop])
+    nested = [loop for loop in order if holding[loop][inside].all()]
+    inner = order[0]
+    outer = next((loop for loop in nested if loop != inner and changes[loop]), None)
+    several = [loop for loop in holding if loop not in (inner, outer)]
+    decision = None if several else f"{inner}.thisN"
+    return Loops(practice, inside, pressed, decision, f"{outer}.thisN" if outer else None)
+
+
+def _filled(table: pa.Table, name: str) -> BoolVector:
+    return np.array([not is_nothing(cell) for cell in table[name].to_pylist()])
+
+
+def _changes(table: pa.Table, name: str, rows: BoolVector) -> int:
+    cells = [cell for cell, own in zip(table[name].to_pylist(), rows, strict=True) if own]
+    return sum(a != b for a, b in pairwise(cells))
+
+
+def _pressed(table: pa.Table, inside: BoolVector) -> str | None:
+    """The column of what was pressed in trials, where no column has a usual name."""
+    plain = {plain_name(name) for name in table.column_names}
+    if plain & {plain_name(name) for name in USUAL["chosen"]}:
+        return None
+    found = {
+        name: int((_filled(table, name) & inside).sum())
+        for name in table.column_names
+        if _RESPONSE.fullmatch(name)
+    }
+    found = {name: count for name, count in found.items() if count}
+    if len(found) > 1:
+        said = ", ".join(f"{name} ({count} rows)" for name, count in found.items())
+        raise DataError(
+            f"{argument('chosen')} must be given, as several columns say what was pressed in "
+            f"trials: {said}. Pass {argument('chosen', next(iter(found)))}, or another of these."
+        )
+    return next(iter(found), None)
+
+
+def is_practice(word: object) -> bool:
+    """Whether a word says that something was practice.
+
+    >>> is_practice("Practice_Trials"), is_practice("test")
+    (True, False)
+    """
+    text = plain_name(word)
+    return "practi" in text or text in ("prac", "tutorial", "demo", "warmup")

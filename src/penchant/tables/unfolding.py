@@ -1,0 +1,233 @@
+"""Tables that fold several cells into one, or several decisions into a row, made plain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penchant._typing import IntVector
+from penchant.errors import DataError, listing
+from penchant.files.json_table import typed
+from penchant.tables.cells import array_cell, is_nothing
+from penchant.tables.columns import FEWEST, USUAL, plain_name
+from penchant.tables.frames import row_place
+
+DECISION = "decision"
+# What the column of choices is called where decisions have a column each.
+CHOICES = frozenset(
+    plain_name(name)
+    for name in (*USUAL["chosen"], "choices", "answer", "picked", "chose", "responses", "actions")
+)
+_NUMBERED = (
+    re.compile(r"(?P<stem>.*?[^\W\d_].*?)[ _.\-]?(?P<number>\d+)"),
+    re.compile(
+        r"(?:T|t|Q|q|CS|cs|task|Task|set|Set|trial|Trial|round|Round|choice_?set|screen|card)?"
+        r"[ _.\-]?(?P<number>\d+)[ _.\-](?P<stem>.*[^\W\d_].*)"
+    ),
+)
+
+
+class Unfolded(NamedTuple):
+    """A table, the row of the old one that each of its rows comes from, and what was done."""
+
+    table: pa.Table
+    rows: IntVector
+    notes: tuple[str, ...] = ()
+
+
+def without_single_lists(table: pa.Table) -> pa.Table:
+    """A table in which a list of one item, such as ['left'], is that item.
+
+    >>> without_single_lists(pa.table({"keys": ["['left']", "right", None]}))["keys"].to_pylist()
+    ['left', 'right', None]
+    """
+    for place, name in enumerate(table.column_names):
+        if not pa.types.is_string(table[name].type):
+            continue
+        if not pc.any(pc.match_substring_regex(table[name], r"^\s*[\[(].*[\])]\s*$")).as_py():
+            continue
+        cells = table[name].to_pylist()
+        lists = [array_cell(cell) for cell in cells]
+        if {len(own) for own in lists if own is not None} == {1}:
+            alone = [
+                cell if own is None else own[0] for own, cell in zip(lists, cells, strict=True)
+            ]
+            table = table.set_column(place, name, typed(alone))
+    return table
+
+
+def unfolded(table: pa.Table) -> Unfolded:
+    """A table in which every cell is one value.
+
+    Lists over options become columns, those over decisions become rows.
+    """
+    lists = _list_columns(table)
+    same: IntVector = np.arange(len(table))
+    if not lists:
+        return Unfolded(table, same)
+    over_decisions = _over_decisions(lists, table.column_names)
+    if over_decisions:
+        return _exploded(table, lists, over_decisions)
+    notes = []
+    for name, cells in lists.items():
+        lengths = {len(cell) for cell in cells if cell is not None}
+        place = table.column_names.index(name)
+        if len(lengths) == 1:
+            table = _widened(table, place, name, cells)
+            notes.append(f"lists in {name} taken for one number per option")
+    return Unfolded(table, same, tuple(notes))
+
+
+def _list_columns(table: pa.Table) -> dict[str, list[list[Any] | None]]:
+    """Columns whose cells are lists, and these lists."""
+    found = {}
+    for name in table.column_names:
+        kind = table[name].type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_list(kind)):
+            continue
+        if not _is_list(kind) and not _begins_list(table[name]):
+            continue
+        cells = table[name].to_pylist()
+        lists = [None if is_nothing(cell) else array_cell(cell) for cell in cells]
+        given = [one for one, cell in zip(lists, cells, strict=True) if not is_nothing(cell)]
+        if given and all(one for one in given):
+            found[name] = lists
+    return found
+
+
+def _begins_list(column: pa.ChunkedArray) -> bool:
+    """Whether the first cell that is filled begins as a list does."""
+    first = next((cell for cell in column if cell.is_valid), None)
+    return first is not None and str(first.as_py()).lstrip()[:1] in ("[", "(")
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _over_decisions(lists: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
+    """Columns whose lists have one item per decision: the choices are among them."""
+    if any(plain_name(name) in CHOICES for name in names if name not in lists):
+        return []
+    chosen = [
+        name
+        for name, cells in lists.items()
+        if plain_name(name) in CHOICES and any(cell is not None and len(cell) > 1 for cell in cells)
+    ]
+    if not chosen:
+        return []
+    sizes = [None if cell is None else len(cell) for cell in lists[chosen[0]]]
+    return [
+        name
+        for name, cells in lists.items()
+        if [None if cell is None else len(cell) for cell in cells] == sizes
+    ]
+
+
+def _exploded(
+    table: pa.Table, lists: Mapping[str, list[list[Any] | None]], names: Sequence[str]
+) -> Unfolded:
+    """One row per decision, from lists over decisions."""
+    first = lists[names[0]]
+    sizes = np.array([0 if cell is None else len(cell) for cell in first])
+    rows: IntVector = np.repeat(np.arange(len(table)), sizes)
+    odd = [name for name in lists if name not in names and plain_name(name) not in CHOICES]
+    for name in odd:
+        lengths = [0 if cell is None else len(cell) for cell in lists[name]]
+        wrong = [k for k, n in enumerate(lengths) if n > FEWEST and n != sizes[k]]
+        if wrong:
+            raise DataError(
+                f"{name} must list as many items as {names[0]}, one per decision; got "
+                f"{lengths[wrong[0]]} and {sizes[wrong[0]]} at {row_place(wrong[0])}. Correct the "
+                "row."
+            )
+    columns = {}
+    for name in table.column_names:
+        if name in names:
+            items = [item for cell in lists[name] if cell is not None for item in cell]
+            columns[name] = typed(items)
+        else:
+            columns[name] = table[name].take(pa.array(rows))
+    numbers = np.concatenate([np.arange(1, n + 1) for n in sizes] or [rows])
+    if DECISION not in columns:
+        columns[DECISION] = pa.array(numbers)
+    said = f"lists in {listing(names)} taken for one item per decision"
+    return Unfolded(pa.table(columns), rows, (said,))
+
+
+def _widened(table: pa.Table, place: int, name: str, cells: Sequence[Any]) -> pa.Table:
+    """A column for every item of the lists, numbered from 0."""
+    size = next(len(cell) for cell in cells if cell is not None)
+    table = table.remove_column(place)
+    for i in range(size):
+        items = typed([None if cell is None else _item(cell[i]) for cell in cells])
+        table = table.add_column(place + i, f"{name}_{i}", items)
+    return table
+
+
+def _item(value: Any) -> Any:
+    return str(value) if isinstance(value, (list, dict)) else value
+
+
+def one_row_per_decision(table: pa.Table, subject: str | None) -> Unfolded:
+    """A table with one row per subject and numbered columns, with one row per decision.
+
+    The choices are among the numbered columns, and every row is another subject's; else the table
+    stays as it is.
+    """
+    same: IntVector = np.arange(len(table))
+    runs = _runs(table.column_names)
+    chosen = [stem for stem in runs if plain_name(stem) in CHOICES]
+    if not chosen:
+        return Unfolded(table, same)
+    numbers = list(runs[chosen[0]])
+    stems = {stem: own for stem, own in runs.items() if [*own] == numbers}
+    alone = subject is None or len({*table[subject].to_pylist()}) == len(table)
+    if len(stems) < 2 or not alone or (subject is None and len(numbers) < FEWEST):
+        return Unfolded(table, same)
+    numbered = {name for own in stems.values() for name in own.values()}
+    rows: IntVector = np.repeat(same, len(numbers))
+    columns: dict[str, Any] = {
+        name: table[name].take(pa.array(rows))
+        for name in table.column_names
+        if name not in numbered and name not in stems
+    }
+    if DECISION not in columns:
+        columns[DECISION] = pa.array(np.tile(numbers, len(table)))
+    for stem, own in stems.items():
+        cells = [table[name].to_pylist() for name in own.values()]
+        columns[stem] = typed([column[row] for row in same for column in cells])
+    names = [next(iter(own.values())) for own in stems.values()]
+    lasts = [list(own.values())[-1] for own in stems.values()]
+    firsts = [f"{a} to {b}" for a, b in zip(names, lasts, strict=True)]
+    more = f" and {len(firsts) - 2} more such runs" if len(firsts) > 2 else ""
+    runs_said = f"{', '.join(firsts[:2])}{more}"
+    return Unfolded(pa.table(columns), rows, (f"columns {runs_said} taken for one decision each",))
+
+
+def _runs(names: Sequence[str]) -> dict[str, dict[int, str]]:
+    """Columns that are numbered on, by what is left of the name without its number."""
+    best: dict[str, dict[int, str]] = {}
+    for pattern in _NUMBERED:
+        found: dict[str, dict[int, str]] = {}
+        for name in names:
+            match = pattern.fullmatch(str(name))
+            if match is not None:
+                found.setdefault(match["stem"], {})[int(match["number"])] = str(name)
+        runs = {
+            stem: dict(sorted(own.items()))
+            for stem, own in found.items()
+            if len(own) > 1 and [*sorted(own)] in (_count(own, 0), _count(own, 1))
+        }
+        if any(plain_name(stem) in CHOICES for stem in runs) and len(runs) > len(best):
+            best = runs
+    return best
+
+
+def _count(own: Mapping[int, str], start: int) -> list[int]:
+    return list(range(start, start + len(own)))

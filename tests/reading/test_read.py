@@ -1,0 +1,117 @@
+"""`read`: frames and files, what is asked, what is said."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import penchant as pn
+
+PLAY = {
+    "subject": ["a", "a", "a", "b", "b", "b"],
+    "trial": [1, 2, 3, 1, 2, 3],
+    "choice": [0, 1, 1, 1, 0, 1],
+    "reward": [1.0, 0.0, 1.0, 0.0, 1.0, 1.0],
+    "group": ["x", "x", "x", "y", "y", "y"],
+}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_of_any_kind_are_read_and_left_as_they_are(frame):
+    table = frame(PLAY)
+    reading = pn.read(table)
+    assert [episode.chosen.tolist() for episode in reading.data] == [[0, 1, 1], [1, 0, 1]]
+    assert reading.groups("group") == {"a": "x", "b": "y"}
+    np.testing.assert_array_equal(np.asarray(table["trial"]), PLAY["trial"])
+
+
+def test_a_reading_is_fitted_as_its_data_are():
+    reading = pn.read(pa.table(PLAY))
+    model = pn.QLearning(n_options=2)
+    prior = pn.ScaledPrior()
+    theta = pn.fit(reading, model, parameter_prior=prior).theta
+    np.testing.assert_array_equal(theta, pn.fit(reading.data, model, parameter_prior=prior).theta)
+    assert len(pn.fit_each(reading, model, parameter_prior=prior)) == 2
+
+
+def test_the_summary_says_what_was_taken_for_what_and_what_to_do_next():
+    assert pn.read(pa.table(PLAY)).summary().splitlines() == [
+        "the table: a history of play",
+        "Columns: chosen = choice; reward = reward; subject = subject; decision = trial",
+        "Options: 0 = 0, 1 = 1",
+        "Data: 2 subjects, 6 decisions",
+        "Next: pn.fit_each(reading, pn.QLearning(n_options=2))",
+    ]
+
+
+def test_options_counted_from_1_are_asked():
+    table = pa.table(PLAY | {"choice": [1, 2, 2, 2, 1, 2]})
+    with pytest.raises(pn.DataError, match=r"base must be given.*from 1 .2 of them.*from 0 .3"):
+        pn.read(table)
+    assert pn.read(table, base=1).options == {"1": "0", "2": "1"}
+    assert pn.read(table, options=[2, 1]).options == {"2": "0", "1": "1"}
+
+
+def test_rewards_in_a_currency_are_numbers():
+    table = pa.table(PLAY | {"reward": ["£1", "£0", "£1.50", "-£2", "£1", ""]})
+    assert pn.read(table).data[0].rewards.tolist() == [1.0, 0.0, 1.5]
+
+
+def test_a_reward_that_is_no_number_is_named_by_its_row():
+    table = pa.table(PLAY | {"reward": ["1", "0", "won", "0", "1", "1"]})
+    with pytest.raises(pn.DataError, match="reward 'reward' must hold numbers; got 'won' at row 2"):
+        pn.read(table)
+
+
+def test_a_table_that_may_be_play_or_a_choice_experiment_is_asked():
+    more = {"cost_left": [1, 2, 3, 4, 5, 6], "cost_right": [6, 5, 4, 3, 2, 1]}
+    sides = ["left", "right", "right", "right", "left", "right"]
+    table = pa.table(PLAY | more | {"choice": sides})
+    with pytest.raises(pn.DataError, match=r"two ways: a history of play.*kind='play' or kind="):
+        pn.read(table)
+    assert pn.read(table, kind="play").kind == "play"
+    assert pn.read(table, kind="choices").data.names == ("cost",)
+
+
+def test_what_every_option_paid_is_no_choice_experiment():
+    more = {"payoff_0": [1, 2, 3, 4, 5, 6], "payoff_1": [6, 5, 4, 3, 2, 1]}
+    assert pn.read(pa.table(PLAY | more)).kind == "play"
+
+
+def test_columns_that_say_nothing_are_refused_with_what_is_needed():
+    with pytest.raises(pn.DataError, match="kind must be told by its columns, of options"):
+        pn.read(pa.table({"a": [1, 2], "b": [3, 4]}))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"kind": "bandit"}, "kind must be one of choices, play, offers; got 'bandit'"),
+        ({"missing": "drop_set"}, "missing must be left out, as the table holds a history of"),
+        ({"base": 2}, "base must be 0 or 1; got 2"),
+        ({"where": "group == 'z'"}, "where must keep at least one row; got 0 of 6"),
+        ({"chosen": "pick"}, "`?chosen`? must name a column; got 'pick'"),
+        ({"options": {"0": "left"}}, "options must map words to numbers"),
+        (
+            {"options": {"0": 0}},
+            "options must say what every word of choice means; got '1' at row 1",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused(given, said):
+    with pytest.raises(pn.DataError, match=said):
+        pn.read(pa.table(PLAY), **given)
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(pn.DataError, match="source must be a file, a folder or a pandas"):
+        pn.read([1, 2, 3])
+
+
+def test_groups_must_not_vary_within_a_subject():
+    reading = pn.read(pa.table(PLAY))
+    with pytest.raises(pn.DataError, match="same in all rows of a subject; got 1 and 2 in trial"):
+        reading.groups("trial")
+    with pytest.raises(pn.DataError, match=r"got 'grop'.*Did you mean 'group'"):
+        reading.groups("grop")
