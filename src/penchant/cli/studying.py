@@ -29,6 +29,7 @@ from penchant.cli.model import prior
 from penchant.cli.offers import OF_PLAY, named_offers
 from penchant.cli.options import Agent, History
 from penchant.cli.settings import model_named, nominal
+from penchant.cli.task_file import is_task, with_task
 from penchant.cli.words import refuse, say
 from penchant.cli.workflow_options import Analysis, Compared, Kept, Played
 from penchant.errors import DataError, NotWrittenError, listing, named
@@ -246,6 +247,8 @@ def run_study_command(
         raise DataError("FILE must be given; got none. penchant simulate makes one to try.")
     if kept.output is None:
         raise DataError("--output must name a folder for the results; got none. Try -o results.")
+    if is_task(file):
+        file, table, compared, agent = with_task(file, table, compared, agent)
     check_base(table.base)
     agent = _with_model(agent)
     history = table.history(analysis.clock)

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -258,36 +258,33 @@ def _cells(top: Section) -> tuple[Cell, ...]:
         if len({repr(value) for value in values}) < len(values):
             factors.refuse(name, "have different values", "Drop one.")
         levels[name] = values
-    _check_factors_are_used(factors, blocks, levels)
-    return tuple(
-        Cell(labels, tuple(_block(block, labels, i) for i, block in enumerate(blocks)))
+    used: set[str] = set()
+    cells = tuple(
+        Cell(labels, tuple(_block(block, labels, i, used) for i, block in enumerate(blocks)))
         for labels in (
             dict(zip(levels, combination, strict=True))
             for combination in itertools.product(*levels.values())
         )
     )
-
-
-def _check_factors_are_used(
-    factors: Section, blocks: Sequence[Section], levels: Mapping[str, Any]
-) -> None:
     for name in levels:
-        if all(block.has(name) or block.values.get("practice") is True for block in blocks):
+        if name not in used:
             factors.refuse(
                 name,
-                "be left out of a block, so that it can vary there",
-                f"Remove {name} from the blocks where it shall vary.",
+                "be a setting that a block has and leaves open",
+                f"Remove {name} from the blocks where it shall vary, or correct its name.",
             )
+    return cells
 
 
-def _block(given: Section, labels: Mapping[str, Any], place: int) -> Block:
-    """A block, with the settings of a condition where it has none of its own."""
+def _block(given: Section, labels: Mapping[str, Any], place: int, used: set[str]) -> Block:
+    """A block, with the settings of a condition where it has none of its own; notes those used."""
     practice = given.yes("practice", False)
     added = {} if practice else {k: v for k, v in labels.items() if not given.has(k)}
     lines = dict(given.lines)
     for key in added:
         lines[(*given.path, key)] = lines.get(("conditions", key), 0)
     section = Section({**added, **given.values}, given.path, lines, given.read)
+    section.read.add("practice")
     kind = section.one_of("task", tuple(KINDS))
     seconds = section.number("seconds", 0.2, 3600) if section.values.get("seconds") else None
     section.read.add("seconds")
@@ -300,5 +297,6 @@ def _block(given: Section, labels: Mapping[str, Any], place: int) -> Block:
         grace=section.number("grace", 0.1, 60, 2.0),
         feedback=section.number("feedback", 0.0, 30, 0.6),
     )
-    section.finish(ABOUT_BLOCK)
+    used |= set(added) & section.read
+    given.finish(ABOUT_BLOCK)
     return block

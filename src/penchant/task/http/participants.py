@@ -44,6 +44,7 @@ class Participants:
             "withdraw": self.withdraw,
         }
         return [
+            Route(f"{PREFIX}/study", self.study, methods=["GET"]),
             Route(f"{PREFIX}/sessions", self.arrive, methods=["POST"]),
             Route(f"{PREFIX}/session", self.state, methods=["GET"]),
             Route(f"{PREFIX}/session/estimate", self.estimate, methods=["GET"]),
@@ -52,6 +53,12 @@ class Participants:
                 for name, endpoint in posts.items()
             ),
         ]
+
+    async def study(self, request: Request) -> JSONResponse:
+        """What the page must know before anybody has come."""
+        plan = self.service.plan
+        found = {"title": plan.title, "language": plan.language, "id_parameter": plan.id_parameter}
+        return JSONResponse(found)
 
     async def arrive(self, request: Request) -> JSONResponse:
         """Begin a session."""

@@ -74,7 +74,7 @@ class BanditTask:
 
     def analysis(self) -> dict[str, Any]:
         """Q-learning, which needs no more than the choices."""
-        return {"model": "q-learning"}
+        return {"model": "q-learning", "options": [str(len(self.means))]}
 
 
 @lru_cache(maxsize=4096)
