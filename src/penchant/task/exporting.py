@@ -24,7 +24,7 @@ from penchant.task.rows import COLUMNS, Exported, Group
 from penchant.task.store.store import NotSavedError, Store
 
 TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-BATCH = 20_000  # rows in memory
+BATCH = 4_000  # rows in memory
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

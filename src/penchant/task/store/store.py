@@ -128,6 +128,7 @@ class Store:
         """Do all work in one transaction; a new connection is made after a failure."""
         results: list[tuple[_Job, Any, BaseException | None]] = []
         try:
+            self._check_still_there()
             if connection is None:
                 connection = self.engine.execution_options(writes=True).connect()
             with connection.begin():
