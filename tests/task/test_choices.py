@@ -7,11 +7,11 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
 from sqlalchemy import func, select
-from task.conftest import PLAIN, TIMED, WHOLE, come, take
 
-from penchant.task.sessions import RefusedError
 from penchant.task.service import Choice
+from penchant.task.sessions import RefusedError
 from penchant.task.store.schema import decisions, people, sessions
+from task.conftest import PLAIN, TIMED, WHOLE, come, take
 
 
 def count(service, table=decisions):
@@ -161,7 +161,9 @@ def test_rewards_depend_on_seed_session_block_and_decision_alone(serving, tmp_pa
 
 
 def test_conditions_are_balanced_whoever_comes_when(serving, place):
-    service = serving(place, PLAIN.replace("[[block]]", "[conditions]\nvariance = [1, 9, 16]\n[[block]]"))
+    service = serving(
+        place, PLAIN.replace("[[block]]", "[conditions]\nvariance = [1, 9, 16]\n[[block]]")
+    )
     threads = [threading.Thread(target=lambda i=i: come(service, f"p{i}")) for i in range(9)]
     for thread in threads:
         thread.start()
@@ -174,7 +176,9 @@ def test_conditions_are_balanced_whoever_comes_when(serving, place):
 
 
 def test_a_place_that_somebody_leaves_is_given_again(serving, file):
-    service = serving(file, PLAIN.replace("[[block]]", "[conditions]\nvariance = [1, 9]\n[[block]]"))
+    service = serving(
+        file, PLAIN.replace("[[block]]", "[conditions]\nvariance = [1, 9]\n[[block]]")
+    )
     token = come(service, "one")
     with service.store.reading() as connection:
         cell = connection.scalar(select(sessions.c.cell))

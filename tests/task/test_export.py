@@ -10,12 +10,12 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
 from sqlalchemy import insert
-from task.conftest import PLAIN, WHOLE, come, take
-from task.test_choices import through
 
 from penchant.errors import DataError
 from penchant.task.exporting import export, inert
 from penchant.task.store.schema import decisions, sessions
+from task.conftest import PLAIN, WHOLE, come, take
+from task.test_choices import through
 
 BANDIT = """
 [study]
@@ -57,11 +57,18 @@ def test_one_row_per_choice_with_pseudonyms_in_both_formats(serving, place, tmp_
     assert counts == {"practice grid": 4, "grid": 6}
     rows = rows_of(tmp_path / "out", "task-grid_data.csv")
     assert [row["chosen"] for row in rows[:3]] == ["1", "5", "9"]
-    assert len({row["subject"] for row in rows}) == 2 and {row["landscape"] for row in rows} == {"a", "b"}
+    assert len({row["subject"] for row in rows}) == 2 and {row["landscape"] for row in rows} == {
+        "a",
+        "b",
+    }
     table = pq.read_table(tmp_path / "out" / "choices-grid.parquet").to_pylist()
     for row, other in zip(rows, table, strict=True):
         assert {name: "" if v is None else str(v) for name, v in other.items()} == row
-    text = "".join(p.read_text() for p in (tmp_path / "out").rglob("*") if p.suffix != ".parquet" and p.is_file())
+    text = "".join(
+        p.read_text()
+        for p in (tmp_path / "out").rglob("*")
+        if p.suffix != ".parquet" and p.is_file()
+    )
     assert "anna" not in text and "bert" not in text
     practice = rows_of(tmp_path / "out", "description-practice_data.csv")
     assert {row["landscape"] for row in practice} == {"tiny"}
@@ -124,7 +131,13 @@ def test_who_withdrew_is_not_exported(serving, file, tmp_path):
 
 
 def test_text_that_a_spreadsheet_would_run_is_escaped(serving, file, tmp_path):
-    assert [inert(text) for text in ("=1", "+1", "-1", "@x", "\tx")] == ["'=1", "'+1", "'-1", "'@x", "'\tx"]
+    assert [inert(text) for text in ("=1", "+1", "-1", "@x", "\tx")] == [
+        "'=1",
+        "'+1",
+        "'-1",
+        "'@x",
+        "'\tx",
+    ]
     assert inert(-1) == -1 and inert("a=b") == "a=b"
     service = serving(file, PLAIN.replace('"slope"', '"=cmd()"'))
     take(service, come(service), 0, 1)
@@ -148,6 +161,7 @@ def test_memory_does_not_grow_with_the_number_of_rows(serving, file, tmp_path): 
     used = {}
     made = 0
     for people in (60, 180):
+
         def fill(connection, first=made, last=people):
             who = {"version": service.plan.version, "arrived": 1.0, "seen": 1.0, "stage": "end"}
             who |= {"outcome": "completed", "cell": 0, "attempts": 0, "block": 0, "decision": 90}

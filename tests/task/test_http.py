@@ -10,11 +10,11 @@ pytest.importorskip("starlette", reason="penchant[task] is not installed")
 pytest.importorskip("httpx", reason="httpx is not installed")
 
 from sqlalchemy import select
-from task.conftest import PLAIN, TIMED, WHOLE, come
 
 from penchant.task.http.app import assets
 from penchant.task.http.participants import PREFIX
 from penchant.task.store.schema import sessions
+from task.conftest import PLAIN, TIMED, WHOLE, come
 
 BODY = {"block": 0, "decision": 0, "option": 3}
 JSON = {"content-type": "application/json"}
@@ -37,8 +37,10 @@ def send(client, headers, body, path="decisions"):
 
 @pytest.mark.parametrize(
     "option",
-    ["-1", "15", "1.5", '"3"', "null", "true", "NaN", "1e400", "[1]", "9223372036854775808"]
-    + ["-0.5", "{}", '""', "Infinity", "1e2", "false", "9" * 400],
+    [
+        *("-1", "15", "1.5", '"3"', "null", "true", "NaN", "1e400", "[1]", "9223372036854775808"),
+        *("-0.5", "{}", '""', "Infinity", "1e2", "false", "9" * 400),
+    ],
 )
 def test_an_option_that_is_none_is_refused_by_name(client, option):  # S30
     one = client()
@@ -161,7 +163,9 @@ def test_no_route_tells_anything_without_its_token(client):  # S42, S44
         real = path.replace("{session:int}", "1").replace("{observer}", "o" * 24)
         for token in (None, "x" * 32):
             headers = {} if token is None else {"authorization": f"Bearer {token}"}
-            reply = one.request(method, real, headers=headers, json={} if method == "POST" else None)
+            reply = one.request(
+                method, real, headers=headers, json={} if method == "POST" else None
+            )
             allowed = (401, 403, 429) if token is None else (401, 403, 429, 422)
             assert reply.status_code in allowed, (method, path, reply.status_code)
             assert "somebody" not in reply.text and "history" not in reply.text
@@ -275,13 +279,16 @@ def test_the_page_asks_no_other_host_and_has_no_inline_code():
 
 
 @pytest.mark.parametrize(
-    "path", ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "template.toml", "index.html"]
+    "path",
+    ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "template.toml", "index.html"],
 )
 def test_no_other_file_is_served(client, path):  # S52
     assert client().get(f"/assets/{path}").status_code == 404
 
 
-@pytest.mark.parametrize("text", ["'; DROP TABLE sessions; --", "{{7*7}}", "${7*7}", "%s%n", "\x00"])
+@pytest.mark.parametrize(
+    "text", ["'; DROP TABLE sessions; --", "{{7*7}}", "${7*7}", "%s%n", "\x00"]
+)
 def test_words_of_databases_and_templates_are_words(client, text):  # S50, S53
     one = client(WHOLE.replace("You may stop at any time.", "{{7*7}} '; DROP TABLE sessions; --"))
     reply = one.post(f"{PREFIX}/sessions", json={"id": "anna"}).json()
@@ -289,7 +296,9 @@ def test_words_of_databases_and_templates_are_words(client, text):  # S50, S53
     headers = {"authorization": f"Bearer {reply['token']}"}
     body = {"agrees": True, "version": text}
     assert send(one, headers, body, "consent").status_code == 409
-    assert send(one, {"authorization": f"Bearer {'a' * 20}' OR '1'='1"}, {}, "open").status_code == 401
+    assert (
+        send(one, {"authorization": f"Bearer {'a' * 20}' OR '1'='1"}, {}, "open").status_code == 401
+    )
     assert one.get(f"{PREFIX}/session", headers=headers).status_code == 200
 
 

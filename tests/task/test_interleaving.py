@@ -1,4 +1,4 @@
-"""Whatever the order of submit, retry, reload, second tab, late packet and restart: one row each."""
+"""Whatever the order of submits, retries, reloads, tabs, late packets, restarts: one row each."""
 
 import tempfile
 from pathlib import Path
@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sqlalchemy import select
-from task.conftest import TIMED, SetClock
 
 from penchant.task.service import Choice, Service
 from penchant.task.sessions import RefusedError
 from penchant.task.store.schema import decisions
 from penchant.task.store.store import Store
 from penchant.task.study_file import read_study_text
+from task.conftest import TIMED, SetClock
 
 PLAN = read_study_text(TIMED + TIMED.split("[[block]]")[1].join(["\n[[block]]", ""]))
 

@@ -46,7 +46,9 @@ def test_a_condition_changes_the_blocks_that_leave_it_open_and_no_practice():
 
 def test_tables_beside_the_file_are_read_into_it(tmp_path):
     (tmp_path / "hill.csv").write_text("option,mean_reward\n0,1.5\n1,2.5\n2,4\n3,0\n")
-    (tmp_path / "delays.csv").write_text("amount_1,amount_2,delay_1,delay_2\n20,50,0,30\n9,10,0,7\n")
+    (tmp_path / "delays.csv").write_text(
+        "amount_1,amount_2,delay_1,delay_2\n20,50,0,30\n9,10,0,7\n"
+    )
     (tmp_path / "s.toml").write_text(
         '[[block]]\ntask = "grid"\nwidth = 2\nheight = 2\nmeans_file = "hill.csv"\n'
         '[[block]]\ntask = "offers"\noffers_file = "delays.csv"'
@@ -101,7 +103,8 @@ def test_every_mistake_is_one_sentence_with_its_line(text, said):
 
 
 def test_lines_are_found_behind_texts_and_lists_of_many_lines():
-    text = 'a = """\nb = 1\n[c]\n"""\n[d]\nlist = [\n  1, # [\n  2,\n]\ne = "#"\n[[f]]\ng = 1\n[[f]]\ng = 2'
+    text = 'a = """\nb = 1\n[c]\n"""\n[d]\nlist = [\n  1, # [\n  2,\n]\ne = "#"'
+    text += "\n[[f]]\ng = 1\n[[f]]\ng = 2"
     lines = lines_of_keys(text)
     assert lines[("d",)] == 5 and lines[("d", "list")] == 6 and lines[("d", "e")] == 10
     assert (lines[("f", 0, "g")], lines[("f", 1, "g")]) == (12, 14)

@@ -16,7 +16,7 @@ def task_of(text):
 
 def test_numbers_from_keys_are_uniform_and_independent_of_neighbours():
     drawn = np.array([uniform(3, "reward", 1, 0, t) for t in range(4000)])
-    assert 0 < drawn.min() and drawn.max() < 1
+    assert drawn.min() > 0 and drawn.max() < 1
     assert abs(drawn.mean() - 0.5) < 4 / np.sqrt(12 * 4000)  # four standard errors
     assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 4 / np.sqrt(4000)
     normals = np.array([normal(3, t) for t in range(4000)])

@@ -37,7 +37,6 @@ from penchant.cli.workflow_options import (
     Written,
 )
 
-
 _kept_output = Group("Output", sort_key=6)
 
 
@@ -63,6 +62,9 @@ def backup(
     overwrite
         Replace a file that exists.
     """
+    from penchant.cli.study_checking import check_extra
+
+    check_extra()
     from penchant.cli.serving import run_backup
 
     return run_backup(store, output, overwrite=overwrite)
@@ -193,6 +195,9 @@ def export(
     with_ids
         Write the ids of the recruiting platform, too; pseudonyms alone if not given.
     """
+    from penchant.cli.study_checking import check_extra
+
+    check_extra()
     from penchant.cli.serving import run_export
 
     return run_export(store, output, with_ids=with_ids)
@@ -241,6 +246,9 @@ def forget(store: str, who: str, /) -> int:
     who
         Id of the recruiting platform, or the pseudonym of an export.
     """
+    from penchant.cli.study_checking import check_extra
+
+    check_extra()
     from penchant.cli.serving import run_forget
 
     return run_forget(store, who)
@@ -396,9 +404,16 @@ def serve(
     json
         With --status: print JSON instead of words.
     """
-    from penchant.cli.serving import run_serve
+    from penchant.cli.study_checking import check_extra, run_check_study, run_new
 
-    return run_serve(file, served, check=check, new=new, status=status, as_json=json)
+    if new:
+        return run_new(file)
+    if check:
+        return run_check_study(file)
+    check_extra()
+    from penchant.cli.serving import run_serve, run_status
+
+    return run_status(file, served, as_json=json) if status else run_serve(file, served)
 
 
 def simulate(

@@ -34,7 +34,9 @@ def run_play(address: str | None, agent: Agent, playing: Playing) -> int:
     for name in ("players", "at_once"):
         if getattr(playing, name) < 1:
             option = name.replace("_", "-")
-            raise DataError(f"--{option} must be at least 1; got {getattr(playing, name)}. Raise it.")
+            raise DataError(
+                f"--{option} must be at least 1; got {getattr(playing, name)}. Raise it."
+            )
     if playing.output is not None:
         check_writable(playing.output, overwrite=False)
     answers = _answers(playing.answers)

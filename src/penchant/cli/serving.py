@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import ipaddress
 import json
 import os
@@ -13,46 +12,32 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+from penchant.cli.study_checking import planned
 from penchant.cli.task_options import Served
 from penchant.cli.words import say
 from penchant.errors import DataError
-from penchant.files.atomic import written
-from penchant.task.demonstration import DEMONSTRATION, new_study_text
+from penchant.task.exporting import export
+from penchant.task.http.server import serve
+from penchant.task.keeping import backup, forget
+from penchant.task.overview import overview
 from penchant.task.plan import Plan
-from penchant.task.study_file import read_study_file, read_study_text
+from penchant.task.rows import Exported
+from penchant.task.store.store import Store
 
 TOKEN = "PENCHANT_TOKEN"
 LEAST_TOKEN = 22  # characters: 128 bits
-NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}
 
 
-def check_extra() -> None:
-    """Refuse to serve where what it needs is not installed."""
-    missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
-    if missing:
-        raise DataError(
-            f"penchant[task] must be installed; got no {', '.join(missing)}. "
-            "pip install 'penchant[task]'."
-        )
-
-
-def run_serve(
-    file: str | None, served: Served, *, check: bool, new: bool, status: bool, as_json: bool
-) -> int:
-    """Serve, or check, or write a new study, or say how far one is; the exit code."""
-    if new:
-        return _write_new(file)
-    plan = read_study_text(DEMONSTRATION) if file is None else read_study_file(file)
-    if check:
-        return _say_plan(plan, file)
-    check_extra()
-    store = served.store or _usual_store(file)
-    if status:
-        return _say_status(store, as_json=as_json)
-    _serve(plan, store, served)
+def run_serve(file: str | None, served: Served) -> int:
+    """Serve until told to stop; the exit code."""
+    _serve(planned(file), served.store or _usual_store(file), served)
     return 0
+
+
+def run_status(file: str | None, served: Served, *, as_json: bool) -> int:
+    """Say how far the data collected are; the exit code."""
+    return _say_status(served.store or _usual_store(file), as_json=as_json)
 
 
 def _usual_store(file: str | None) -> str:
@@ -61,29 +46,7 @@ def _usual_store(file: str | None) -> str:
     return str(Path(file).with_suffix(".sqlite"))
 
 
-def _write_new(file: str | None) -> int:
-    path = file or "study.toml"
-    with written(path, overwrite=False) as temporary:
-        temporary.write_text(new_study_text(), encoding="utf-8")
-    say(f"Written: {path}. Next: penchant serve {path} --check")
-    return 0
-
-
-def _say_plan(plan: Plan, file: str | None) -> int:
-    cells = len(plan.cells)
-    blocks = plan.cells[0].blocks
-    print(f"{file or 'demonstration'}: {plan.title}")
-    for block in blocks:
-        pace = "self-paced" if block.seconds is None else f"{block.seconds:g} s each"
-        kind = "practice, " if block.practice else ""
-        print(f"  {block.name}: {kind}{block.task.kind}, {block.task.n_decisions} decisions, {pace}")
-    print(f"  {cells} condition{'s' if cells > 1 else ''}, {len(plan.questions)} questions to pass")
-    return 0
-
-
 def _serve(plan: Plan, store: str, served: Served) -> None:
-    from penchant.task.http.server import serve
-
     token, is_given = _token(served.host)
     where = store if "://" not in store else store.split("://")[0] + "://..."
 
@@ -139,7 +102,7 @@ def _ancestors(frame: str | None) -> str:
         return "'none'"
     if not frame.startswith("https://") or any(c in frame[8:] for c in "/;, '\"*?#"):
         raise DataError(
-            f"--frame must be an origin; got {frame!r}. Write https://app.prolific.com, for example."
+            f"--frame must be an origin; got {frame!r}. Write https://app.prolific.com, say."
         )
     return frame
 
@@ -161,10 +124,6 @@ def _quiet_signals() -> Iterator[None]:
 
 
 def _say_status(store: str, *, as_json: bool) -> int:
-    from penchant.task.overview import overview
-    from penchant.task.rows import Exported
-    from penchant.task.store.store import Store
-
     held = Store(store, must_exist=True)
     try:
         plans = Exported(held).plans
@@ -185,21 +144,12 @@ def _say_status(store: str, *, as_json: bool) -> int:
     return 0
 
 
-def _opened(store: str) -> Any:
-    check_extra()
-    from penchant.task.store.store import Store
-
-    return Store(store, must_exist=True)
-
-
 def run_export(store: str | None, folder: Path | None, *, with_ids: bool) -> int:
     """Write the folder; the exit code."""
     if store is None or folder is None:
         missing = "STORE" if store is None else "--output"
         raise DataError(f"{missing} must be given; got none. penchant export STORE -o FOLDER.")
-    held = _opened(store)
-    from penchant.task.exporting import export
-
+    held = Store(store, must_exist=True)
     try:
         counts = export(held, folder, with_ids=with_ids)
     finally:
@@ -212,14 +162,14 @@ def run_export(store: str | None, folder: Path | None, *, with_ids: bool) -> int
 
 def run_forget(store: str, who: str) -> int:
     """Remove a person; the exit code."""
-    held = _opened(store)
-    from penchant.task.keeping import forget
-
+    held = Store(store, must_exist=True)
     try:
         count = forget(held, who)
     finally:
         held.close()
-    say(f"Removed: {count} session{'s' if count > 1 else ''}. Copies and exports are yours to mend.")
+    say(
+        f"Removed: {count} session{'s' if count > 1 else ''}. Copies and exports are yours to mend."
+    )
     return 0
 
 
@@ -227,9 +177,6 @@ def run_backup(store: str, copy: Path | None, *, overwrite: bool) -> int:
     """Copy a store; the exit code."""
     if copy is None:
         raise DataError("--output must name a file; got none. penchant backup STORE -o FILE.")
-    check_extra()
-    from penchant.task.keeping import backup
-
     backup(store, copy, overwrite=overwrite)
     say(f"Written: {copy}")
     return 0

@@ -42,8 +42,8 @@ def model_of(settings: Mapping[str, Any]) -> Any:
 
     Examples
     --------
-    >>> model_of({"model": "q-learning", "n_options": 2})
-    QLearning: 2 options, delta rule
+    >>> model_of({"model": "q-learning", "n_options": 2}).n_options
+    2
     """
     given = checked_settings(settings)
     entry = entry_of(str(given.pop("model")))
@@ -94,7 +94,8 @@ class Followed:
                 Episode([p[0] for p in play], [p[1] for p in play], scored=[p[2] for p in play])
                 for play in plays
             ]
-            return fit(episodes, self.model)
+            found: ModelEstimate = fit(episodes, self.model)
+            return found
         play = plays[0] if plays else []
         if self._live is None or self._live.episode.n_events > len(play):
             self._live = Live(self.model)
@@ -127,9 +128,7 @@ class Watch:
         """Sessions with new choices, in the order in which they came."""
         with self.store.reading() as connection:
             rows = connection.execute(
-                select(
-                    sessions.c.session, sessions.c.block, sessions.c.decision, sessions.c.seen
-                )
+                select(sessions.c.session, sessions.c.block, sessions.c.decision, sessions.c.seen)
                 .where(sessions.c.cell.is_not(None), sessions.c.seen >= self._seen - 10)
                 .order_by(sessions.c.seen)
             ).all()
@@ -146,9 +145,7 @@ class Watch:
                 select(sessions.c.version, sessions.c.cell).where(sessions.c.session == session)
             ).first()
             rows = connection.execute(
-                select(
-                    decisions.c.block, decisions.c.option, decisions.c.reward, decisions.c.auto
-                )
+                select(decisions.c.block, decisions.c.option, decisions.c.reward, decisions.c.auto)
                 .where(decisions.c.session == session)
                 .order_by(decisions.c.block, decisions.c.decision)
             ).all()

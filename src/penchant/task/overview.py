@@ -15,7 +15,9 @@ SHOWN = 200  # people in the list
 FUNNEL = ("arrived", "consented", "passed", "playing", "finished")
 
 
-def overview(connection: Connection, plan_named: Callable[[str], Plan], now: float) -> dict[str, Any]:
+def overview(
+    connection: Connection, plan_named: Callable[[str], Plan], now: float
+) -> dict[str, Any]:
     """Counts by stage, conditions, and the people seen last."""
     rows = connection.execute(
         select(sessions).order_by(sessions.c.seen.desc()).limit(SHOWN)
@@ -62,9 +64,7 @@ def _counts(connection: Connection, column: Any) -> dict[str, int]:
 
 def _cells(connection: Connection, plan_named: Callable[[str], Plan]) -> list[dict[str, Any]]:
     rows = connection.execute(
-        select(
-            sessions.c.version, sessions.c.cell, sessions.c.outcome == "completed", func.count()
-        )
+        select(sessions.c.version, sessions.c.cell, sessions.c.outcome == "completed", func.count())
         .where(sessions.c.cell.is_not(None))
         .group_by(sessions.c.version, sessions.c.cell, sessions.c.outcome == "completed")
     )
@@ -78,10 +78,10 @@ def _cells(connection: Connection, plan_named: Callable[[str], Plan]) -> list[di
 
 
 def cell_words(plan: Plan, cell: int) -> str:
-    """A condition in words.
+    r"""A condition in words.
 
     >>> from penchant.task.study_file import read_study_text
-    >>> plan = read_study_text('[conditions]\\nlandscape=["a","b"]\\n[[block]]\\ntask="grid"')
+    >>> plan = read_study_text('[conditions]\nlandscape=["a","b"]\n[[block]]\ntask="grid"')
     >>> cell_words(plan, 1)
     'landscape b'
     """

@@ -237,9 +237,7 @@ def _is_safe_address(address: str) -> bool:
         return False
     if re.search(r"[\s<>\"'\\]", address) or parts.username is not None:
         return False
-    return bool(parts.hostname) and (
-        parts.scheme == "https" or (parts.scheme == "http" and local)
-    )
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))
 
 
 def _cells(top: Section) -> tuple[Cell, ...]:

@@ -224,7 +224,8 @@ class _Chooser:
         parameters: dict[str, float],
         rng: np.random.Generator,
     ) -> None:
-        self._n = task["width"] * task["height"] if task["kind"] == "grid" else task["options"]
+        grid = task["kind"] == "grid"
+        self._n = int(task["width"] * task["height"] if grid else task["options"])
         self._rng, self._parameters = rng, parameters
         self._model = None if model is None else model.for_task(task)
         self._agents: Agents | None = None
@@ -273,6 +274,4 @@ def play(
     """
     Client(address)  # refuse a wrong address at once
     with ThreadPoolExecutor(max_workers=max(1, min(at_once, len(players)))) as pool:
-        return list(
-            pool.map(lambda make: make(Client(address, patience=patience)).play(), players)
-        )
+        return list(pool.map(lambda make: make(Client(address, patience=patience)).play(), players))

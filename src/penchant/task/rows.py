@@ -123,11 +123,15 @@ class Exported:
                 whose = {row["session"]: row for row in connection.execute(query).mappings()}
                 if not whose:
                     return
-                taken = connection.execute(
-                    select(decisions)
-                    .where(decisions.c.session.in_(list(whose)))
-                    .order_by(decisions.c.session, decisions.c.block, decisions.c.decision)
-                ).mappings().all()
+                taken = (
+                    connection.execute(
+                        select(decisions)
+                        .where(decisions.c.session.in_(list(whose)))
+                        .order_by(decisions.c.session, decisions.c.block, decisions.c.decision)
+                    )
+                    .mappings()
+                    .all()
+                )
             last = max(whose)
             for row in taken:
                 if whose[row["session"]]["outcome"] not in LEFT_OUT:
@@ -180,13 +184,17 @@ class Exported:
         last = 0
         while True:
             with self.store.reading() as connection:
-                found = connection.execute(
-                    select(events, sessions.c.pseudonym)
-                    .join(sessions, sessions.c.session == events.c.session)
-                    .where(events.c.event > last)
-                    .order_by(events.c.event)
-                    .limit(2000)
-                ).mappings().all()
+                found = (
+                    connection.execute(
+                        select(events, sessions.c.pseudonym)
+                        .join(sessions, sessions.c.session == events.c.session)
+                        .where(events.c.event > last)
+                        .order_by(events.c.event)
+                        .limit(2000)
+                    )
+                    .mappings()
+                    .all()
+                )
             if not found:
                 return
             for row in found:

@@ -32,11 +32,11 @@ def read_study_file(path: str | Path) -> Plan:
 
 
 def read_study_text(text: str, *, folder: Path = Path(".")) -> Plan:
-    """Read a study from the text of its file.
+    r"""Read a study from the text of its file.
 
     Examples
     --------
-    >>> plan = read_study_text('[study]\\nname = "demo"\\n[[block]]\\ntask = "grid"')
+    >>> plan = read_study_text('[study]\nname = "demo"\n[[block]]\ntask = "grid"')
     >>> plan.name, plan.cells[0].blocks[0].task.n_decisions
     ('demo', 90)
     """

@@ -13,11 +13,11 @@ _PIECE = re.compile(r"\"\"\"|'''|\"(?:\\.|[^\"\\])*\"|'[^']*'|#.*|[\[\]{}]")
 
 
 def lines_of_keys(text: str) -> dict[Path, int]:
-    """The line, from 1, in which each table and key of a TOML text begins.
+    r"""The line, from 1, in which each table and key of a TOML text begins.
 
     Examples
     --------
-    >>> lines_of_keys('[study]\\nname = "a"\\n[[block]]\\ntask = "grid"')
+    >>> lines_of_keys('[study]\nname = "a"\n[[block]]\ntask = "grid"')
     {('study',): 1, ('study', 'name'): 2, ('block', 0): 3, ('block', 0, 'task'): 4}
     """
     found: dict[Path, int] = {}

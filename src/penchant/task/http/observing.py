@@ -139,9 +139,7 @@ def _counted(connection: Connection, observer: str) -> dict[str, Any]:
 def _observed(
     connection: Connection, observer: str, number: int, chosen: int, reward: float
 ) -> dict[str, Any]:
-    settings = connection.scalar(
-        select(observers.c.model).where(observers.c.observer == observer)
-    )
+    settings = connection.scalar(select(observers.c.model).where(observers.c.observer == observer))
     if settings is None:
         raise RefusedError(404, "observer", "no observer has this name")
     n = n_options_of(json.loads(settings))

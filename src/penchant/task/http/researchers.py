@@ -174,7 +174,8 @@ class Researchers:
         for one in found["people"]:
             estimate = None if self.estimates is None else self.estimates.of(one["session"])
             one["estimate"] = estimate and {
-                "status": estimate.get("status"), "decisions": estimate.get("decisions")
+                "status": estimate.get("status"),
+                "decisions": estimate.get("decisions"),
             }
         return found
 

@@ -98,8 +98,9 @@ def prepare(
         elif found < version:
             _migrate(engine, found, version, migrations)
     except SQLAlchemyError as error:
+        shown = engine.url.render_as_string(hide_password=True)
         raise DataError(
-            f"the store must be a database that can be opened; got {engine.url.render_as_string()}: "
+            f"the store must be a database that can be opened; got {shown}: "
             f"{str(getattr(error, 'orig', error)).strip()}. Choose another with --store."
         ) from None
 
@@ -146,9 +147,7 @@ def _migrate(
                     "Export it with the Penchant that made it."
                 )
             migrations[step](connection)
-        connection.execute(
-            update(meta).where(meta.c.key == "schema").values(value=str(version))
-        )
+        connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(version)))
 
 
 def _writing(engine: Engine) -> Any:

@@ -111,7 +111,9 @@ def read_bandit(section: Section) -> BanditTask:
         if not low < high or not all(low <= mean <= high for mean in means):
             section.refuse("means", f"lie between low and high, {low:g} and {high:g}", "Move them.")
         if noise.kind == "bernoulli" and (low < 0 or high > 1):
-            section.refuse("high", "lie in 0..1 with bernoulli noise, as low", "Correct both.", high)
+            section.refuse(
+                "high", "lie in 0..1 with bernoulli noise, as low", "Correct both.", high
+            )
         step = section.number("step_sd", 1e-9, 1e9)
         return BanditTask(decisions, rewards, means, noise, step, low, high)
     if rewards == "reversal":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from penchant.task.draws import Key
 
@@ -13,8 +13,11 @@ class Task(Protocol):
     A key names what a random number is for; see `draws`.
     """
 
-    kind: str
-    n_decisions: int
+    kind: ClassVar[str]
+
+    @property
+    def n_decisions(self) -> int:
+        """How many decisions a block of it has."""
 
     def n_options(self, decision: int) -> int:
         """How many options there are at a decision."""
