@@ -178,18 +178,19 @@ def client(serving, file):
 class Process:
     """`penchant serve` in a process of its own."""
 
-    def __init__(self, study, store, port=0, *more):
+    def __init__(self, study, store, port=0, estimates=False):
         environment = {**os.environ, "PENCHANT_TOKEN": "t" * 30, "PYTHONUNBUFFERED": "1"}
         command = [sys.executable, "-m", "penchant", "serve", str(study), "--store", str(store)]
         self.process = subprocess.Popen(
-            [*command, "--port", str(port), "--no-estimates", *more],
+            [*command, "--port", str(port), *([] if estimates else ["--no-estimates"])],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env=environment,
         )
         line = self.process.stdout.readline()
-        assert line.startswith("Study: "), line + self.process.stderr.read()
+        if not line.startswith("Study: "):
+            raise AssertionError(line + self.process.communicate(timeout=30)[1])
         self.address = line.split()[1].rstrip("/")
         self.port = int(self.address.rsplit(":", 1)[1])
 
@@ -211,11 +212,11 @@ def process(tmp_path):
     """Start servers; all are ended."""
     started = []
 
-    def _process(text=PLAIN, store="study.sqlite", port=0, more=()):
+    def _process(text=PLAIN, store="study.sqlite", port=0, estimates=False):
         study = tmp_path / "study.toml"
         study.write_text(text)
         place = store if "://" in store else tmp_path / store
-        started.append(Process(study, place, port, *more))
+        started.append(Process(study, place, port, estimates))
         return started[-1]
 
     yield _process
