@@ -1,10 +1,14 @@
 """Live estimates beside the server, the researcher's stream, and the interface of other pages."""
 
 import json
+import os
 import queue
+import subprocess
+import sys
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,6 +137,7 @@ def test_a_whole_server_estimates_people_and_observers(process):
     server = process(BANDIT, estimates=True)
     Player("anna", Client(server.address), np.random.default_rng(1)).play()
     _check_observer(server.address)
+    _check_example(server.address)
     person = {}
     deadline = time.monotonic() + 60
     while not person.get("estimate") and time.monotonic() < deadline:
@@ -170,3 +175,16 @@ def _check_observer(address):
     assert found["decisions"] == 20 and sum(found["probabilities"]) == pytest.approx(1.0)
     assert asked(address, "/api/v1/observers/" + "z" * 24 + "/estimate")[0] == 404
     assert asked(address, f"{one}/estimate", token="x" * 30)[0] == 403
+
+
+def _check_example(address):
+    """The client of the documents runs, and is the one that they print."""
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PENCHANT_SERVER": address, "PENCHANT_TOKEN": "t" * 30}
+    command = [sys.executable, str(root / "examples" / "task" / "client.py")]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    status, probabilities = ended.stdout.splitlines()
+    assert status and (probabilities == "None" or len(json.loads(probabilities)) == 100)
+    printed = (root / "docs" / "task-interface.md").read_text(encoding="utf-8")
+    last = (root / "examples" / "task" / "client.py").read_text().splitlines()[-1]
+    assert last in printed

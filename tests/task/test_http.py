@@ -321,7 +321,11 @@ def test_a_store_that_is_gone_is_told_as_not_saved(client, serving, tmp_path):  
     assert send(one, headers, BODY).status_code == 200
 
 
-def test_too_many_requests_are_told_to_wait(client):
+def test_too_many_requests_are_told_to_wait(client, monkeypatch):
+    class Standing:
+        monotonic = staticmethod(lambda: 0.0)
+
+    monkeypatch.setattr("penchant.task.http.limits.time", Standing)
     one = client()
     headers = begun(one)
     replies = [one.get(f"{PREFIX}/session", headers=headers) for _ in range(120)]
@@ -375,3 +379,11 @@ def test_arrivals_are_limited(client, serving, file):
     codes = [one.post(f"{PREFIX}/sessions", json={}).status_code for _ in range(15)]
     assert codes[0] == 201 and codes[-1] == 429
     assert come(service, "by-hand")
+
+
+def test_the_openapi_file_names_every_route_of_the_interface(client):
+    one = client()
+    told = json.loads(assets()["openapi.json"].data)["paths"]
+    described = {(method.upper(), path) for path, methods in told.items() for method in methods}
+    routes = {(method, path) for method, path in api_routes(one) if path.startswith(PREFIX)}
+    assert described == routes

@@ -23,4 +23,4 @@ for number, (chosen, reward) in enumerate([(12, 31.0), (47, 52.0), (48, 57.0), (
     body = {"number": number, "chosen": chosen, "reward": reward}
     ask(f"observers/{observer}/observations", body)
 print(ask(f"observers/{observer}/estimate")["status"])
-print(max(ask(f"observers/{observer}/prediction")["probabilities"]))
+print(ask(f"observers/{observer}/prediction")["probabilities"])  # null: nothing is known yet
