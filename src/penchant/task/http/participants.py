@@ -138,6 +138,7 @@ class Participants:
     async def withdraw(self, request: Request) -> JSONResponse:
         """Stop, and delete what was given."""
         token, body = await self._asked(request)
+        _tab(body)  # any window may
         body.finish()
         return await self._done(self.service.withdraw(token))
 
