@@ -7,9 +7,10 @@ from importlib.resources import files
 
 import pytest
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="no browser: pip install 'penchant[browser]'"
-)
+pytest.importorskip("playwright.sync_api", reason="no browser: pip install 'penchant[browser]'")
+
+from playwright.sync_api import sync_playwright
+
 from task.conftest import PLAIN, TIMED, WHOLE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -25,7 +26,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 
 @pytest.fixture(scope="module")
 def chromium():
-    with playwright.sync_playwright() as started:
+    with sync_playwright() as started:
         browser = started.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
         )
