@@ -58,6 +58,7 @@ class Wire:
         self.port, self.token, self.streams = port, token, None
 
     async def post(self, path, body):
+        """Send, and what was answered: status, body, headers."""
         if self.streams is None:
             self.streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self.streams
@@ -72,6 +73,7 @@ class Wire:
         return int(lines[0].split()[1]), json.loads(found), headers
 
     def close(self):
+        """Hang up."""
         if self.streams is not None:
             self.streams[1].close()
 
@@ -143,6 +145,11 @@ class Server:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
+    def seconds(self):
+        """Processor time of the server, without the process of the estimates."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self):
         """Stop in order."""
         self.process.send_signal(signal.SIGTERM)
@@ -152,7 +159,8 @@ class Server:
         """Acknowledged choices that are not in the store as they were told."""
         with sqlite3.connect(self.file) as connection:
             rows = connection.execute(
-                "SELECT platform_id, decision, option, reward FROM decisions JOIN people USING (session)"
+                "SELECT platform_id, decision, option, reward"
+                " FROM decisions JOIN people USING (session)"
             )
             stored = {(who, decision): (option, paid) for who, decision, option, paid in rows}
         return sum(stored.get(key) != told for key, told in seen.acknowledged.items())
@@ -177,19 +185,18 @@ def s60(folder, quick):
     n, seconds = (60, 6) if quick else (300, 60)
     server = Server(folder)
     asyncio.run(crowd(server.port, 5, 1, prefix="warm"))
-    before = server.megabytes()
+    before, spent = server.megabytes(), server.seconds()
     seen = asyncio.run(crowd(server.port, n, seconds))
+    used = 1000 * (server.seconds() - spent) / len(seen.acknowledged)
     after, estimated = server.megabytes(), server.estimated()
     wal = os.path.getsize(f"{server.file}-wal") / 2**20
     server.stop()
     words, p99 = quantiles(seen)
     found = f"{words}; lost {server.lost(seen)} of {len(seen.acknowledged):,}; 503: {seen.busy}"
-    more = f"memory {before:.0f} to {after:.0f} MB; log {wal:.1f} MB; {estimated} of the 200 shown have an estimate"
-    return (
-        f"{n} players, a choice per {PACE} s, {seconds} s",
-        f"{found}; {more}",
-        f"p99 < 250 ms: {p99 < 250}",
-    )
+    found += f"; memory {before:.0f} to {after:.0f} MB; log {wal:.1f} MB"
+    found += f"; {used:.2f} ms of processor per choice; {estimated} people with an estimate"
+    what = f"{n} players, a choice per {PACE} s, {seconds} s"
+    return what, found, f"p99 < 250 ms: {p99 < 250}"
 
 
 def s61(folder, quick):
@@ -200,9 +207,10 @@ def s61(folder, quick):
     server.stop()
     words, _ = quantiles(seen)
     rate = len(seen.acknowledged) / seconds
-    found = f"{words}; {rate:.0f} choices/s; 503 or 429: {seen.busy}, without Retry-After: {seen.without_wait}"
     lost = server.lost(seen)
-    return f"{n} players, a choice per 0.5 s", f"{found}; lost {lost}", f"nothing lost: {lost == 0}"
+    found = f"{words}; {rate:.0f} choices/s; 503 or 429: {seen.busy}, "
+    found += f"without Retry-After: {seen.without_wait}; lost {lost}"
+    return f"{n} players, a choice per 0.5 s", found, f"nothing lost: {lost == 0}"
 
 
 def s62(folder, quick):
@@ -229,43 +237,36 @@ def s63(folder, quick):
     sizes = (10_000, 50_000) if quick else (100_000, 1_000_000)
     server = Server(folder, estimates=False)
     asyncio.run(crowd(server.port, 1, 1, prefix="first"))
-    peaks, begin, filled = [], time.monotonic(), 0
-    for size in sizes:
-        filled = _fill(server.file, filled, size)
-        peaks.append(_export_while_playing(server, folder / f"out{size}", 20 if quick else 100))
+    peaks = []
+    n = 20 if quick else 100
+    for phase, size in enumerate(sizes):
+        _fill(server.file, 10_000_000 * (phase + 1), size - (sizes[0] if phase else 0))
+        peaks.append(_export_while_playing(server, folder / f"out{size}", n))
     server.stop()
-    del begin
     words = "; ".join(
         f"{size:,} rows: {memory:.0f} MB, {seconds:.0f} s, players' p99 {p99:.0f} ms, lost {lost}"
         for size, (memory, seconds, p99, lost) in zip(sizes, peaks, strict=True)
     )
     constant = peaks[1][0] < 1.25 * peaks[0][0]
-    return (
-        "export while 100 play" if not quick else "export while 20 play",
-        words,
-        f"memory constant: {constant}",
-    )
+    return f"export while {n} play", words, f"memory constant: {constant}"
 
 
-def _fill(file, filled, size):
-    """Rows as 90 choices each of many people."""
+def _fill(file, first, size):
+    """Rows as 90 choices each of many people, whose sessions have numbers from `first` on."""
+    people = range(first, first + size // 90)
     with sqlite3.connect(file, timeout=60) as connection:
         version = connection.execute("SELECT version FROM studies").fetchone()[0]
-        people = range(filled, -(-size // 90))
-        many = ((1_000_000 + i, f"t{i}", version, f"q{i}") for i in people)
         connection.executemany(
-            "INSERT INTO sessions (session, token, version, pseudonym, arrived, seen, stage, outcome,"
-            " cell, attempts, block, decision, tab, total)"
+            "INSERT INTO sessions (session, token, version, pseudonym, arrived, seen, stage,"
+            " outcome, cell, attempts, block, decision, tab, total)"
             " VALUES (?, ?, ?, ?, 1, 1, 'end', 'completed', 0, 0, 0, 90, 0, 0)",
-            many,
+            ((i, f"t{i}", version, f"q{i}") for i in people),
         )
-        rows = ((1_000_000 + i, t, (7 * t) % 100, float(t)) for i in people for t in range(90))
         connection.executemany(
-            "INSERT INTO decisions (session, block, decision, option, reward, auto, received, elapsed,"
-            " client) VALUES (?, 0, ?, ?, ?, 0, 1, 0.5, '{}')",
-            rows,
+            "INSERT INTO decisions (session, block, decision, option, reward, auto, received,"
+            " elapsed, client) VALUES (?, 0, ?, ?, ?, 0, 1, 0.5, '{}')",
+            ((i, t, (7 * t) % 100, float(t)) for i in people for t in range(90)),
         )
-    return len(range(0, -(-size // 90)))
 
 
 def _export_while_playing(server, out, n):
@@ -311,9 +312,11 @@ def main():
         lines.append(f"| {name} | {what} | {found} | {target} |")
         print(lines[-1], flush=True)
     told = ("date", "processor", "system", "commit", "load before")
-    text = "# The server of the task under load\n\nMade by `python benchmarks/task.py --markdown FILE`. "
-    text += "Latencies are of choices, median and 99th percentile, from the first byte sent to the last "
-    text += "received; server, estimates and players share the machine.\n\n"
+    text = "# The server of the task under load\n\nMade by `python benchmarks/task.py --markdown "
+    text += (
+        "FILE`. Latencies are of choices, median and 99th percentile, from the first byte sent to "
+    )
+    text += "the last received; server, estimates and players share the machine.\n\n"
     text += "\n".join(lines) + "\n\n" + "\n".join(f"- {key}: {facts[key]}" for key in told) + "\n"
     if given.markdown:
         given.markdown.write_text(text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
 from penchant.task.clock import Clock, Moment
 from penchant.task.draws import whole
@@ -40,6 +40,18 @@ from penchant.task.views import decision_view, end_view, session_view
 Result = TypeVar("Result")
 KEPT = ("stage", "outcome", "consent", "cell", "attempts", "block", "decision", "tab", "total")
 Reply = dict[str, Any]
+
+# Statements of every choice, made once: making them takes longer than carrying them out.
+_BY_TOKEN = select(sessions).where(sessions.c.token == bindparam("key"))
+_BY_NUMBER = select(sessions).where(sessions.c.session == bindparam("key"))
+_KEEP = update(sessions).where(sessions.c.session == bindparam("whose"))
+_STORED = select(decisions).where(
+    decisions.c.session == bindparam("whose"),
+    decisions.c.block == bindparam("which_block"),
+    decisions.c.decision == bindparam("which"),
+)
+_TAKE = insert(decisions)
+_LOG = insert(events)
 
 
 @dataclass(frozen=True)
@@ -100,7 +112,7 @@ class Service:
 
         def work(connection: Connection) -> Reply:
             now = self.clock.now()
-            mine = self._by(connection, sessions.c.token == token_hash(token))
+            mine = self._by(connection, _BY_TOKEN, token_hash(token))
             if mine is not None:
                 settled = self._settled(connection, mine, now)
                 return {"token": token, "state": self._view(connection, settled, now)}
@@ -124,7 +136,7 @@ class Service:
             .order_by(people.c.session.desc())
             .limit(1)
         )
-        return None if found is None else self._by(connection, sessions.c.session == found)
+        return None if found is None else self._by(connection, _BY_NUMBER, found)
 
     def _again(self, connection: Connection, session: Session, token: str, now: Moment) -> Reply:
         if self.plan.resume != "id":
@@ -162,7 +174,7 @@ class Service:
         number = int(result.inserted_primary_key[0])  # type: ignore[index]  # one row was made
         if platform_id is not None:
             connection.execute(insert(people).values(session=number, platform_id=platform_id))
-        made = self._by(connection, sessions.c.session == number)
+        made = self._by(connection, _BY_NUMBER, number)
         assert made is not None
         if made.stage == "ready":
             made = self._keep(connection, made, self._assigned(connection, made), now)
@@ -309,7 +321,7 @@ class Service:
     ) -> Future[Result]:
         def work(connection: Connection) -> Result | RefusedError:
             now = self.clock.now()
-            session = self._by(connection, sessions.c.token == token_hash(token))
+            session = self._by(connection, _BY_TOKEN, token_hash(token))
             if session is None:
                 raise RefusedError(401, "token", "no session has this token")
             settled = self._settled(connection, session, now)
@@ -322,11 +334,10 @@ class Service:
 
         return _raised(self.store.write(work))
 
-    def _by(self, connection: Connection, condition: Any) -> Session | None:
-        query = select(sessions).where(condition)
+    def _by(self, connection: Connection, query: Select[Any], key: int | str) -> Session | None:
         if not self.store.is_sqlite:
             query = query.with_for_update()
-        row = connection.execute(query).mappings().first()
+        row = connection.execute(query, {"key": key}).mappings().first()
         if row is None:
             return None
         onset = None
@@ -344,18 +355,10 @@ class Service:
         self, connection: Connection, before: Session, after: Session, now: Moment
     ) -> Session:
         onset = after.onset
-        changed = {name: getattr(after, name) for name in KEPT}
-        connection.execute(
-            update(sessions)
-            .where(sessions.c.session == before.session)
-            .values(
-                **changed,
-                seen=now.wall,
-                onset_wall=onset and onset.wall,
-                onset_steady=onset and onset.steady,
-                onset_boot=onset and onset.boot,
-            )
-        )
+        changed: dict[str, Any] = {name: getattr(after, name) for name in KEPT}
+        changed |= {"whose": before.session, "seen": now.wall}
+        changed |= {"onset_wall": onset and onset.wall, "onset_steady": onset and onset.steady}
+        connection.execute(_KEEP, {**changed, "onset_boot": onset and onset.boot})
         return after
 
     def _settled(self, connection: Connection, session: Session, now: Moment) -> Session:
@@ -396,7 +399,7 @@ class Service:
             "elapsed": None if session.onset is None else now.since(session.onset),
             "client": json.dumps(client),
         }
-        connection.execute(insert(decisions).values(row))
+        connection.execute(_TAKE, row)
         after = decided(session, cell, reward, now, ready=ready)
         return self._keep(connection, session, after, now), row
 
@@ -428,13 +431,8 @@ class Service:
     def _stored(
         self, connection: Connection, session: Session, block: int, decision: int
     ) -> dict[str, Any] | None:
-        row = connection.execute(
-            select(decisions).where(
-                decisions.c.session == session.session,
-                decisions.c.block == block,
-                decisions.c.decision == decision,
-            )
-        ).mappings()
+        place = {"whose": session.session, "which_block": block, "which": decision}
+        row = connection.execute(_STORED, place).mappings()
         found = row.first()
         return None if found is None else dict(found)
 
@@ -496,7 +494,7 @@ class Service:
         now: Moment,
     ) -> None:
         row = {"session": session.session, "received": now.wall, "kind": kind}
-        connection.execute(insert(events).values(**row, data=json.dumps(data)))
+        connection.execute(_LOG, {**row, "data": json.dumps(data)})
 
     # -- plans -------------------------------------------------------------------------------------
 
