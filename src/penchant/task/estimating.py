@@ -25,7 +25,6 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.locations import grid
 from penchant.errors import DataError
 from penchant.inference.estimate import ModelEstimate
-from penchant.inference.fit import fit
 from penchant.inference.live import Live
 from penchant.models.catalogue import entry_of
 from penchant.task.live_models import checked_settings
@@ -86,21 +85,20 @@ class Followed:
     def __init__(self, model: Any) -> None:
         self.model = model
         self._live: Live | None = None
+        self._seen: list[int] = []  # events of each play that were added
 
     def estimate(self, plays: Sequence[Sequence[tuple[int, float, bool]]]) -> ModelEstimate:
-        """The estimate from plays of (option, reward, scored)."""
-        if len(plays) > 1:
-            episodes = [
-                Episode([p[0] for p in play], [p[1] for p in play], scored=[p[2] for p in play])
-                for play in plays
-            ]
-            found: ModelEstimate = fit(episodes, self.model)
-            return found
-        play = plays[0] if plays else []
-        if self._live is None or self._live.episode.n_events > len(play):
-            self._live = Live(self.model)
-        for option, reward, scored in play[self._live.episode.n_events :]:
-            self._live.observe(option, reward, scored=scored)
+        """The estimate from plays of (option, reward, scored); what is new of them is added."""
+        lengths = [len(play) for play in plays if play]
+        if self._live is None or not _goes_on(self._seen, lengths):
+            self._live, self._seen = Live(self.model), []
+        for place, play in enumerate(play for play in plays if play):
+            if place == len(self._seen):
+                self._live.start_block()
+                self._seen.append(0)
+            for option, reward, scored in play[self._seen[place] :]:
+                self._live.observe(option, reward, scored=scored)
+            self._seen[place] = len(play)
         return self._live.estimate()
 
     def prediction(self, play: Sequence[tuple[int, float, bool]]) -> list[float] | None:
@@ -112,6 +110,18 @@ class Followed:
         except (DataError, ValueError, FloatingPointError):
             return None
         return [float(p) for p in last] if all(map(math.isfinite, last)) else None
+
+
+def _goes_on(before: Sequence[int], now: Sequence[int]) -> bool:
+    """Whether plays of these lengths are those before with more at their end.
+
+    >>> _goes_on([90, 3], [90, 5]), _goes_on([90], [90, 1]), _goes_on([4], [3])
+    (True, True, False)
+    """
+    finished = len(before) - 1
+    if len(now) < len(before) or list(before[:finished]) != list(now[:finished]):
+        return False
+    return not before or before[-1] <= now[finished]
 
 
 class Watch:
@@ -160,7 +170,7 @@ class Watch:
         plays = [
             [(r.option, r.reward, not r.auto) for r in rows if r.block == block] for block in alike
         ]
-        followed = self._follow(("session", f"{session} {last}"), settings)
+        followed = self._follow(("session", f"{session} {settings}"), settings)
         found = estimate_document(followed.estimate([play for play in plays if play]))
         return {"session": session, "model": settings["model"], **found}
 
