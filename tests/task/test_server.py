@@ -49,7 +49,7 @@ def killed(process, tmp_path, times, seed):
     port, told, stop = server.port, {}, threading.Event()
 
     def go_on(name):
-        client = Client(f"http://127.0.0.1:{port}", patience=60)
+        client = Client(f"http://127.0.0.1:{port}", patience=600)
         reply = client.post("/api/v1/sessions", {"id": name, "visit": name * 24})
         client.token = reply["token"]
         client.post("/api/v1/session/begin", {"block": 0, "decision": 0})
