@@ -42,8 +42,9 @@ LAYERS = {
     "report": 11,
     "paper": 12,
     "results": 12,
-    "cli": 13,
-    "__main__": 14,
+    "task": 13,
+    "cli": 14,
+    "__main__": 15,
 }
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("__init__.py"))
 # Commands load numerical libraries when they run, so that help and usage errors answer at once.

@@ -192,3 +192,18 @@ def test_no_choice_has_no_reward_however_that_is_written():
 def test_models_of_offers_are_refused_before_the_play():
     with pytest.raises(pn.DataError, match="model must learn from rewards; got Hyperbolic"):
         pn.live(pn.HyperbolicDiscounting())
+
+
+@pytest.mark.parametrize("name", ["UCL", "Q-learning"])
+def test_several_blocks_are_the_fit_of_all(name):
+    n_options, model, mean, spread = MODELS[name]
+    rng, live = np.random.default_rng(5), pn.live(model)
+    live.start_block()  # nothing was played yet: the same block
+    for block in range(3):
+        for _ in range(9):
+            observe(live, rng, n_options, mean, spread)
+            live.estimate()
+        is_fit(live.estimate(), pn.fit(list(live.episodes), model))
+        assert len(live.episodes) == block + 1
+        live.start_block()
+    assert live.episode.n_events == 0

@@ -19,6 +19,7 @@ from penchant.cli.options import (
     Terms,
     World,
 )
+from penchant.cli.task_options import Playing, Served
 from penchant.cli.workflow_options import (
     Analysis,
     Compared,
@@ -36,6 +37,38 @@ from penchant.cli.workflow_options import (
     Simulated,
     Written,
 )
+
+_kept_output = Group("Output", sort_key=6)
+
+
+def backup(
+    store: str,
+    /,
+    *,
+    output: Annotated[
+        Path | None, Parameter(alias="-o", metavar="FILE", group=_kept_output)
+    ] = None,
+    overwrite: Annotated[Flag, Parameter(group=_kept_output)] = False,
+) -> int:
+    """Copy the data of a study whole, while people play.
+
+    Exit code 0: done; 1: it could not be written; 2: wrong usage.
+
+    Parameters
+    ----------
+    store
+        The file that penchant serve keeps its data in; for PostgreSQL use pg_dump.
+    output
+        The file to be written.
+    overwrite
+        Replace a file that exists.
+    """
+    from penchant.cli.study_checking import check_extra
+
+    check_extra()
+    from penchant.cli.serving import run_backup
+
+    return run_backup(store, output, overwrite=overwrite)
 
 
 def check(
@@ -135,6 +168,38 @@ def distinguish(
     return run_distinguish(rivals, people, simulated, judged, written)
 
 
+def export(
+    store: str | None = None,
+    /,
+    *,
+    output: Annotated[
+        Path | None, Parameter(alias="-o", metavar="FOLDER", group=_kept_output)
+    ] = None,
+    with_ids: Annotated[Flag, Parameter(group=_kept_output)] = False,
+) -> int:
+    """Write what a study has collected to a folder, for penchant study FOLDER; people may play.
+
+    One row per choice as CSV and Parquet, what each column is (Psych-DS), everything that was
+    logged, the mean rewards, and the settings of the analysis. Exit code 0: done; 1: it could not
+    be written; 2: wrong usage.
+
+    Parameters
+    ----------
+    store
+        The file that penchant serve keeps its data in, or postgresql://user@host/name.
+    output
+        New folder.
+    with_ids
+        Write the ids of the recruiting platform, too; pseudonyms alone if not given.
+    """
+    from penchant.cli.study_checking import check_extra
+
+    check_extra()
+    from penchant.cli.serving import run_export
+
+    return run_export(store, output, with_ids=with_ids)
+
+
 def fit(
     file: str | None = None,
     /,
@@ -165,6 +230,26 @@ def fit(
     return run_fit(file, data, terms, model, show, agent, history)
 
 
+def forget(store: str, who: str, /) -> int:
+    """Remove a person from the data of a study: sessions, choices, events and id.
+
+    Exit code 0: done; 2: wrong usage, or nobody has this id.
+
+    Parameters
+    ----------
+    store
+        The file that penchant serve keeps its data in, or postgresql://user@host/name.
+    who
+        Id of the recruiting platform, or the pseudonym of an export.
+    """
+    from penchant.cli.study_checking import check_extra
+
+    check_extra()
+    from penchant.cli.serving import run_forget
+
+    return run_forget(store, who)
+
+
 def models(
     name: Annotated[ModelName | None, Parameter(show_choices=False)] = None,
     /,
@@ -183,6 +268,29 @@ def models(
     from penchant.cli.listing_models import run_models
 
     return run_models(name, json)
+
+
+def play(
+    url: str | None = None,
+    /,
+    *,
+    playing: Playing = Playing(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    agent: Agent = Agent(),  # noqa: B008
+) -> int:
+    """Let simulated people play a study through its address, as browsers would.
+
+    They choose at random, or as --model says. A server that starts again meanwhile is waited for.
+    Exit code 0: everybody finished; 1: somebody did not; 2: wrong usage.
+
+    Parameters
+    ----------
+    url
+        Address of the study, as penchant serve prints it.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.playing import run_play
+
+    return run_play(url, agent, playing)
 
 
 def predict(
@@ -257,6 +365,49 @@ def reproduce(
     return run_reproduce(experiments, output, json)
 
 
+_serve_first = Group("Study", sort_key=1)
+
+
+def serve(
+    file: str | None = None,
+    /,
+    *,
+    check: Annotated[Flag, Parameter(group=_serve_first)] = False,
+    new: Annotated[Flag, Parameter(group=_serve_first)] = False,
+    status: Annotated[Flag, Parameter(group=_serve_first)] = False,
+    json: Annotated[Flag, Parameter(group=_serve_first)] = False,
+    served: Served = Served(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+) -> int:
+    """Serve a task in the browser: people play, every choice is saved before its reward is shown.
+
+    Prints the address to send to people and that of the researcher's page, and runs until Ctrl-C.
+    Exit code 0: stopped, or done; 2: wrong usage, or a mistake in the study file.
+
+    Parameters
+    ----------
+    file
+        Study file, TOML; the paper's task on this computer, self-paced, if not given.
+    check
+        Only check the study file, and say what it holds.
+    new
+        Write a commented study file to start from, study.toml if no name is given.
+    status
+        Say who is where in the data collected so far, instead of serving.
+    json
+        With --status: print JSON instead of words.
+    """
+    from penchant.cli.study_checking import check_extra, run_check_study, run_new
+
+    if new:
+        return run_new(file)
+    if check:
+        return run_check_study(file)
+    check_extra()
+    from penchant.cli.serving import run_serve, run_status
+
+    return run_status(file, served, as_json=json) if status else run_serve(file, served)
+
+
 def simulate(
     *,
     agent: Agent = Agent(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
@@ -295,7 +446,7 @@ def study(
     file
         CSV, JSON or Parquet file, or a folder of these, one row per event: who, what was chosen,
         what it paid; or per decision between offers; or a choice experiment, without --model;
-        - for stdin.
+        - for stdin; or a folder of penchant export, which says the rest.
     """
     from penchant.cli.studying import run_study_command
 

@@ -16,15 +16,20 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from penchant._version import __version__
 from penchant.cli.commands import (
+    backup,
     check,
     compare,
     design,
     distinguish,
+    export,
     fit,
+    forget,
     models,
+    play,
     predict,
     recover,
     reproduce,
+    serve,
     simulate,
     study,
 )
@@ -59,6 +64,11 @@ _IN_ORDER: tuple[Callable[..., int], ...] = (
     distinguish,
     design,
     reproduce,
+    serve,
+    play,
+    export,
+    forget,
+    backup,
 )
 for place, command in enumerate(_IN_ORDER):  # as one comes to need them
     app.command(command, sort_key=place)

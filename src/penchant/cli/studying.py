@@ -35,6 +35,7 @@ from penchant.cli.tables import (
     read_as,
     say_opened,
 )
+from penchant.cli.task_file import is_task, with_task
 from penchant.cli.words import refuse, say
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
 from penchant.errors import DataError, NotWrittenError
@@ -185,6 +186,8 @@ def run_study_command(
         raise DataError("FILE must be given; got none. penchant simulate makes one to try.")
     if kept.output is None:
         raise DataError("--output must name a folder for the results; got none. Try -o results.")
+    if is_task(file):
+        file, table, compared, agent = with_task(file, table, compared, agent)
     check_base(table.base)
     is_experiment = agent == Agent() and _is_experiment(file, table, experiment)
     if not is_experiment:

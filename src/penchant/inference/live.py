@@ -44,6 +44,13 @@ def live(model: Model, *, parameter_prior: Prior | None = None) -> Live:
     ...     live.observe(chosen, reward)
     >>> live.n_decisions
     6
+
+    Several plays of the same person, with beliefs that start afresh in each:
+
+    >>> live.start_block()
+    >>> live.observe(1, 0.5)
+    >>> live.n_decisions
+    7
     """
     return Live(model, parameter_prior)
 
@@ -64,15 +71,27 @@ class Live:
         self.model = model
         self.parameter_prior = parameter_prior
         self.episode = Episode([], [])
+        self._before: tuple[Episode, ...] = ()
         self._grid: Grid | None = None
         self._grid_size = 0
         self._peak: Peak | None = None
         self._weights = model.weights
 
     @property
+    def episodes(self) -> tuple[Episode, ...]:
+        """Blocks so far, the present one last."""
+        return (*self._before, self.episode)
+
+    @property
     def n_decisions(self) -> int:
-        """Decisions scored so far."""
-        return self.episode.n_decisions
+        """Decisions scored so far, in all blocks."""
+        return sum(episode.n_decisions for episode in self.episodes)
+
+    def start_block(self) -> None:
+        """Begin another play of the same person: beliefs start afresh, the estimate is of all."""
+        if self.episode.n_events:
+            self._before = self.episodes
+            self.episode = Episode([], [])
 
     def observe(
         self, chosen: Any, reward: Any = None, *, is_choice: bool = True, scored: bool = True
@@ -93,12 +112,13 @@ class Live:
 
     def estimate(self) -> Estimate:
         """The current estimate: what `fit` gives on the same history."""
-        model = for_task(self.model, [self.episode])
-        problem = Problem(model, (self.episode,), self.parameter_prior)
+        played = tuple(e for e in self.episodes if e.n_events) or (self.episode,)
+        model = for_task(self.model, list(played))
+        problem = Problem(model, played, self.parameter_prior)
         if model.weights != self._weights:  # rewards have told what to expect before play
             self._grid = self._peak = None
         self._weights = model.weights
-        if not self.episode.n_decisions:
+        if not self.n_decisions:
             return nothing_known(problem)
         last = self._peak
         # at a limit slopes say too little of what lies beside it to climb from there
@@ -114,7 +134,7 @@ class Live:
 
     def _clear(self, problem: Problem, grid: Grid, peak: Peak) -> bool:
         """Whether no other peak can be near: the older grid is far below, away from this one."""
-        if self.episode.n_decisions > OFTEN * self._grid_size:
+        if self.n_decisions > OFTEN * self._grid_size:
             return False
         return not problem.n_shape or _stands_out(problem, grid, peak, CLEAR)
 
@@ -122,7 +142,7 @@ class Live:
         """Look at the whole grid."""
         grids, best = grid_search(problem.profiles)
         self._grid = grids.of(0)
-        self._grid_size = self.episode.n_decisions
+        self._grid_size = self.n_decisions
         lost = are_lost(problem.profiles, best)
         # Where others are as high, which of them counts must not depend on the way here.
         counts = known is not None and not lost[0] and _stands_out(problem, self._grid, known, TIED)

@@ -1,0 +1,110 @@
+"""The latest estimates, as the process beside the server tells them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import select
+
+from penchant.task.service import token_hash
+from penchant.task.store.schema import sessions
+from penchant.task.store.store import Store
+
+
+class Estimates:
+    """Estimates by session; asking never waits for one to be made."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._latest: dict[int, dict[str, Any]] = {}
+        self._asked: dict[int, Future[dict[str, Any]]] = {}
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._stopping = False
+        self.made = 0
+
+    def start(self) -> None:
+        """Start the process; it is started again if it ends by itself."""
+        threading.Thread(target=self._listen, name="estimates", daemon=True).start()
+
+    def stop(self) -> None:
+        """End the process."""
+        self._stopping = True
+        process = self._process
+        if process is not None:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=5)
+
+    def of(self, session: int) -> dict[str, Any] | None:
+        """The latest estimate of a session."""
+        return self._latest.get(session)
+
+    def of_token(self, token: str) -> dict[str, Any] | None:
+        """The latest estimate of the session of a token."""
+        with self._store.reading() as connection:
+            query = select(sessions.c.session).where(sessions.c.token == token_hash(token))
+            found = connection.scalar(query)
+        return None if found is None else self.of(found)
+
+    def forget(self, session: int) -> None:
+        """Drop what is known of a session."""
+        self._latest.pop(session, None)
+
+    def ask(self, question: Mapping[str, Any]) -> Future[dict[str, Any]]:
+        """Ask about an observer."""
+        answer: Future[dict[str, Any]] = Future()
+        process = self._process
+        with self._lock:
+            number = max(self._asked, default=0) + 1
+            self._asked[number] = answer
+            try:
+                if process is None or process.stdin is None:
+                    raise OSError("not started")
+                process.stdin.write(json.dumps({**question, "question": number}) + "\n")
+                process.stdin.flush()
+            except (OSError, ValueError):
+                del self._asked[number]
+                answer.set_exception(RuntimeError("estimates are not running"))
+        return answer
+
+    def _listen(self) -> None:
+        for _ in range(100):  # not for ever, should it fail at once each time
+            if self._stopping:
+                return
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "penchant.task.estimating", self._store.name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            assert self._process.stdout is not None
+            for line in self._process.stdout:
+                with suppress(ValueError):
+                    self._heard(json.loads(line))
+            self._process.wait()
+            self._fail_all()
+
+    def _heard(self, message: dict[str, Any]) -> None:
+        if "question" in message:
+            with self._lock:
+                answer = self._asked.pop(message["question"], None)
+            if answer is not None:
+                answer.set_result(message["answer"])
+        elif "session" in message:
+            self._latest[message["session"]] = message
+            self.made += 1
+
+    def _fail_all(self) -> None:
+        with self._lock:
+            asked, self._asked = list(self._asked.values()), {}
+        for answer in asked:
+            answer.set_exception(RuntimeError("estimates have stopped"))

@@ -1,0 +1,1 @@
+"""The server: routes, limits, who may see what."""

@@ -1,0 +1,1 @@
+"""What the browser loads: plain modules, style and texts."""

@@ -1,0 +1,300 @@
+"""What a study is: the pages around the task, the blocks of each condition, how it ends."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from penchant.task.sections import Section
+from penchant.task.tasks.kinds import KINDS
+from penchant.task.tasks.task import Task
+
+Outcome = Literal["completed", "screened out", "no consent", "withdrawn"]
+Resume = Literal["browser", "id", "never"]
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+OUTCOMES: tuple[Outcome, ...] = ("completed", "screened out", "no consent", "withdrawn")
+PACE = ("seconds", "grace", "feedback")
+ABOUT_BLOCK = ("task", "name", "title", "practice", *PACE)
+# What may differ between conditions: settings of the blocks, without those that name them.
+FIXED = ("task", "name", "title", "practice", "offer")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of the comprehension check."""
+
+    question: str
+    answers: tuple[str, ...]
+    correct: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """One play of a task.
+
+    Attributes
+    ----------
+    seconds
+        Time for each decision; None: as long as one likes.
+    grace
+        Seconds after that in which a choice still counts, for the way through the network.
+    feedback
+        Seconds for which a reward is shown before the next decision starts.
+    """
+
+    name: str
+    title: str
+    practice: bool
+    task: Task
+    seconds: float | None
+    grace: float
+    feedback: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A condition, and the blocks that people in it play."""
+
+    labels: Mapping[str, Any]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Words, code and address at the end."""
+
+    text: str = ""
+    code: str | None = None
+    address: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study.
+
+    Attributes
+    ----------
+    document
+        The study file with all tables that it names, from which this is read again.
+    seed
+        From which all randomness follows; None: the store has drawn one.
+    resume
+        Who may come back: the same browser, whoever has the same id, or nobody.
+    cells
+        Conditions; one without labels where there are none.
+    """
+
+    document: Mapping[str, Any]
+    name: str
+    title: str
+    language: str
+    seed: int | None
+    contact: str | None
+    resume: Resume
+    consent: str | None
+    instructions: tuple[str, ...]
+    questions: tuple[Question, ...]
+    attempts: int
+    cells: tuple[Cell, ...]
+    endings: Mapping[Outcome, Ending]
+    id_parameter: str
+    show_estimate: bool
+    estimate: Mapping[str, Any]
+    sessions_per_minute: int
+    most_sessions: int
+
+    @property
+    def consent_version(self) -> str | None:
+        """A fingerprint of the words that were consented to."""
+        return None if self.consent is None else fingerprint(self.consent)
+
+    @property
+    def version(self) -> str:
+        """A fingerprint of the whole study."""
+        return fingerprint(document_text(self.document))
+
+
+def fingerprint(text: str) -> str:
+    """Sixteen hexadecimal digits that tell texts apart."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def document_text(document: Mapping[str, Any]) -> str:
+    """The document as it is kept in a store."""
+    return json.dumps(document, sort_keys=True, ensure_ascii=False)
+
+
+def plan_of(document: Mapping[str, Any], lines: Mapping[Any, int] | None = None) -> Plan:
+    """Read a study, and refuse what cannot be in one sentence with its line."""
+    top = Section(document, (), lines or {})
+    study = top.section("study")
+    name = study.text("name", "study", most=40)
+    if not NAME.fullmatch(name):
+        study.refuse("name", "be 1 to 40 of a-z, 0-9 and -", 'Write name = "grid-2026".')
+    check = top.section("check")
+    limits, estimate = top.section("limits"), top.section("estimate")
+    plan = Plan(
+        document=document,
+        name=name,
+        title=study.text("title", "A decision task", most=120),
+        language=study.one_of("language", ("en",), "en"),
+        seed=study.whole("seed", 0, 2**62) if study.has("seed") else None,
+        contact=study.optional_text("contact", most=200),
+        resume=study.one_of("resume", ("browser", "id", "never"), "browser"),
+        consent=_consent(top),
+        instructions=_instructions(top),
+        questions=tuple(_question(question) for question in check.sections("question")),
+        attempts=check.whole("attempts", 1, 20, 3),
+        cells=_cells(top),
+        endings=_endings(top),
+        id_parameter=_id_parameter(study),
+        show_estimate=estimate.yes("show_at_end", False),
+        estimate=_estimate(estimate),
+        sessions_per_minute=limits.whole("sessions_per_minute", 1, 1_000_000, 600),
+        most_sessions=limits.whole("most_sessions", 1, 10_000_000, 100_000),
+    )
+    for section in (study, check, limits, estimate):
+        section.finish()
+    top.finish()
+    return plan
+
+
+def _consent(top: Section) -> str | None:
+    section = top.section("consent")
+    text = section.text("text") if top.has("consent") else None
+    section.finish(["text"])
+    return text
+
+
+def _instructions(top: Section) -> tuple[str, ...]:
+    section = top.section("instructions")
+    pages = tuple(section.texts("pages", [], 1 if top.has("instructions") else 0))
+    section.finish()
+    return pages
+
+
+def _id_parameter(study: Section) -> str:
+    value = study.text("id_parameter", "id", most=40)
+    if not IDS.fullmatch(value):
+        study.refuse("id_parameter", "be letters, digits, _ and -", 'Write "PROLIFIC_PID".')
+    return value
+
+
+def _question(section: Section) -> Question:
+    answers = section.texts("answers", least=2)
+    found = Question(
+        section.text("question", most=1000),
+        tuple(answers),
+        section.whole("correct", 1, len(answers)) - 1,
+    )
+    section.finish()
+    return found
+
+
+def _estimate(section: Section) -> dict[str, Any]:
+    """The model of the live estimate; that of the task if none is named."""
+    found: dict[str, Any] = {}
+    if section.has("model"):
+        found["model"] = section.one_of("model", ("ucl", "q-learning", "none"))
+    if section.has("noise_variance"):
+        found["noise_variance"] = section.number("noise_variance", 1e-12, 1e12)
+    if section.has("length_scale"):
+        found["length_scale"] = section.number("length_scale", 1e-6, 1e6)
+    return found
+
+
+def _endings(top: Section) -> dict[Outcome, Ending]:
+    section = top.section("end")
+    found: dict[Outcome, Ending] = {}
+    for outcome in OUTCOMES:
+        key = outcome.replace(" ", "_")
+        one = section.section(key)
+        address = one.optional_text("address")
+        if address is not None and not _is_safe_address(address):
+            one.refuse("address", "begin with https://", "Give the whole return address.")
+        found[outcome] = Ending(
+            one.text("text", most=2000) if one.has("text") else "",
+            one.optional_text("code", most=80),
+            address,
+        )
+        one.finish()
+    section.finish()
+    return found
+
+
+def _is_safe_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        local = parts.hostname in ("localhost", "127.0.0.1")
+    except ValueError:
+        return False
+    if re.search(r"[\s<>\"'\\]", address) or parts.username is not None:
+        return False
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))
+
+
+def _cells(top: Section) -> tuple[Cell, ...]:
+    """Every combination of the factors, with its blocks."""
+    blocks = top.sections("block")
+    if not blocks:
+        top.refuse("block", "hold a block or more", 'Write [[block]] and task = "grid".')
+    factors = top.section("conditions")
+    levels: dict[str, list[Any]] = {}
+    for name, values in factors.values.items():
+        factors.read.add(name)
+        if name in FIXED or not isinstance(values, list) or len(values) < 2:
+            factors.refuse(
+                name, "be a setting of blocks with a list of two or more values", "Correct it."
+            )
+        if len({repr(value) for value in values}) < len(values):
+            factors.refuse(name, "have different values", "Drop one.")
+        levels[name] = values
+    used: set[str] = set()
+    cells = tuple(
+        Cell(labels, tuple(_block(block, labels, i, used) for i, block in enumerate(blocks)))
+        for labels in (
+            dict(zip(levels, combination, strict=True))
+            for combination in itertools.product(*levels.values())
+        )
+    )
+    for name in levels:
+        if name not in used:
+            factors.refuse(
+                name,
+                "be a setting that a block has and leaves open",
+                f"Remove {name} from the blocks where it shall vary, or correct its name.",
+            )
+    return cells
+
+
+def _block(given: Section, labels: Mapping[str, Any], place: int, used: set[str]) -> Block:
+    """A block, with the settings of a condition where it has none of its own; notes those used."""
+    practice = given.yes("practice", False)
+    added = {} if practice else {k: v for k, v in labels.items() if not given.has(k)}
+    lines = dict(given.lines)
+    for key in added:
+        lines[(*given.path, key)] = lines.get(("conditions", key), 0)
+    section = Section({**added, **given.values}, given.path, lines, given.read)
+    section.read.add("practice")
+    kind = section.one_of("task", tuple(KINDS))
+    seconds = section.number("seconds", 0.2, 3600) if section.values.get("seconds") else None
+    section.read.add("seconds")
+    block = Block(
+        name=section.text("name", f"{'practice' if practice else 'block'}-{place + 1}", most=40),
+        title=section.text("title", most=120) if section.has("title") else "",
+        practice=practice,
+        task=KINDS[kind](section),
+        seconds=seconds,
+        grace=section.number("grace", 0.1, 60, 2.0),
+        feedback=section.number("feedback", 0.0, 30, 0.6),
+    )
+    used |= set(added) & section.read
+    given.finish(ABOUT_BLOCK)
+    return block

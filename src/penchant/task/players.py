@@ -1,0 +1,278 @@
+"""Simulated people who play through HTTP, as a browser would: rehearsal, load, recovery."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from penchant.errors import DataError
+from penchant.models.model import Agents, Declared
+from penchant.models.simulate import agents_of, simulate
+from penchant.task.players_models import PlayerModel
+
+API = "/api/v1"
+PATIENCE = 120.0  # seconds for which a request is tried again
+AT_ONCE = 16
+
+
+class GaveUpError(RuntimeError):
+    """A player could not go on."""
+
+
+class Client:
+    """A browser without a window: one connection, requests tried again until they are answered."""
+
+    def __init__(self, address: str, *, patience: float = PATIENCE) -> None:
+        self.parts = urlsplit(address)
+        if self.parts.scheme not in ("http", "https") or not self.parts.hostname:
+            raise DataError(
+                f"URL must be the address of a study; got {address!r}. Try http://127.0.0.1:8000."
+            )
+        self.patience = patience
+        self.token: str | None = None
+        self._connection: http.client.HTTPConnection | None = None
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send, and what was answered."""
+        return self._asked("POST", path, json.dumps(body).encode())
+
+    def get(self, path: str) -> dict[str, Any]:
+        """What is there."""
+        return self._asked("GET", path, None)
+
+    def _asked(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
+        end = time.monotonic() + self.patience
+        pause = 0.05
+        while True:
+            try:
+                status, reply, wait = self._once(method, path, body)
+            except (OSError, http.client.HTTPException, ValueError):
+                status, reply, wait = 0, {}, None
+                self.close()
+            if status not in (0, 429, 502, 503, 504):
+                if status >= 400 and status != 409:
+                    raise GaveUpError(f"{path}: {status} {reply.get('error', reply)}")
+                return {**reply, "status": status}
+            if time.monotonic() > end:
+                raise GaveUpError(f"{path}: no answer for {self.patience:g} s")
+            time.sleep(max(wait or 0.0, pause * random.uniform(0.5, 1.5)))
+            pause = min(2 * pause, 2.0)
+
+    def _once(
+        self, method: str, path: str, body: bytes | None
+    ) -> tuple[int, dict[str, Any], float | None]:
+        if self._connection is None:
+            https = self.parts.scheme == "https"
+            kind = http.client.HTTPSConnection if https else http.client.HTTPConnection
+            self._connection = kind(str(self.parts.hostname), self.parts.port, timeout=30)
+        headers = {"content-type": "application/json"}
+        if self.token is not None:
+            headers["authorization"] = f"Bearer {self.token}"
+        self._connection.request(method, self.parts.path.rstrip("/") + path, body, headers)
+        reply = self._connection.getresponse()
+        data = reply.read()
+        wait = reply.headers.get("retry-after")
+        if "json" not in reply.headers.get("content-type", ""):
+            raise ValueError("the reply is no JSON")
+        return reply.status, json.loads(data), float(wait) if wait else None
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+@dataclass
+class Played:
+    """What became of a player.
+
+    Attributes
+    ----------
+    latencies
+        Seconds until each choice was answered.
+    """
+
+    player: str
+    outcome: str
+    decisions: int = 0
+    failure: str = ""
+    latencies: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Player:
+    """Somebody simulated.
+
+    Attributes
+    ----------
+    name
+        The id with which the player comes.
+    model
+        How options are chosen; None: at random.
+    parameters
+        Natural parameters of the model.
+    answers
+        To the comprehension check, from 0; found by trying if not given.
+    """
+
+    name: str
+    client: Client
+    rng: np.random.Generator
+    model: PlayerModel | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    answers: Sequence[int] | None = None
+
+    def play(self) -> Played:
+        """Play from the arrival to the end."""
+        found = Played(self.name, "")
+        try:
+            self._arrive()
+            state = self.client.post(f"{API}/session/open", {})
+            while state["stage"] != "end":
+                state = self._step(state, found)
+            found.outcome = state["end"]["outcome"]
+        except (GaveUpError, KeyError) as error:
+            found.failure = f"{type(error).__name__}: {error}"
+        finally:
+            self.client.close()
+        return found
+
+    def _arrive(self) -> None:
+        visit = self.rng.bytes(16).hex()
+        reply = self.client.post(f"{API}/sessions", {"id": self.name, "visit": visit})
+        if "token" not in reply:
+            raise GaveUpError(str(reply["error"]["message"]))
+        self.client.token = reply["token"]
+
+    def _step(self, state: dict[str, Any], found: Played) -> dict[str, Any]:
+        post, own = self.client.post, {"tab": state["tab"]}
+        if state["stage"] == "consent":
+            version = state["consent"]["version"]
+            return post(f"{API}/session/consent", {"agrees": True, "version": version, **own})
+        if state["stage"] == "instructions":
+            return post(f"{API}/session/instructions", own)
+        if state["stage"] == "check":
+            return self._check(state)
+        return self._block(state, found)
+
+    def _check(self, state: dict[str, Any]) -> dict[str, Any]:
+        questions = state["check"]["questions"]
+        given = list(self.answers or [0] * len(questions))
+        while True:
+            body = {"answers": given, "tab": state["tab"]}
+            reply = self.client.post(f"{API}/session/check", body)
+            if reply.get("stage") != "check" or not reply.get("wrong"):
+                return self.client.get(f"{API}/session")
+            for i in reply["wrong"]:
+                given[i] = (given[i] + 1) % len(questions[i]["answers"])
+
+    def _block(self, state: dict[str, Any], found: Played) -> dict[str, Any]:
+        """Play a block to its end."""
+        block, decision, offer = state["block"], state["decision"], state["offer"]
+        choose = self._chooser(block["task"], state["history"])
+        place = {"block": block["index"], "decision": decision}
+        started = self.client.post(f"{API}/session/begin", {**place, "tab": state["tab"]})
+        if started["status"] == 409:
+            return self.client.get(f"{API}/session")
+        while True:
+            option = choose.option(offer)
+            began = time.perf_counter()
+            reply = self.client.post(
+                f"{API}/session/decisions",
+                {
+                    "block": block["index"],
+                    "decision": decision,
+                    "option": option,
+                    "tab": state["tab"],
+                    "client": {"input": "simulated"},
+                },
+            )
+            found.latencies.append(time.perf_counter() - began)
+            if "decision" not in reply:
+                return self.client.get(f"{API}/session")
+            found.decisions += 1
+            taken = reply["decision"]
+            choose.learn(taken["option"], taken["reward"])
+            if "state" in reply:
+                after: dict[str, Any] = reply["state"]
+                return after
+            decision, offer = reply["next"]["decision"], reply["next"]["offer"]
+
+    def _chooser(self, task: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> _Chooser:
+        chooser = _Chooser(task, self.model, dict(self.parameters), self.rng)
+        for past in history:
+            chooser.learn(past["option"], past["reward"])
+        return chooser
+
+
+class _Chooser:
+    """How one player chooses in one block."""
+
+    def __init__(
+        self,
+        task: Mapping[str, Any],
+        model: PlayerModel | None,
+        parameters: dict[str, float],
+        rng: np.random.Generator,
+    ) -> None:
+        grid = task["kind"] == "grid"
+        self._n = int(task["width"] * task["height"] if grid else task["options"])
+        self._rng, self._parameters = rng, parameters
+        self._model = None if model is None else model.for_task(task)
+        self._agents: Agents | None = None
+        if self._model is not None and task["kind"] != "offers":
+            self._agents = agents_of(self._model, parameters, 1)
+
+    def option(self, offer: Mapping[str, Any] | None) -> int:
+        """What is chosen."""
+        if self._agents is not None:
+            p = self._agents.probabilities()[0]
+            drawn = int((p.cumsum() < self._rng.random() * p.sum()).sum())
+            return min(drawn, self._n - 1)
+        if self._model is not None and offer is not None:
+            offers = {name: [values] for name, values in offer.items()}
+            if "outcome" in (Declared(self._model).attributes or ()):
+                offers["outcome"] = offers.pop("amount")
+            decision = simulate(offers, self._model, self._parameters, rng=self._rng)
+            return int(decision.chosen[0])
+        return int(self._rng.integers(self._n))
+
+    def learn(self, option: int, reward: float | None) -> None:
+        """Learn from what was paid."""
+        if self._agents is not None and reward is not None:
+            self._agents.observe(np.array([option]), np.array([reward]))
+
+
+def play(
+    address: str,
+    players: Sequence[Callable[[Client], Player]],
+    *,
+    at_once: int = AT_ONCE,
+    patience: float = PATIENCE,
+) -> list[Played]:
+    """Let players play, some at a time; what became of each.
+
+    Parameters
+    ----------
+    address
+        Of the study.
+    players
+        Each made with a connection of its own.
+    at_once
+        How many play at a time.
+    patience
+        Seconds for which each request is tried again, so that a server may start anew.
+    """
+    Client(address)  # refuse a wrong address at once
+    with ThreadPoolExecutor(max_workers=max(1, min(at_once, len(players)))) as pool:
+        return list(pool.map(lambda make: make(Client(address, patience=patience)).play(), players))

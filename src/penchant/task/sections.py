@@ -1,0 +1,160 @@
+"""Values of a study file, each checked where it is read, with its line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeVar
+
+from penchant.errors import DataError, nearest
+from penchant.task.toml_lines import Path
+
+Choice = TypeVar("Choice", bound=str)
+
+
+@dataclass
+class Section:
+    """A table of a study file.
+
+    Attributes
+    ----------
+    values
+        What it holds.
+    path
+        Where it stands, such as ("block", 1).
+    lines
+        The line of every key of the file.
+    read
+        Keys that something asked for; the others are unknown.
+    """
+
+    values: Mapping[str, Any]
+    path: Path = ()
+    lines: Mapping[Path, int] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
+
+    def name(self, key: str = "") -> str:
+        """What a key is called in words.
+
+        >>> Section({}, ("block", 1)).name("task")
+        'block 2: task'
+        """
+        words = [f"{part + 1}:" if isinstance(part, int) else part for part in self.path]
+        if words and isinstance(self.path[-1], str) and key:
+            words[-1] += "." + key
+            return " ".join(words)
+        return " ".join([*words, key]).strip().rstrip(":")
+
+    def refuse(self, key: str, rule: str, fix: str, got: Any = None) -> NoReturn:
+        """Say what must hold, in which line, and what to do."""
+        given = self.values.get(key) if got is None else got
+        shown = repr(given) if len(repr(given)) <= 60 else f"{repr(given)[:57]}..."
+        shown = "none" if given is None else shown.lower() if isinstance(given, bool) else shown
+        raise DataError(f"{self.name(key)} must {rule}; got {shown}{self.place(key)}. {fix}")
+
+    def place(self, key: str = "") -> str:
+        """The line of a key, or of what it stands in."""
+        path: Path = (*self.path, key) if key else self.path
+        while path:
+            if path in self.lines:
+                return f" at line {self.lines[path]}"
+            path = path[:-1]
+        return ""
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there."""
+        return key in self.values
+
+    def section(self, key: str) -> Section:
+        """A table in this one; empty if it is not there."""
+        value = self._value(key, {})
+        if not isinstance(value, Mapping):
+            self.refuse(key, f"be a table, [{key}]", "Write it as a table.")
+        return Section(value, (*self.path, key), self.lines)
+
+    def sections(self, key: str) -> list[Section]:
+        """Tables that are given one after another, [[key]]."""
+        value = self._value(key, [])
+        if not isinstance(value, Sequence) or not all(isinstance(v, Mapping) for v in value):
+            self.refuse(key, f"be a list of tables, [[{key}]]", "Write each with double brackets.")
+        return [Section(v, (*self.path, key, i), self.lines) for i, v in enumerate(value)]
+
+    def text(self, key: str, default: str | None = None, *, most: int = 20_000) -> str:
+        """Words."""
+        value = self._value(key, default)
+        if not isinstance(value, str) or not value.strip() or len(value) > most:
+            self.refuse(key, f"be a text of 1 to {most} characters", "Write it in quotes.", value)
+        return value
+
+    def optional_text(self, key: str, *, most: int = 2_000) -> str | None:
+        """Words, or nothing."""
+        return self.text(key, most=most) if self.has(key) else None
+
+    def texts(self, key: str, default: Sequence[str] | None = None, least: int = 0) -> list[str]:
+        """A list of words."""
+        value = self._value(key, default)
+        ok = isinstance(value, list | tuple) and all(isinstance(v, str) and v for v in value)
+        if not ok or len(value) < least:
+            many = f" of {least} or more" if least else ""
+            self.refuse(key, f"be a list of texts{many}", 'Write ["one", "two"].', value)
+        return list(value)
+
+    def one_of(self, key: str, known: Sequence[Choice], default: Choice | None = None) -> Choice:
+        """One of some words."""
+        value = self._value(key, default)
+        for word in known:
+            if word == value:
+                return word
+        hint = nearest(str(value), known).strip() or "Choose one."
+        self.refuse(key, f"be one of {', '.join(known)}", hint, value)
+
+    def yes(self, key: str, default: bool) -> bool:
+        """True or false."""
+        value = self._value(key, default)
+        if not isinstance(value, bool):
+            self.refuse(key, "be true or false", "Write it without quotes.")
+        return value
+
+    def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
+        """A whole number."""
+        value = self._value(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            self.refuse(key, f"be a whole number from {least} to {most}", "Correct it.", value)
+        return value
+
+    def number(self, key: str, least: float, most: float, default: float | None = None) -> float:
+        """A finite number."""
+        value = self._value(key, default)
+        if not is_number(value) or not least <= value <= most:
+            self.refuse(key, f"be a number from {least:g} to {most:g}", "Correct it.", value)
+        return float(value)
+
+    def numbers(self, key: str, least: int, most: int) -> list[float]:
+        """A list of finite numbers."""
+        value = self._value(key, None)
+        ok = isinstance(value, list) and all(is_number(v) for v in value)
+        if not ok or not least <= len(value) <= most:
+            many = f"{least}" if least == most else f"{least} to {most}"
+            self.refuse(key, f"be a list of {many} finite numbers", "Write [12, 30.5].", value)
+        return [float(v) for v in value]
+
+    def finish(self, known: Iterable[str] = ()) -> None:
+        """Refuse a key that nothing has asked for."""
+        for key in self.values:
+            if key not in self.read:
+                choices = sorted(self.read | set(known))
+                hint = nearest(key, choices).strip() or f"Known here: {', '.join(choices)}."
+                raise DataError(
+                    f"{self.name() or 'the file'} must have known keys; got {key!r}"
+                    f"{self.place(key)}. {hint}"
+                )
+
+    def _value(self, key: str, default: Any) -> Any:
+        self.read.add(key)
+        return self.values.get(key, default)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number, and not true or false."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

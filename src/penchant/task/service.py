@@ -1,0 +1,583 @@
+"""What the server does for a person: each is one transaction of the store."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
+
+from penchant.task.clock import Clock, Moment
+from penchant.task.draws import whole
+from penchant.task.plan import Block, Cell, Plan, document_text, plan_of
+from penchant.task.sessions import (
+    RefusedError,
+    Session,
+    begun,
+    checked,
+    consented,
+    decided,
+    ended,
+    expect,
+    expect_decision,
+    expect_tab,
+    first_stage,
+    instructed,
+    is_overdue,
+    least_filled,
+)
+from penchant.task.store.schema import decisions, events, meta, people, sessions, studies
+from penchant.task.store.store import Store
+from penchant.task.views import decision_view, end_view, session_view
+
+Result = TypeVar("Result")
+KEPT = ("stage", "outcome", "consent", "cell", "attempts", "block", "decision", "tab", "total")
+Reply = dict[str, Any]
+
+# Statements of every choice, made once: making them takes longer than carrying them out.
+_BY_TOKEN = select(sessions).where(sessions.c.token == bindparam("key"))
+_BY_NUMBER = select(sessions).where(sessions.c.session == bindparam("key"))
+_KEEP = update(sessions).where(sessions.c.session == bindparam("whose"))
+_STORED = select(decisions).where(
+    decisions.c.session == bindparam("whose"),
+    decisions.c.block == bindparam("which_block"),
+    decisions.c.decision == bindparam("which"),
+)
+_TAKE = insert(decisions)
+_LOG = insert(events)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the page sends of a decision.
+
+    Attributes
+    ----------
+    option
+        What was taken; None where time was up and nothing was marked.
+    ready
+        Whether the next decision may start at once.
+    client
+        What the page measured, as it came.
+    """
+
+    block: int
+    decision: int
+    option: int | None
+    ready: bool = True
+    client: Mapping[str, Any] | None = None
+
+
+def token_hash(token: str) -> str:
+    """What the store knows of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Service:
+    """A study that is being served."""
+
+    def __init__(self, store: Store, plan: Plan, clock: Clock | None = None) -> None:
+        self.store = store
+        self.plan = plan
+        self.clock = clock or Clock()
+        self._secret = store.setting("pseudonyms").encode()
+        self._store_seed = int(store.setting("seed"))
+        self._plans = lru_cache(maxsize=16)(self._stored_plan)
+        self._version = plan.version
+        self._keep_version()
+
+    # -- people ------------------------------------------------------------------------------------
+
+    def arrive(self, platform_id: str | None, visit: str | None = None) -> Future[Reply]:
+        """Begin a session, or take one up again where the study lets people.
+
+        Parameters
+        ----------
+        platform_id
+            Who comes; None: nobody knows.
+        visit
+            A secret of the browser: the same one again gives the same session, so that a reply that
+            was lost can be asked for again.
+        """
+        token = secrets.token_urlsafe(24)  # 192 bits
+        if visit is not None:
+            token = self._signed(f"visit\x00{platform_id or ''}\x00{visit}")[:48]
+
+        def work(connection: Connection) -> Reply:
+            now = self.clock.now()
+            mine = self._by(connection, _BY_TOKEN, token_hash(token))
+            if mine is not None:
+                settled = self._settled(connection, mine, now)
+                return {"token": token, "state": self._view(connection, settled, now)}
+            known = self._known(connection, platform_id)
+            if known is not None:
+                return self._again(connection, known, token, now)
+            self._check_room(connection)
+            session = self._new(connection, platform_id, token, now)
+            return {"token": token, "state": self._view(connection, session, now)}
+
+        return self.store.write(work)
+
+    def _known(self, connection: Connection, platform_id: str | None) -> Session | None:
+        if platform_id is None:
+            return None
+        if not self.store.is_sqlite:  # of two servers one must come first
+            connection.execute(select(meta.c.key).where(meta.c.key == "schema").with_for_update())
+        found = connection.scalar(
+            select(people.c.session)
+            .where(people.c.platform_id == platform_id)
+            .order_by(people.c.session.desc())
+            .limit(1)
+        )
+        return None if found is None else self._by(connection, _BY_NUMBER, found)
+
+    def _again(self, connection: Connection, session: Session, token: str, now: Moment) -> Reply:
+        if self.plan.resume != "id":
+            raise RefusedError(
+                409, "already begun", "somebody with this id has begun; go on in that browser"
+            )
+        connection.execute(
+            update(sessions)
+            .where(sessions.c.session == session.session)
+            .values(token=token_hash(token))
+        )
+        settled = self._settled(connection, session, now)
+        return {"token": token, "state": self._view(connection, settled, now)}
+
+    def _check_room(self, connection: Connection) -> None:
+        count = connection.scalar(select(func.count()).select_from(sessions)) or 0
+        if count >= self.plan.most_sessions:
+            raise RefusedError(403, "full", "this study takes no more people")
+
+    def _new(
+        self, connection: Connection, platform_id: str | None, token: str, now: Moment
+    ) -> Session:
+        who = platform_id if platform_id is not None else f"\x00{token}"
+        values = {
+            "token": token_hash(token),
+            "version": self._version,
+            "pseudonym": self.pseudonym(who),
+            "arrived": now.wall,
+            "seen": now.wall,
+            "stage": first_stage(self.plan),
+            **dict.fromkeys(("attempts", "block", "decision", "tab"), 0),
+            "total": 0.0,
+        }
+        result = connection.execute(insert(sessions).values(values))
+        number = int(result.inserted_primary_key[0])  # type: ignore[index]  # one row was made
+        if platform_id is not None:
+            connection.execute(insert(people).values(session=number, platform_id=platform_id))
+        made = self._by(connection, _BY_NUMBER, number)
+        assert made is not None
+        if made.stage == "ready":
+            made = self._keep(connection, made, self._assigned(connection, made), now)
+        return made
+
+    def pseudonym(self, who: str) -> str:
+        """A name that only this store can trace to a person."""
+        return "p" + self._signed(who)[:12]
+
+    def _signed(self, words: str) -> str:
+        return hmac.new(self._secret, words.encode(), hashlib.sha256).hexdigest()
+
+    # -- what people do ----------------------------------------------------------------------------
+
+    def open(self, token: str) -> Future[Reply]:
+        """Go on in this window of the browser; older ones may not act any more."""
+
+        def act(connection: Connection, session: Session, now: Moment) -> Reply:
+            taken = self._keep(connection, session, replace(session, tab=session.tab + 1), now)
+            self._log(connection, taken, "opened", {"tab": taken.tab}, now)
+            return self._view(connection, taken, now)
+
+        return self._do(token, act)
+
+    def state(self, token: str) -> Future[Reply]:
+        """Where a person is."""
+        return self._do(token, self._view)
+
+    def consent(self, token: str, *, agrees: bool, version: str, tab: int | None) -> Future[Reply]:
+        """Take the answer to the question of consent."""
+
+        def act(connection: Connection, session: Session, now: Moment) -> Reply:
+            expect_tab(session, tab)
+            after = consented(session, self._plan(session), agrees=agrees, version=version)
+            if not agrees:
+                connection.execute(delete(people).where(people.c.session == session.session))
+            if after.stage == "ready":
+                after = self._assigned(connection, after)
+            kept = self._keep(connection, session, after, now)
+            self._log(connection, kept, "consent", {"agrees": agrees, "version": version}, now)
+            return self._view(connection, kept, now)
+
+        return self._do(token, act)
+
+    def instructions(self, token: str, *, tab: int | None) -> Future[Reply]:
+        """Note that the instructions were read."""
+
+        def act(connection: Connection, session: Session, now: Moment) -> Reply:
+            expect_tab(session, tab)
+            after = instructed(session, self._plan(session))
+            if after.stage == "ready":
+                after = self._assigned(connection, after)
+            kept = self._keep(connection, session, after, now)
+            self._log(connection, kept, "instructions", {}, now)
+            return self._view(connection, kept, now)
+
+        return self._do(token, act)
+
+    def check(self, token: str, answers: Sequence[int], *, tab: int | None) -> Future[Reply]:
+        """Mark the comprehension check."""
+
+        def act(connection: Connection, session: Session, now: Moment) -> Reply:
+            expect_tab(session, tab)
+            after, wrong = checked(session, self._plan(session), answers)
+            if after.stage == "ready":
+                after = self._assigned(connection, after)
+            kept = self._keep(connection, session, after, now)
+            self._log(connection, kept, "check", {"answers": list(answers), "wrong": wrong}, now)
+            return {**self._view(connection, kept, now), "wrong": wrong}
+
+        return self._do(token, act)
+
+    def begin(self, token: str, *, block: int, decision: int, tab: int | None) -> Future[Reply]:
+        """Start a block, or go on after a pause."""
+
+        def act(connection: Connection, session: Session, now: Moment) -> Reply:
+            expect_tab(session, tab)
+            expect(session, "ready", "play")
+            if (block, decision) != (session.block, session.decision):
+                raise RefusedError(409, "decision", "another decision is next")
+            kept = self._keep(connection, session, begun(session, now), now)
+            if session.stage == "ready":
+                self._log(connection, kept, "begun", {"block": block, "decision": decision}, now)
+            return self._view(connection, kept, now)
+
+        return self._do(token, act)
+
+    def decide(self, token: str, choice: Choice, *, tab: int | None) -> Future[Reply]:
+        """Take a choice, draw what it pays, and keep both; again gives the same."""
+
+        def act(connection: Connection, session: Session, now: Moment) -> Reply:
+            expect_tab(session, tab)
+            stored = self._stored(connection, session, choice.block, choice.decision)
+            if stored is not None:
+                self._same(connection, session, choice, stored, now)
+                return self._reply(connection, session, stored, now)
+            expect_decision(session, choice.block, choice.decision)
+            block = self._cell(session).blocks[session.block]
+            option = self._option(connection, session, block, choice)
+            after, row = self._take(
+                connection,
+                session,
+                option,
+                now,
+                auto=choice.option is None,
+                ready=choice.ready,
+                client=choice.client or {},
+            )
+            return self._reply(connection, after, row, now)
+
+        return self._do(token, act)
+
+    def note(
+        self, token: str, given: Sequence[tuple[str, Mapping[str, Any]]], *, tab: int | None
+    ) -> Future[Reply]:
+        """Log what happened to the page: hidden, resized, off line."""
+
+        def act(connection: Connection, session: Session, now: Moment) -> Reply:
+            if session.stage == "consent" or session.outcome in ("no consent", "withdrawn"):
+                raise RefusedError(409, "stage", "nothing is logged without consent")
+            for kind, data in given:
+                self._log(connection, session, f"page: {kind}", data, now)
+            return {"logged": len(given)}
+
+        return self._do(token, act)
+
+    def withdraw(self, token: str) -> Future[Reply]:
+        """End the session, and delete what is known of the person."""
+
+        def act(connection: Connection, session: Session, now: Moment) -> Reply:
+            if session.outcome != "withdrawn":
+                for table in (decisions, events, people):
+                    connection.execute(delete(table).where(table.c.session == session.session))
+                nothing = replace(ended(session, "withdrawn"), total=0.0)
+                session = self._keep(connection, session, nothing, now)
+            return self._view(connection, session, now)
+
+        return self._do(token, act)
+
+    # -- inside a transaction ----------------------------------------------------------------------
+
+    def _do(
+        self, token: str, act: Callable[[Connection, Session, Moment], Result]
+    ) -> Future[Result]:
+        def work(connection: Connection) -> Result | RefusedError:
+            now = self.clock.now()
+            session = self._by(connection, _BY_TOKEN, token_hash(token))
+            if session is None:
+                raise RefusedError(401, "token", "no session has this token")
+            settled = self._settled(connection, session, now)
+            try:
+                return act(connection, settled, now)
+            except RefusedError as refused:
+                if settled is session:
+                    raise
+                return refused  # what the deadline took stays
+
+        return _raised(self.store.write(work))
+
+    def _by(self, connection: Connection, query: Select[Any], key: int | str) -> Session | None:
+        if not self.store.is_sqlite:
+            query = query.with_for_update()
+        row = connection.execute(query, {"key": key}).mappings().first()
+        if row is None:
+            return None
+        onset = None
+        if row["onset_wall"] is not None:
+            onset = Moment(row["onset_wall"], row["onset_steady"], row["onset_boot"])
+        return Session(
+            session=row["session"],
+            version=row["version"],
+            pseudonym=row["pseudonym"],
+            onset=onset,
+            **{name: row[name] for name in KEPT},
+        )
+
+    def _keep(
+        self, connection: Connection, before: Session, after: Session, now: Moment
+    ) -> Session:
+        onset = after.onset
+        changed: dict[str, Any] = {name: getattr(after, name) for name in KEPT}
+        changed |= {"whose": before.session, "seen": now.wall}
+        changed |= {"onset_wall": onset and onset.wall, "onset_steady": onset and onset.steady}
+        connection.execute(_KEEP, {**changed, "onset_boot": onset and onset.boot})
+        return after
+
+    def _settled(self, connection: Connection, session: Session, now: Moment) -> Session:
+        """The session after what the server takes by itself where a deadline has passed."""
+        if session.stage != "play":
+            return session
+        block = self._cell(session).blocks[session.block]
+        if not is_overdue(session, block, now):
+            return session
+        option = self._repeated(connection, session, block)
+        after, _ = self._take(connection, session, option, now, auto=True, ready=False, client={})
+        self._log(connection, after, "deadline", {"decision": session.decision}, now)
+        return after
+
+    def _take(
+        self,
+        connection: Connection,
+        session: Session,
+        option: int,
+        now: Moment,
+        *,
+        auto: bool,
+        ready: bool,
+        client: Mapping[str, Any],
+    ) -> tuple[Session, dict[str, Any]]:
+        cell = self._cell(session)
+        task = cell.blocks[session.block].task
+        key = (self._seed(session), "reward", session.session, session.block, session.decision)
+        reward = task.reward(option, session.decision, self.walk(session), key)
+        row = {
+            "session": session.session,
+            "block": session.block,
+            "decision": session.decision,
+            "option": option,
+            "reward": reward,
+            "auto": auto,
+            "received": now.wall,
+            "elapsed": None if session.onset is None else now.since(session.onset),
+            "client": json.dumps(client),
+        }
+        connection.execute(_TAKE, row)
+        after = decided(session, cell, reward, now, ready=ready)
+        return self._keep(connection, session, after, now), row
+
+    def _option(
+        self, connection: Connection, session: Session, block: Block, choice: Choice
+    ) -> int:
+        n = block.task.n_options(session.decision)
+        if choice.option is None:
+            if block.seconds is None:
+                raise RefusedError(422, "option", "option must be given where time is not limited")
+            return self._repeated(connection, session, block)
+        if not 0 <= choice.option < n:
+            raise RefusedError(422, "option", f"option must lie in 0..{n - 1}")
+        return choice.option
+
+    def _repeated(self, connection: Connection, session: Session, block: Block) -> int:
+        """The last choice of the block; before the first, any."""
+        last = connection.scalar(
+            select(decisions.c.option)
+            .where(decisions.c.session == session.session, decisions.c.block == session.block)
+            .order_by(decisions.c.decision.desc())
+            .limit(1)
+        )
+        if last is not None:
+            return int(last)
+        n = block.task.n_options(session.decision)
+        return whole(n, self._seed(session), "first", session.session, session.block)
+
+    def _stored(
+        self, connection: Connection, session: Session, block: int, decision: int
+    ) -> dict[str, Any] | None:
+        place = {"whose": session.session, "which_block": block, "which": decision}
+        row = connection.execute(_STORED, place).mappings()
+        found = row.first()
+        return None if found is None else dict(found)
+
+    def _same(
+        self,
+        connection: Connection,
+        session: Session,
+        choice: Choice,
+        stored: Mapping[str, Any],
+        now: Moment,
+    ) -> None:
+        same = stored["auto"] if choice.option is None else choice.option == stored["option"]
+        if same:
+            return
+        code = "too late" if stored["auto"] else "already decided"
+        error = RefusedError(409, code, f"decision {choice.decision} is taken")
+        error.reply = self._reply(connection, session, stored, now)
+        raise error
+
+    def _reply(
+        self, connection: Connection, session: Session, row: Mapping[str, Any], now: Moment
+    ) -> Reply:
+        """What was taken, and what comes next; whole where that is more than a decision."""
+        block = self._cell(session).blocks[row["block"]]
+        reply: Reply = {"decision": decision_view(row), "total": round(session.total, 6)}
+        if session.stage in ("ready", "end"):
+            reply["state"] = self._view(connection, session, now)
+        else:
+            offer = block.task.offer(session.decision, self.walk(session))
+            reply["next"] = {"block": session.block, "decision": session.decision, "offer": offer}
+        return reply
+
+    def _view(self, connection: Connection, session: Session, now: Moment) -> Reply:
+        plan = self._plan(session)
+        if session.stage == "end":
+            assert session.outcome is not None
+            return end_view(plan, session, self._platform_id(connection, session))
+        cell = None if session.cell is None else self._cell(session)
+        rows: list[Any] = []
+        if session.stage in ("ready", "play"):
+            found = connection.execute(
+                select(decisions)
+                .where(decisions.c.session == session.session, decisions.c.block == session.block)
+                .order_by(decisions.c.decision)
+            )
+            rows = list(found.mappings())
+        return session_view(plan, session, cell, rows, self.walk(session), now)
+
+    def _platform_id(self, connection: Connection, session: Session) -> str | None:
+        query = select(people.c.platform_id).where(people.c.session == session.session)
+        return connection.scalar(query)
+
+    def _log(
+        self,
+        connection: Connection,
+        session: Session,
+        kind: str,
+        data: Mapping[str, Any],
+        now: Moment,
+    ) -> None:
+        row = {"session": session.session, "received": now.wall, "kind": kind}
+        connection.execute(_LOG, {**row, "data": json.dumps(data)})
+
+    # -- plans -------------------------------------------------------------------------------------
+
+    def _assigned(self, connection: Connection, session: Session) -> Session:
+        """The session in the condition that has the fewest people."""
+        if not self.store.is_sqlite:
+            connection.execute(select(meta.c.key).where(meta.c.key == "schema").with_for_update())
+        plan = self._plan(session)
+        if session.cell is not None:
+            return session
+        counted = connection.execute(
+            select(sessions.c.cell, func.count())
+            .where(
+                sessions.c.cell.is_not(None),
+                sessions.c.version == session.version,
+                sessions.c.outcome.is_(None) | (sessions.c.outcome == "completed"),
+            )
+            .group_by(sessions.c.cell)
+        )
+        counts = [0] * len(plan.cells)
+        for cell, n in counted:
+            counts[cell] = n
+        chosen = least_filled(counts, self._seed(session), "cell", session.session)
+        return replace(session, cell=chosen)
+
+    def walk(self, session: Session) -> tuple[int | str, ...]:
+        """The key of what is random in a block as a whole."""
+        return (self._seed(session), "walk", session.session, session.block)
+
+    def _seed(self, session: Session) -> int:
+        return self.seed_of(self._plan(session))
+
+    def seed_of(self, plan: Plan) -> int:
+        """The seed of a study; the store's, if the file has none."""
+        return self._store_seed if plan.seed is None else plan.seed
+
+    def _cell(self, session: Session) -> Cell:
+        assert session.cell is not None
+        return self._plan(session).cells[session.cell]
+
+    def _plan(self, session: Session) -> Plan:
+        return self.plan_named(session.version)
+
+    def plan_named(self, version: str) -> Plan:
+        """The study of a version: the present one, or one that was served before."""
+        return self.plan if version == self._version else self._plans(version)
+
+    def _stored_plan(self, version: str) -> Plan:
+        with self.store.reading() as connection:
+            query = select(studies.c.document).where(studies.c.version == version)
+            return plan_of(json.loads(cast(str, connection.scalar(query))))
+
+    def _keep_version(self) -> None:
+        """Keep the study file, so that sessions go on with the one they began with."""
+
+        def work(connection: Connection) -> None:
+            version = self._version
+            query = select(studies.c.version).where(studies.c.version == version)
+            if connection.scalar(query) is None:
+                connection.execute(
+                    insert(studies).values(
+                        version=version,
+                        document=document_text(self.plan.document),
+                        first_served=self.clock.now().wall,
+                    )
+                )
+
+        self.store.write(work).result()
+
+
+def _raised(inner: Future[Result | RefusedError]) -> Future[Result]:
+    """A future that raises a refusal which was kept for a result."""
+    outer: Future[Result] = Future()
+
+    def told(done: Future[Result | RefusedError]) -> None:
+        error = done.exception()
+        result = None if error is not None else done.result()
+        if isinstance(result, RefusedError):
+            error = result
+        if error is not None:
+            outer.set_exception(error)
+        else:
+            outer.set_result(cast(Result, result))
+
+    inner.add_done_callback(told)
+    return outer

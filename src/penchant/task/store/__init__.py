@@ -1,0 +1,1 @@
+"""Where sessions and choices are kept: SQLite, or PostgreSQL by its address."""

@@ -1,0 +1,1 @@
+"""Kinds of task: what is shown, what a choice pays."""
