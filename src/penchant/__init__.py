@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from penchant.models.offers.gambles import ProspectValue as ProspectValue
     from penchant.models.offers.offers import Trials as Trials
     from penchant.models.offers.table import trials_from_frame as trials_from_frame
+    from penchant.models.population_prior import PopulationPrior as PopulationPrior
     from penchant.models.simulate import simulate as simulate
     from penchant.models.simulate import simulate_many as simulate_many
     from penchant.models.simulate import simulate_trials as simulate_trials
@@ -83,6 +84,10 @@ if TYPE_CHECKING:
     from penchant.population.growth import GrowthOrders as GrowthOrders
     from penchant.population.growth import growth_order as growth_order
     from penchant.population.growth import growth_orders as growth_orders
+    from penchant.population.hierarchy.contrasts import Contrast as Contrast
+    from penchant.population.hierarchy.fit import fit_population as fit_population
+    from penchant.population.hierarchy.result import PopulationFit as PopulationFit
+    from penchant.population.hierarchy.subjects import PopulationSubjects as PopulationSubjects
     from penchant.population.mapping_back import back_map as back_map
     from penchant.population.pool import pool as pool
     from penchant.population.pool import pool_each as pool_each
@@ -174,6 +179,7 @@ __getattr__, __dir__, __all__ = lazily(
         "penchant.models.offers.gambles": ("ExpectedUtility", "MeanVariance", "ProspectValue"),
         "penchant.models.offers.offers": ("Trials",),
         "penchant.models.offers.table": ("trials_from_frame",),
+        "penchant.models.population_prior": ("PopulationPrior",),
         "penchant.models.simulate": ("simulate", "simulate_many", "simulate_trials"),
         "penchant.models.spatial.gp_ucb": ("GPUCB",),
         "penchant.models.spatial.locality": ("Locality",),
@@ -188,6 +194,10 @@ __getattr__, __dir__, __all__ = lazily(
             "growth_order",
             "growth_orders",
         ),
+        "penchant.population.hierarchy.contrasts": ("Contrast",),
+        "penchant.population.hierarchy.fit": ("fit_population",),
+        "penchant.population.hierarchy.result": ("PopulationFit",),
+        "penchant.population.hierarchy.subjects": ("PopulationSubjects",),
         "penchant.population.mapping_back": ("back_map",),
         "penchant.population.pool": ("pool", "pool_each", "pool_jointly"),
         "penchant.report.study_files": ("write_study",),
