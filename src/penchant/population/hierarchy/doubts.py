@@ -15,7 +15,7 @@ NONE = 0.1  # reliability at which a spread may not be told
 DECIDES = 1.0  # standard errors by which one subject moves a mean
 SPREAD_MOVES = 1.5  # the same of a spread
 AT_ONE = 0.99
-UNLIKELY = 0.001
+UNLIKELY = 0.01
 FAR = 12.0  # typical standard deviations: a mean that is not told
 
 

@@ -23,15 +23,21 @@ from penchant.population.hierarchy.likelihoods import Choosers, People, Players
 from penchant.population.hierarchy.marginal import Structure
 from penchant.population.hierarchy.result import PopulationFit, Source
 from penchant.population.hierarchy.rules import EACH, MOST, N_DRAWS
-from penchant.population.hierarchy.search import Found, Search, begin, evaluated, search
+from penchant.population.hierarchy.search import (
+    Found,
+    Search,
+    begin,
+    evaluated,
+    flat_coordinates,
+    search,
+)
 from penchant.population.hierarchy.spread import Spread
 from penchant.softmax.likelihood import available_threads
 
 FEWEST = 5  # subjects
 SMALL = 50  # subjects below which REML is the default
+ONE_SIDED = 1.353  # by which F falls at a one-sided limit of 95 %
 UNSETTLED = 0.1  # log-units of integration error
-AT_BOUND = 5.0  # times the smallest spread looked at: 1 % of a subject's own error
-AT_ONE = 0.99
 
 
 def fit_population(
@@ -107,7 +113,7 @@ def fit_population(
     _check_arguments(spread, estimator, nodes, covariance)
     workers = available_threads() if threads is None else threads
     everyone, chosen_model, conditions = _people(data, model, within, varying, links, workers)
-    n, p = len(everyone.subjects), len(everyone.coordinates)
+    n = len(everyone.subjects)
     if n < FEWEST:
         raise DataError(
             f"data must hold at least {FEWEST} subjects for a population; got {n}. Fit them one by "
@@ -201,13 +207,15 @@ def _fitted(plan: Plan, notes: list[str]) -> Fitted:
     task = plan.task(random)
     found = search(task, beta, matrix, h, information)
     while True:
-        flat = _without_spread(found)
+        own = found.marginal.structure
+        flat = flat_coordinates(own, found.x, found.floors).tolist()
         if not flat:
             break
         names = plan.people.coordinates.names
         for c in flat:
-            most = _most_spread(task, found, c, h, information)
             name = names[random[c]]
+            alone = [a for b, a in enumerate(random) if b == c or b not in flat]
+            most = _most_spread(plan, alone, random[c], found, matrix, h, information)
             words = f"No spread was found in {name}: its standard deviation is at most {most:.3g}"
             status["no spread in " + name] = words + f" ({plan.people.coordinates.links[name]})."
         random = [a for c, a in enumerate(random) if c not in flat]
@@ -250,44 +258,47 @@ def _integration_error(task: Search, found: Found) -> tuple[float, Vector]:
     return float(apart.sum()), apart
 
 
-def _without_spread(found: Found) -> list[int]:
-    """Coordinates whose spread is as small as it is looked at, in every group."""
-    s = found.marginal.structure
-    if not s.spread.size:
-        return []
-    matrices = s.spread.matrices(found.x[s.n_beta :])
-    sd = np.sqrt(np.einsum("gaa->ga", matrices))
-    return np.flatnonzero((sd < AT_BOUND * np.exp(found.floors)).all(axis=0)).tolist()
-
-
-def _most_spread(task: Search, found: Found, c: int, h: Matrix, information: Matrix) -> float:
-    """Upper limit (95 %) of a standard deviation at 0: where F falls by 1.35."""
+def _most_spread(
+    plan: Plan,
+    random: list[int],
+    a: int,
+    found: Found,
+    matrix: Matrix,
+    h: Matrix,
+    information: Matrix,
+) -> float:
+    """Upper limit (95 %) of the standard deviation of coordinate a: where F falls by 1.35."""
+    task = plan.task(random)
     s = task.structure
-    order = (c, *(a for a in range(s.spread.size) if a != c))
+    c = random.index(a)
+    order = (c, *(b for b in range(len(random)) if b != c))
     spread = Spread(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
-    own = Search(task.people, s._replace(spread=spread), task.k, False, task.n_draws)
+    own = Search(task.people, s._replace(spread=spread), task.k, False, task.n_draws, still=0.05)
     hold = np.zeros(spread.n_parameters, dtype=bool)
     hold[:: spread.n_block] = True
-    matrices = s.spread.matrices(found.x[s.n_beta :])
     beta = found.x[: s.n_beta]
+    start = np.stack([np.diag(np.diag(matrix)[random])] * s.spread.n_groups)
+    floor = float(found.floors[found.marginal.structure.random.tolist().index(a)])
 
     def at(logarithm: float) -> float:
-        numbers = spread.numbers(matrices)
+        numbers = spread.numbers(start)
         numbers[:: spread.n_block] = logarithm
-        return search(own, beta, matrices[0], h, information, numbers, hold).known.value
+        return search(own, beta, matrix, h, information, numbers, hold).known.value
 
-    best = found.known.value
-    low, high = float(found.floors[c]) + np.log(20.0), np.inf
+    low, high = floor + np.log(40.0), np.inf
+    best = at(low)
     while not np.isfinite(high):
-        if at(low + np.log(3.0)) < best - 1.353:
-            high = low + np.log(3.0)
-        elif low > found.floors[c] + 10:
+        if low > floor + 12:
             return float("inf")
+        value = at(low + np.log(3.0))
+        best = max(best, value)
+        if value < best - ONE_SIDED:
+            high = low + np.log(3.0)
         else:
             low += np.log(3.0)
-    for _ in range(4):
+    for _ in range(3):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if at(middle) >= best - 1.353 else (low, middle)
+        low, high = (middle, high) if at(middle) >= best - ONE_SIDED else (low, middle)
     return float(np.exp(0.5 * (low + high)))
 
 

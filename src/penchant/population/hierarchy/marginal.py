@@ -143,7 +143,7 @@ class Marginal:
     def _moments(self, x: Vector, wanted: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
         beta, numbers = self.split(x)
         s, nodes = self.structure, self.nodes
-        n, n_nodes, r = nodes.places.shape
+        n, n_nodes, _ = nodes.places.shape
         matrices = s.spread.matrices(numbers)
         precisions, constants = _precisions(matrices)
         means = s.means(beta)
@@ -184,13 +184,13 @@ class Marginal:
         rows, columns = np.tril_indices(r)
         double = np.where(rows == columns, 1.0, 2.0)
         blocks = numbers.reshape(s.spread.n_groups, -1)
+        precisions, _ = _precisions(s.spread.matrices(numbers))
         on_random = s.design[:, s.random]
         for g, block in enumerate(blocks):
             mine = np.flatnonzero(s.group == g)
             if not r:
                 break
-            matrix = s.spread.matrices(numbers)[g]
-            precision = _inverse(matrix)
+            precision = precisions[g]
             _, first = s.spread.slopes(block)
             k = slice(s.n_beta + g * len(block), s.n_beta + (g + 1) * len(block))
             inner = precision @ first @ precision

@@ -25,7 +25,8 @@ MOVED = 0.1  # posterior standard deviations by which a subject may move without
 SHARPEST = 8.0  # largest t of a spread: a correlation of 0.992
 TRUSTED = 0.7  # by which a number of the spread may change before nodes are placed anew
 THINNEST = 0.002  # smallest standard deviation, in those of a subject's likelihood
-ENOUGH = 1e-13  # gain promised by a step of F
+AT_BOUND = 5.0  # times that: no spread
+MOST_REPEATS = 20
 FARTHEST = 0.7  # by which a logarithm of a spread may change in one step
 
 
@@ -138,8 +139,10 @@ def search(
     for rounds in range(1, MOST_ROUNDS + 1):
         before = x
         x, known, information_x = maximise(
-            marginal, x, floors, held, task.restricted, final=k == task.k, trusted=True
+            marginal, x, floors, held, task.restricted, task.still, trusted=True, repeats=1
         )
+        if not held.any() and flat_coordinates(s, x, floors).size:
+            break
         errors = _errors(information_x, held)
         moved = float(np.max(np.abs(x - before) / errors, initial=0.0))
         new = _posterior(known, s, x, posterior)
@@ -169,6 +172,14 @@ def search(
     return Found(x, marginal, known, information_x, posterior, held, k, rounds, settled, floors)
 
 
+def flat_coordinates(s: Structure, x: Vector, floors: Vector) -> IntVector:
+    """Coordinates with hardly any spread, in every group."""
+    if not s.spread.size:
+        return np.zeros(0, dtype=np.int64)
+    sd = np.sqrt(np.einsum("gaa->ga", s.spread.matrices(x[s.n_beta :])))
+    return np.flatnonzero((sd < AT_BOUND * np.exp(floors)).all(axis=0))
+
+
 def evaluated(task: Search, found: Found, k: int) -> Vector:
     """Evidences with other nodes about the same posteriors."""
     x = found.x
@@ -189,23 +200,34 @@ def maximise(
     floors: Vector,
     held: BoolVector,
     restricted: bool,
-    final: bool = True,
+    still: float = STILL,
+    *,
     trusted: bool = False,
+    repeats: int = MOST_REPEATS,
 ) -> tuple[Vector, Known, Matrix]:
-    """The maximum of F, or of F - log|information on beta| / 2 if restricted, on given nodes."""
+    """The maximum of F, or of F - log|information on beta| / 2 if restricted, on given nodes.
+
+    Parameters
+    ----------
+    still
+        Standard errors by which parameters may be off.
+    trusted
+        Go no farther than the nodes reach.
+    repeats
+        How often the slope of the determinant is taken anew.
+    """
     s = marginal.structure
     linear = np.zeros(len(x))
     known = marginal.at(x)
     bounds = _trusted(_bounds(s, floors), x, s) if trusted else _bounds(s, floors)
-    for _ in range(40 if restricted else 1):
+    enough = max((0.03 * still) ** 2, 1e-14)
+    for _ in range(repeats if restricted else 1):
         if restricted and s.spread.n_parameters:
-            linear = -0.5 * _slope_of_determinant(marginal, x, held)
+            linear = -0.5 * _slope_of_determinant(marginal, x, known, held)
         before = x
-        x, known = _newton(marginal, x, known, linear, bounds, held)
+        x, known = _newton(marginal, x, known, linear, bounds, held, enough)
         errors = _errors(-known.hessian, held)
-        if not restricted or np.max(np.abs(x - before) / errors, initial=0.0) < 1e-7:
-            break
-        if not final and np.max(np.abs(x - before) / errors, initial=0.0) < 1e-2:
+        if np.max(np.abs(x - before) / errors, initial=0.0) < still:
             break
     return x, known, -known.hessian
 
@@ -217,6 +239,7 @@ def _newton(
     linear: Vector,
     bounds: tuple[Vector, Vector],
     held: BoolVector,
+    enough: float,
 ) -> tuple[Vector, Known]:
     low, high = bounds
     value = known.value + linear @ x
@@ -229,7 +252,7 @@ def _newton(
         step = np.zeros(len(x))
         step[free] = _step(slope[free], -known.hessian[np.ix_(free, free)])
         promised = float(step @ slope)
-        if promised < ENOUGH:
+        if promised < enough:
             break
         changed = np.abs(step[marginal.structure.n_beta :]).max(initial=0.0)
         step *= min(1.0, FARTHEST / max(changed, 1e-300))
@@ -258,11 +281,10 @@ def _step(slope: Vector, information: Matrix) -> Vector:
     return np.asarray(vectors @ ((vectors.T @ (slope / scale)) / bent) / scale)
 
 
-def _slope_of_determinant(marginal: Marginal, x: Vector, held: BoolVector) -> Vector:
+def _slope_of_determinant(marginal: Marginal, x: Vector, known: Known, held: BoolVector) -> Vector:
     """Derivative of log|information on beta| in the numbers of the spread, beta following."""
     s = marginal.structure
     b = s.n_beta
-    known = marginal.at(x)
     follow = np.linalg.lstsq(known.hessian[:b, :b], known.hessian[:b, b:], rcond=None)[0]
     found = np.zeros(len(x))
     step = 1e-4

@@ -247,7 +247,8 @@ class PopulationSubjects(Mapping[Any, PopulationSubject]):
     def ml_natural(self) -> Matrix:
         """Natural parameters by maximum likelihood: (n, n_natural)."""
         found = self.ml
-        estimates = [found[label] for label in self.labels]
+        place = {label: i for i, label in enumerate(found.subjects)}
+        estimates = [found[place[label]] for label in self.labels]
         if isinstance(self.source.people, Choosers):
             return np.stack([np.asarray(e.theta) for e in estimates])
         own = [{p.name: p.estimate for p in e.parameters} for e in estimates]
