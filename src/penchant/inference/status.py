@@ -29,7 +29,7 @@ from penchant.inference.weakness import (
     told,
     weakly_identified,
 )
-from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.natural_prior import DensityPrior, Prior
 from penchant.models.task_values import doubts_of
 from penchant.output.notes import pooled_notes
 from penchant.softmax.batch import Batch
@@ -420,7 +420,7 @@ def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
     if not held:
         return found
     gone, near = None, None
-    if isinstance(problem.prior, NaturalPrior):
+    if isinstance(problem.prior, DensityPrior):
         if found.recession is not None:
             gone = let_go(problem, choices, found, peak.point.theta)
         if gone is not None:

@@ -76,10 +76,16 @@ class Link:
                 return np.log(-value)
             return special.logit((value - self.low) / (self.high - self.low))
 
-    @property
-    def rises(self) -> bool:
-        """Whether a larger coordinate is a larger parameter."""
-        return self.name != "negative log"
+    def bent(self, value: Any) -> tuple[Any, Any]:
+        """First and second derivative of the coordinate in the parameter; NaN outside."""
+        value = np.asarray(value, dtype=np.float64)
+        if self.name == "identity":
+            return np.ones_like(value), np.zeros_like(value)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.name != "logit":
+                return 1.0 / value, -1.0 / value**2
+            below, above = 1.0 / (value - self.low), 1.0 / (self.high - value)
+            return below + above, above**2 - below**2
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, nearest
-from penchant.models.model import Natural
+from penchant.models.model import Model, Natural, natural_parameters
 from penchant.softmax.prior import ParameterPrior
+
+
+class Density(Protocol):
+    """What a prior adds to the log-likelihood of a model, at weights and shape parameters."""
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """The part that depends on weights (n, d), its gradient and Hessian in them."""
+
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
+        """The rest, which depends on psi (n, n_shape) alone; and the gradient of all in psi."""
+
+    def typical_weights(self) -> Vector:
+        """Weights to start from."""
+
+
+@runtime_checkable
+class DensityPrior(Protocol):
+    """A prior that is not quadratic in the weights: on natural parameters, or a population's."""
+
+    def of_model(self, model: Model) -> Density:
+        """The density of a model's parameters; an error where it has others."""
+
+    def holds(self, name: str) -> bool:
+        """Whether it says anything of a natural parameter."""
+
 
 STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
 
@@ -58,6 +83,16 @@ class NaturalPrior:
                     f"they are {', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
                 )
 
+    def of_model(self, model: Model) -> Density:
+        """The densities of a model's natural parameters."""
+        naturals = natural_parameters(model)
+        self.check(naturals)
+        return _OfNaturals(self, naturals, len(model.weights))
+
+    def holds(self, name: str) -> bool:
+        """Whether a natural parameter has a density."""
+        return name in self.densities
+
     def on_weights(
         self, naturals: Sequence[Natural], theta: Matrix
     ) -> tuple[Vector, Matrix, Matrix]:
@@ -67,7 +102,7 @@ class NaturalPrior:
         for natural in naturals:
             if natural.kind == "shape" or natural.name not in self.densities:
                 continue
-            number, slope, bend = _of_weights(natural, theta)
+            number, slope, bend = of_weights(natural, theta)
             log_density, first, second = self._density(natural.name, number)
             value += log_density
             gradient += first[:, None] * slope
@@ -128,7 +163,24 @@ class NaturalPrior:
         return f"natural ({', '.join(self.densities)})"
 
 
-Prior = ParameterPrior | NaturalPrior
+class _OfNaturals(NamedTuple):
+    """The densities of one model."""
+
+    prior: NaturalPrior
+    naturals: Sequence[Natural]
+    n_weights: int
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        return self.prior.on_weights(self.naturals, theta)
+
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
+        return self.prior.on_shape(self.naturals, psi)
+
+    def typical_weights(self) -> Vector:
+        return self.prior.typical_weights(self.naturals, self.n_weights)
+
+
+Prior = ParameterPrior | DensityPrior
 
 
 class _Known(NamedTuple):
@@ -145,7 +197,7 @@ class _Known(NamedTuple):
         return cls(float(low), float(high), float(density.std()), float(density.median()))
 
 
-def _of_weights(natural: Natural, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
+def of_weights(natural: Natural, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
     """The natural parameter of each row, its gradient and its Hessian in the weights."""
     n, d = theta.shape
     a, b = natural.index, natural.other

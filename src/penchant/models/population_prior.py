@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.files.output import read_document, write_json
 from penchant.models.coordinates import Coordinates, Link, read_link
 from penchant.models.model import Model
+from penchant.models.natural_prior import Density, of_weights
 from penchant.output.document import numbers, plain
+from penchant.softmax.prior import GaussianPrior
 
 FORMAT = "penchant-population-prior"
 
@@ -101,10 +103,26 @@ class PopulationPrior:
         }
         return Coordinates.of_model(model, free) if free else own
 
-    def ordered(self, names: tuple[str, ...]) -> tuple[Vector, Matrix]:
-        """Mean and precision in the order of these names."""
-        order = [self.names.index(name) for name in names]
-        return self.mean[order], self.precision[np.ix_(order, order)]
+    def of_model(self, model: Model) -> Density:
+        """The density of a model's weights and shape parameters."""
+        coordinates = self.coordinates_of(model)
+        order = [self.names.index(name) for name in coordinates.names]
+        precision = self.precision[np.ix_(order, order)]
+        return _OfCoordinates(coordinates, self.mean[order], precision)
+
+    def holds(self, name: str) -> bool:
+        """Whether a natural parameter is one of the population's."""
+        return name in self.names
+
+    def on_variables(self) -> GaussianPrior:
+        """The prior of weights of variables, which must be on their own scale."""
+        for name, link in zip(self.names, self.links, strict=True):
+            if link.name != "identity":
+                raise DataError(
+                    f"parameter_prior must be normal in the weights for choices; got {name} on "
+                    f"{link}. Use fit_population for such a population."
+                )
+        return GaussianPrior(self.mean, self.covariance)
 
     def draw(self, n: int, *, rng: np.random.Generator) -> dict[str, Vector]:
         """Natural parameters of new people: a vector of n by name."""
@@ -155,3 +173,62 @@ class PopulationPrior:
 
     def __str__(self) -> str:
         return f"population ({', '.join(self.names)})"
+
+
+class _OfCoordinates(NamedTuple):
+    """The density of one model, on the scales without limits."""
+
+    coordinates: Coordinates
+    mean: Vector
+    precision: Matrix
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """The joint log-density, less its constant, with derivatives in the weights."""
+        n, d = theta.shape
+        h, slopes, bends = self._coordinates(theta, psi)
+        inside: BoolVector = np.all(np.isfinite(h), axis=1)
+        away = np.where(inside[:, None], h - self.mean, 0.0)
+        pull = away @ self.precision
+        slopes = np.where(inside[:, None, None], slopes, 0.0)
+        bends = np.where(inside[:, None, None, None], bends, 0.0)
+        value = np.where(inside, -0.5 * (away * pull).sum(axis=1), -np.inf)
+        gradient = -np.einsum("na,nab->nb", pull, slopes)
+        hessian = -np.einsum("nab,ac,ncd->nbd", slopes, self.precision, slopes)
+        hessian -= np.einsum("na,nabc->nbc", pull, bends)
+        return value, gradient.reshape(n, d), hessian
+
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
+        """Nothing more, and the gradient of the joint log-density in psi."""
+        h, _, _ = self._coordinates(theta, psi)
+        inside: BoolVector = np.all(np.isfinite(h), axis=1)
+        pull = np.where(inside[:, None], h - self.mean, 0.0) @ self.precision
+        gradient = np.zeros(psi.shape)
+        for a, c in enumerate(self.coordinates.each[: self.coordinates.n_shape]):
+            own = psi[:, c.natural.index]
+            number = c.natural.scale * own**c.natural.power
+            first, _ = c.link.bent(number)
+            slope = np.where(inside, first * c.natural.power * number / own, 0.0)
+            gradient[:, c.natural.index] -= pull[:, a] * slope
+        return np.zeros(len(psi)), gradient
+
+    def typical_weights(self) -> Vector:
+        """Weights of the average person."""
+        return np.asarray(self.coordinates.theta(self.mean[None, self.coordinates.n_shape :])[0])
+
+    def _coordinates(self, theta: Matrix, psi: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """Coordinates (n, p), and their slopes and bends in the weights."""
+        n, d = theta.shape
+        p = len(self.coordinates)
+        h, slopes, bends = np.empty((n, p)), np.zeros((n, p, d)), np.zeros((n, p, d, d))
+        for a, c in enumerate(self.coordinates.each):
+            if c.is_shape:
+                number = c.natural.scale * psi[:, c.natural.index] ** c.natural.power
+                h[:, a] = c.link.coordinate(number)
+                continue
+            number, slope, bend = of_weights(c.natural, theta)
+            h[:, a] = c.link.coordinate(number)
+            first, second = c.link.bent(number)
+            slopes[:, a] = first[:, None] * slope
+            bends[:, a] = first[:, None, None] * bend
+            bends[:, a] += second[:, None, None] * slope[:, :, None] * slope[:, None, :]
+        return h, slopes, bends

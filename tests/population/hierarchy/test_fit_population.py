@@ -204,7 +204,7 @@ def test_conditions_within_subjects_are_paired():
     for i, h in enumerate(rng.multivariate_normal([-0.6, -1.2], np.diag([1.0, 0.2]), size=16)):
         shift = rng.normal(1.0, 0.3)
         episodes.append(q_learner(h, 60, rng, i, "placebo"))
-        episodes.append(q_learner(h + [shift, 0], 60, rng, i, "dopa"))
+        episodes.append(q_learner(h + np.array([shift, 0.0]), 60, rng, i, "dopa"))
     found = pn.fit_population(
         episodes, MODEL, within="drug", varying=["learning_rate"], spread="diagonal"
     )
