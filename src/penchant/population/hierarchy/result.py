@@ -368,15 +368,13 @@ class PopulationFit:
         groups = list(dict.fromkeys(group for _, group in sds)) or [None]
         ends = self.interval(level)
         header = ["", "coefficient", "std. error", f"{100 * level:g} % low", "high"]
-        header += ["sd", "low", "high", "reliability"]
+        header += ["sd", "low", "high"]
         rows = []
         for a, name in enumerate(self.names):
             row = [name, number(self.coefficients[a], 4), number(self.standard_errors[a], 3)]
             row += [number(v, 4) for v in ends[a]]
             sd = sds.get((name, groups[0]))
             row += [number(v, 3) for v in (sd.sd, sd.low, sd.high)] if sd else [""] * 3
-            known = self.reliability.get(name)
-            row.append("" if known is None else number(known, 2))
             rows.append(tuple(row))
         facts = [
             ("Status", self.status),
@@ -428,12 +426,17 @@ class PopulationFit:
         return [f"Correlations: {'; '.join(found)}."] if found else []
 
     def _shrunken_words(self) -> list[str]:
+        if not self.reliability:
+            return []
+        each = ", ".join(f"{name} {value:.2f}" for name, value in self.reliability.items())
+        said = f"Reliability (share of the differences between people that is told): {each}."
         low = [name for name, value in self.reliability.items() if value < LITTLE]
         if not low:
-            return []
+            return [said]
         return [
+            said,
             f"People are hardly told apart in {', '.join(low)}: most of the differences between "
-            "their estimates is noise, and these lie near the population's mean."
+            "their estimates is noise, and these lie near the population's mean.",
         ]
 
     def summary(self, level: float = 0.95) -> str:
