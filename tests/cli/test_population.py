@@ -50,7 +50,7 @@ def test_a_population_saved_is_a_prior_of_fit_and_predict(penchant, play, folder
     assert ended.code == 0
     assert "Typical person: learning_rate" in " ".join(ended.out.split())
     found = (folder / "people_found.csv").read_text().splitlines()
-    assert found[0].startswith("subject,n_decisions,learning_rate,learning_rate_low")
+    assert found[0].startswith('"subject","n_decisions","learning_rate","learning_rate_low"')
     assert len(found) == 15
     again = penchant("fit", "play.csv", "--model", "q-learning", "--prior", "prior.json")
     assert again.code == 0

@@ -17,7 +17,7 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
 from penchant.models.population_prior import PopulationPrior
 from penchant.output.document import plain, plain_label
-from penchant.output.table import Table, number
+from penchant.output.table import ABSENT, Table, number
 from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.conditions import Within
 from penchant.population.hierarchy.contrasts import Comparison, Contrast, compared, contrasted
@@ -374,7 +374,7 @@ class PopulationFit:
             row = [name, number(self.coefficients[a], 4), number(self.standard_errors[a], 3)]
             row += [number(v, 4) for v in ends[a]]
             sd = sds.get((name, groups[0]))
-            row += [number(v, 3) for v in (sd.sd, sd.low, sd.high)] if sd else [""] * 3
+            row += [number(v, 3) for v in (sd.sd, sd.low, sd.high)] if sd else [ABSENT] * 3
             rows.append(tuple(row))
         facts = [
             ("Status", self.status),
