@@ -86,7 +86,10 @@ if TYPE_CHECKING:
     from penchant.population.growth import growth_orders as growth_orders
     from penchant.population.hierarchy.contrasts import Contrast as Contrast
     from penchant.population.hierarchy.fit import fit_population as fit_population
+    from penchant.population.hierarchy.mixture import PopulationMixture as PopulationMixture
+    from penchant.population.hierarchy.mixture import fit_mixture as fit_mixture
     from penchant.population.hierarchy.result import PopulationFit as PopulationFit
+    from penchant.population.hierarchy.sampling import PopulationSample as PopulationSample
     from penchant.population.hierarchy.subjects import PopulationSubjects as PopulationSubjects
     from penchant.population.mapping_back import back_map as back_map
     from penchant.population.pool import pool as pool
@@ -196,7 +199,9 @@ __getattr__, __dir__, __all__ = lazily(
         ),
         "penchant.population.hierarchy.contrasts": ("Contrast",),
         "penchant.population.hierarchy.fit": ("fit_population",),
+        "penchant.population.hierarchy.mixture": ("PopulationMixture", "fit_mixture"),
         "penchant.population.hierarchy.result": ("PopulationFit",),
+        "penchant.population.hierarchy.sampling": ("PopulationSample",),
         "penchant.population.hierarchy.subjects": ("PopulationSubjects",),
         "penchant.population.mapping_back": ("back_map",),
         "penchant.population.pool": ("pool", "pool_each", "pool_jointly"),

@@ -112,7 +112,9 @@ def fit_population(
     """
     _check_arguments(spread, estimator, nodes, covariance)
     workers = available_threads() if threads is None else threads
-    everyone, chosen_model, conditions = _people(data, model, within, varying, links, workers)
+    everyone, chosen_model, conditions = people_of_data(
+        data, model, within, varying, links, workers
+    )
     n = len(everyone.subjects)
     if n < FEWEST:
         raise DataError(
@@ -302,7 +304,7 @@ def _most_spread(
     return float(np.exp(0.5 * (low + high)))
 
 
-def _people(
+def people_of_data(
     data: Any,
     model: Model | None,
     within: Any,

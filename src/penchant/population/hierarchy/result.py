@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from penchant.population.hierarchy.design import Design
 from penchant.population.hierarchy.document import read_population
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.prediction import predicted
+from penchant.population.hierarchy.sampling import PopulationSample, sampled
 from penchant.population.hierarchy.search import Found, Search
 from penchant.population.hierarchy.subjects import PopulationSubjects
 from penchant.softmax.transformations import Parameter
@@ -354,6 +355,31 @@ class PopulationFit:
         if self.source is None:
             raise self._without_data("predict")
         return predicted(self, data, average)
+
+    def sample(
+        self,
+        draws: int = 4000,
+        *,
+        rng: np.random.Generator,
+        method: Literal["importance", "nuts"] = "importance",
+    ) -> PopulationSample:
+        """Draws of means, spreads and correlations from their posterior, under vague priors.
+
+        Parameters
+        ----------
+        draws
+            How many.
+        method
+            "importance": from a Student t about the mode, with Pareto-smoothed weights; "nuts":
+            through nutpie, which needs penchant[bayes]. Both rest on the nodes of the fit.
+        """
+        if self.source is None:
+            raise self._without_data("sample")
+        return sampled(self, draws, method, rng)
+
+    def to_arviz(self, draws: int = 4000, *, rng: np.random.Generator) -> Any:
+        """`sample` as an `arviz.InferenceData`; needs penchant[bayes]."""
+        return self.sample(draws, rng=rng).to_arviz()
 
     def _without_data(self, what: str) -> DataError:
         return DataError(
