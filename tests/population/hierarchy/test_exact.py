@@ -121,10 +121,13 @@ def test_drawn_nodes_integrate_a_normal_density():
     rng = np.random.default_rng(1)
     root = np.tril(rng.normal(size=(5, 5)), -1) + np.diag([1.3, 0.7, 2.0, 0.4, 1.1])
     posterior = root @ root.T
-    mean, wide = np.zeros((1, 5)), 3 * posterior[None]
-    h, weights = rule.place(np.ones((1, 5)), root[None], mean, wide)
+    shapes, first = rule.place_shape(np.ones((1, 5)), root[None])
+    middle = 1 + np.einsum("ab,kb->ka", root[1:, :1], rule.z[:, 0, :1])[None]
+    width = np.broadcast_to(root[1:, 1:], (1, 5, 4, 4))
+    drawn, second = rule.draw(middle, width, np.zeros((1, 5, 4)), 2 * width)
+    h = np.concatenate([np.broadcast_to(shapes[:, :, None], (1, 5, 4096, 1)), drawn], axis=-1)
     density = stats.multivariate_normal(np.ones(5), posterior).logpdf(h[0].reshape(-1, 5))
-    total = np.exp(weights.ravel() + density).sum()
+    total = np.exp((first[:, :, None] + second).ravel() + density).sum()
     assert total == pytest.approx(1.0, abs=0.02)  # quasi-random error of 4096 places
 
 

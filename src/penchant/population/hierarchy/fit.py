@@ -217,9 +217,12 @@ def _fitted(plan: Plan, notes: list[str]) -> Fitted:
         for c in flat:
             name = names[random[c]]
             alone = [a for b, a in enumerate(random) if b == c or b not in flat]
-            most = _most_spread(plan, alone, random[c], found, matrix, h, information)
-            words = f"No spread was found in {name}: its standard deviation is at most {most:.3g}"
-            status["no spread in " + name] = words + f" ({plan.people.coordinates.links[name]})."
+            words = f"No spread was found in {name}"
+            if len(random) <= MOST:
+                most = _most_spread(plan, alone, random[c], found, matrix, h, information)
+                link = plan.people.coordinates.links[name]
+                words += f": its standard deviation is at most {most:.3g} ({link})"
+            status["no spread in " + name] = words + "."
         random = [a for c, a in enumerate(random) if c not in flat]
         task = plan.task(random)
         beta = found.x[: found.marginal.structure.n_beta]
@@ -275,7 +278,7 @@ def _most_spread(
     c = random.index(a)
     order = (c, *(b for b in range(len(random)) if b != c))
     spread = Spread(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
-    own = Search(task.people, s._replace(spread=spread), task.k, False, task.n_draws, still=0.05)
+    own = Search(task.people, s._replace(spread=spread), min(task.k, 5), False, 32, still=0.05)
     hold = np.zeros(spread.n_parameters, dtype=bool)
     hold[:: spread.n_block] = True
     beta = found.x[: s.n_beta]

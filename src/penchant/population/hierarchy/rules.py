@@ -19,7 +19,7 @@ from penchant._typing import Matrix, Vector
 EACH = {0: 1, 1: 11, 2: 9, 3: 7, 4: 5}
 MOST = 4  # coordinates of a product of nodes
 ROUGH = 5  # nodes in each direction while the search is under way
-N_DRAWS = 64
+N_DRAWS = 128
 TAIL = 7.0  # degrees of freedom
 FROM_POPULATION = 0.1  # share of draws
 
@@ -75,54 +75,48 @@ class Rule:
         population = chosen if drawn else np.zeros(shape[1], dtype=bool)
         return cls(n_shape, z, first[:, None] + second, drawn, population)
 
-    def place(
-        self, centre: Matrix, factor: Matrix, mean: Matrix, covariance: Matrix
-    ) -> tuple[Matrix, Matrix]:
-        """Nodes (n, K, L, r) and their log-weights (n, K, L).
+    def place(self, centre: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
+        """Product nodes (n, K, L, r) and their log-weights (n, K, L).
 
         Parameters
         ----------
         centre, factor
             (n, r) and (n, r, r): each subject's posterior, the factor lower triangular.
-        mean, covariance
-            (n, r) and (n, r, r): the population's for each subject.
         """
         h = centre[:, None, None] + np.einsum("nab,klb->nkla", factor, self.z)
         level = np.log(np.einsum("naa->na", factor))
         weights = self.log_weights + level[:, : self.n_shape].sum(axis=1)[:, None, None]
-        if not self.drawn:
-            return h, weights + level[:, self.n_shape :].sum(axis=1)[:, None, None]
-        return self._drawn(h, weights, centre, factor, mean, covariance)
+        return h, weights + level[:, self.n_shape :].sum(axis=1)[:, None, None]
 
-    def _drawn(
-        self,
-        h: Matrix,
-        weights: Matrix,
-        centre: Matrix,
-        factor: Matrix,
-        mean: Matrix,
-        covariance: Matrix,
-    ) -> tuple[Matrix, Matrix]:
+    def place_shape(self, centre: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
+        """Nodes (n, K, q) in the shape parameters alone, and their log-weights (n, K)."""
         q = self.n_shape
-        own = factor[:, q:, q:]
-        middle = centre[:, None, q:] + np.einsum("nab,kb->nka", factor[:, q:, :q], self.z[:, 0, :q])
-        slope = np.zeros((len(h), own.shape[1], q))
-        rest = covariance[:, q:, q:]
-        if q:
-            slope = np.swapaxes(np.linalg.solve(covariance[:, :q, :q], covariance[:, :q, q:]), 1, 2)
-            rest = rest - slope @ covariance[:, :q, q:]
-        away = h[:, :, 0, :q] - mean[:, None, :q]
-        known = mean[:, None, q:] + np.einsum("nab,nkb->nka", slope, away)
-        other = np.asarray(np.linalg.cholesky(rest), dtype=np.float64)
-        spread = _to_normal(self.z[0, :, q:])[self.from_population]
-        h[:, :, self.from_population, q:] = (
-            known[:, :, None] + np.einsum("nab,lb->nla", other, spread)[:, None]
-        )
-        near = _log_t(h[..., q:] - middle[:, :, None], own)
-        far = _log_normal(h[..., q:] - known[:, :, None], other)
-        share = self.from_population.mean()
+        own = factor[:, :q, :q]
+        h = centre[:, None, :q] + np.einsum("nab,kb->nka", own, self.z[:, 0, :q])
+        level = np.log(np.einsum("naa->na", own)).sum(axis=1)
+        return h, self.log_weights[:, 0] + level[:, None]
+
+    def draw(
+        self, middle: Matrix, width: Matrix, known: Matrix, other: Matrix
+    ) -> tuple[Matrix, Matrix]:
+        """Places (n, K, L, d) in the weights at each node of shape, and their log-weights.
+
+        Parameters
+        ----------
+        middle, width
+            (n, K, d) and (n, K, d, d): where weights lie given the shape, the factor of how wide.
+        known, other
+            The same by the population alone.
+        """
+        z = self.z[0, :, self.n_shape :]
+        h = middle[:, :, None] + np.einsum("nkab,lb->nkla", width, z)
+        mine = self.from_population
+        h[:, :, mine] = known[:, :, None] + np.einsum("nkab,lb->nkla", other, _to_normal(z[mine]))
+        near = _log_t(h - middle[:, :, None], width)
+        far = _log_normal(h - known[:, :, None], other)
+        share = mine.mean()
         density = np.logaddexp(np.log1p(-share) + near, np.log(share) + far)
-        return h, weights - density - np.log(self.z.shape[1])
+        return h, -density - np.log(len(z))
 
 
 @cache
@@ -164,11 +158,11 @@ def _to_normal(z: Matrix) -> Matrix:
     return np.asarray(z * np.sqrt(special.chdtri(n, share) / squared)[:, None])
 
 
-def _whitened(away: Matrix, factor: Matrix) -> tuple[Matrix, Vector]:
+def _whitened(away: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
     inverse = np.linalg.inv(factor)
-    z = np.einsum("nab,nklb->nkla", inverse, away)
-    level = np.log(np.einsum("naa->na", factor)).sum(axis=1)
-    return (z**2).sum(axis=-1), level[:, None, None]
+    z = np.einsum("nkab,nklb->nkla", inverse, away)
+    level = np.log(np.einsum("nkaa->nka", factor)).sum(axis=-1)
+    return (z**2).sum(axis=-1), level[:, :, None]
 
 
 def _log_t(away: Matrix, factor: Matrix) -> Matrix:

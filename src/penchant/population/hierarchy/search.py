@@ -15,11 +15,12 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Known, Marginal, Nodes, Structure
 from penchant.population.hierarchy.modes import find_modes, starting_places
-from penchant.population.hierarchy.rules import ROUGH, Rule
+from penchant.population.hierarchy.rules import N_DRAWS, ROUGH, Rule
 
 MOST_ROUNDS = 30
 MOST_STEPS = 60
 STILL = 1e-3  # standard errors by which a parameter may move in the last round
+PATIENCE = 15  # rounds after which a little more is still enough
 NEARLY = 0.2  # the same, below which all nodes are placed
 MOVED = 0.1  # posterior standard deviations by which a subject may move without new nodes
 SHARPEST = 8.0  # largest t of a spread: a correlation of 0.992
@@ -51,7 +52,7 @@ class Search:
     structure: Structure
     k: int
     restricted: bool
-    n_draws: int = 64
+    n_draws: int = N_DRAWS
     still: float = STILL
     near: float = MOVED
 
@@ -154,11 +155,13 @@ def search(
             marginal = Marginal(nodes, s)
             continue
         shifted = _shift(new, posterior)
-        if s.fixed.size:
-            shifted = np.full(len(h), np.inf)  # their likelihoods are known nearby only
+        if s.fixed.size or rule.drawn:
+            shifted = np.full(len(h), np.inf)  # known nearby only, or drawn about where it was
         moving = np.flatnonzero(shifted > task.near)
-        enough = task.still * (1e-3 if s.fixed.size else 1.0)
-        if k == task.k and moved < enough and (not len(moving) or s.fixed.size):
+        enough = task.still * (1e-3 if s.fixed.size else 50.0 if rule.drawn else 1.0)
+        if rounds > PATIENCE:  # people on the edge of new nodes take turns
+            enough, moving = max(enough, 20 * task.still), np.flatnonzero(shifted > 5 * task.near)
+        if k == task.k and moved < enough and (not len(moving) or np.isinf(shifted).all()):
             settled = True
             break
         if rounds == 1 or moved > NEARLY:
@@ -373,9 +376,11 @@ def _nodes(
     """Nodes of some subjects, with the likelihood at each."""
     means, covariances = _population(s, x)
     means, covariances = means[which], covariances[which]
-    places, weights = rule.place(
-        posterior.centre[which], posterior.factor[which], means[:, s.random], covariances
-    )
+    own = Posterior(posterior.centre[which], posterior.factor[which])
+    if rule.drawn:
+        places, weights = _drawn(people, s, rule, which, own, means, covariances)
+    else:
+        places, weights = rule.place(*own)
     h = np.empty((*places.shape[:3], means.shape[1]))
     h[..., s.random] = places
     h[..., s.fixed] = means[:, None, None, s.fixed]
@@ -397,6 +402,59 @@ def _nodes(
         gradient,
         information,
     )
+
+
+def _drawn(
+    people: People,
+    s: Structure,
+    rule: Rule,
+    which: IntVector,
+    own: Posterior,
+    means: Matrix,
+    covariances: Matrix,
+) -> tuple[Matrix, Matrix]:
+    """Product nodes in the shapes; at each, draws about the mode of the weights given them."""
+    q, n = rule.n_shape, len(which)
+    on_shape, weights = rule.place_shape(*own)
+    n_psi = on_shape.shape[1]
+    mean = means[:, s.random]
+    slope = np.zeros((n, mean.shape[1] - q, q))
+    rest = covariances[:, q:, q:]
+    if q:
+        slope = np.swapaxes(np.linalg.solve(covariances[:, :q, :q], covariances[:, :q, q:]), 1, 2)
+        rest = rest - slope @ covariances[:, :q, q:]
+    known = mean[:, None, q:] + np.einsum("nab,nkb->nka", slope, on_shape - mean[:, None, :q])
+    h = np.repeat(means[:, None], n_psi, axis=1)
+    h[:, :, s.random[:q]] = on_shape
+    h[:, :, s.random[q:]] = own.centre[:, None, q:] + np.einsum(
+        "nab,kb->nka", own.factor[:, q:, :q], rule.z[:, 0, :q]
+    )
+    pairs = n * n_psi
+    precision = np.repeat(np.linalg.inv(rest), n_psi, axis=0)
+    found = find_modes(
+        people,
+        np.repeat(which, n_psi),
+        h.reshape(pairs, -1),
+        known.reshape(pairs, -1),
+        precision,
+        s.random[q:],
+        most_steps=15,
+        on_shape=False,
+    )
+    information = found.information[:, s.random[q:]][:, :, s.random[q:]] + precision
+    width = np.linalg.cholesky(np.linalg.inv(information))
+    d = known.shape[2]
+    other = np.repeat(np.linalg.cholesky(rest)[:, None], n_psi, axis=1)
+    drawn, log_weights = rule.draw(
+        found.h[:, s.random[q:]].reshape(n, n_psi, d),
+        np.asarray(width).reshape(n, n_psi, d, d),
+        known,
+        other,
+    )
+    places = np.empty((*drawn.shape[:3], mean.shape[1]))
+    places[..., :q] = on_shape[:, :, None]
+    places[..., q:] = drawn
+    return places, weights[:, :, None] + log_weights
 
 
 def _posterior(known: Known, s: Structure, x: Vector, before: Posterior) -> Posterior:
