@@ -37,12 +37,15 @@ if TYPE_CHECKING:
     from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
     from penchant.models.offers.offers import Offers as Offers
     from penchant.models.offers.table import offers_from_frame as offers_from_frame
+    from penchant.models.population_prior import PopulationPrior as PopulationPrior
     from penchant.models.simulate import simulate as simulate
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.ucl import UCL as UCL
     from penchant.models.task import Task as Task
     from penchant.population.compare import compare_groups as compare_groups
     from penchant.population.growth import growth_orders as growth_orders
+    from penchant.population.hierarchy.fit import fit_population as fit_population
+    from penchant.population.hierarchy.mixture import fit_mixture as fit_mixture
     from penchant.population.pool import pool as pool
     from penchant.reading.read import read as read
     from penchant.report.study import study as study

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from penchant.population.estimate import PopulationEstimates as PopulationEstimates
     from penchant.population.growth import GrowthOrder as GrowthOrder
     from penchant.population.growth import GrowthOrders as GrowthOrders
+    from penchant.population.hierarchy.contrasts import Contrast as Contrast
+    from penchant.population.hierarchy.mixture import PopulationMixture as PopulationMixture
+    from penchant.population.hierarchy.result import PopulationFit as PopulationFit
+    from penchant.population.hierarchy.sampling import PopulationSample as PopulationSample
+    from penchant.population.hierarchy.subjects import PopulationSubjects as PopulationSubjects
     from penchant.report.study import Study as Study
     from penchant.softmax.estimates import Estimates as Estimates
     from penchant.studies.data import StudyData as StudyData

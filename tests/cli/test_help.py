@@ -9,7 +9,7 @@ from penchant._version import __version__
 from penchant.cli.main import app
 
 COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
-COMMANDS += ["recover", "compare", "predict", "distinguish", "design"]
+COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
 COMMANDS += ["serve", "play", "export", "forget", "backup"]
 
 

@@ -31,6 +31,7 @@ from penchant.cli.workflow_options import (
     People,
     PeopleOfEach,
     Played,
+    Populated,
     Prediction,
     Regained,
     Rivals,
@@ -291,6 +292,34 @@ def play(
     from penchant.cli.playing import run_play
 
     return run_play(url, agent, playing)
+
+
+def population(
+    file: str | None = None,
+    /,
+    *,
+    data: Data = Data(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    terms: Terms = Terms(),  # noqa: B008
+    agent: Agent = Agent(),  # noqa: B008
+    history: History = History(),  # noqa: B008
+    populated: Populated = Populated(),  # noqa: B008
+    written: Written = Written(),  # noqa: B008
+) -> int:
+    """Fit everybody at once: the population's mean and spread, and each person under it.
+
+    Differences between groups and conditions are part of the fit, and nobody is left out. Without
+    --model the table is of choices, and the fit a mixed logit. Exit code 0: done; 1: the population
+    is not told; 2: wrong usage or data.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet file as `fit` takes it, with subjects; - for stdin.
+    """
+    # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.populating import run_population
+
+    return run_population(file, data, terms, agent, history, populated, written)
 
 
 def predict(

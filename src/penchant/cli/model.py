@@ -11,8 +11,9 @@ from typing import Any
 from penchant.arguments import check_threads
 from penchant.cli.options import Model
 from penchant.errors import DataError
+from penchant.models.population_prior import PopulationPrior
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
+from penchant.softmax.prior import GaussianPrior, ScaledPrior
 
 _BOUND = re.compile(r"(.+?)\s*(<=|>=)\s*(\S+)")
 
@@ -31,8 +32,10 @@ def fit_options(model: Model) -> dict[str, Any]:
     }
 
 
-def prior(words: str) -> ParameterPrior | None:
-    """none, weak, weak:C or normal:MEAN,SD."""
+def prior(words: str) -> Any:
+    """none, weak, weak:C or normal:MEAN,SD; or the file of a population's prior."""
+    if words.lower().endswith(".json"):
+        return PopulationPrior.read(words)
     kind, _, numbers = words.partition(":")
     if words == "none":
         return None
@@ -48,7 +51,8 @@ def prior(words: str) -> ParameterPrior | None:
     except ValueError:
         pass
     raise DataError(
-        "--prior must be none, weak, weak:C, or normal:MEAN,SD with an SD above 0; "
+        "--prior must be none, weak, weak:C, normal:MEAN,SD with an SD above 0, or a .json file "
+        "of penchant population --save-prior; "
         f"got {words!r}. Try --prior weak."
     )
 

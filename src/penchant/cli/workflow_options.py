@@ -347,6 +347,54 @@ class Prediction:
     threads: Threads = None
 
 
+@Parameter(name="*", group=Group("Population", sort_key=3))
+@dataclass(frozen=True, kw_only=True)
+class Populated:
+    """What people's parameters depend on, and how they differ.
+
+    Parameters
+    ----------
+    people
+        CSV or Parquet file with a row per subject and a column subject: their covariates.
+    covariates
+        Columns of --people on which the mean of every parameter depends.
+    formula
+        Instead, a formula for one parameter: 'learning_rate ~ group * age'; may be repeated.
+    within
+        Column of conditions under which the same subjects decided.
+    varying
+        Parameters that differ between conditions; all if not given.
+    random
+        Parameters that differ between subjects; all if not given.
+    spread
+        full: correlated between people; diagonal: not; by group: of each level of a factor.
+    estimator
+        ml or reml; reml below 50 subjects if not given.
+    nodes
+        Nodes in each direction.
+    covariance
+        Errors of the coefficients: model, or robust, over subjects.
+    save_prior
+        Write what is known of a new person, for --prior of fit, predict and compare: .json.
+    subjects
+        Write everybody's posterior: .csv, .parquet or .json.
+    """
+
+    people: Annotated[Path | None, Parameter(metavar="FILE")] = None
+    covariates: Columns = field(default_factory=list)
+    formula: Annotated[list[str], Parameter(metavar="FORMULA")] = field(default_factory=list)
+    within: Column = None
+    varying: Columns = field(default_factory=list)
+    random: Columns = field(default_factory=list)
+    spread: str = "full"
+    estimator: Literal["ml", "reml"] | None = None
+    nodes: OptionalNumber = None
+    covariance: Literal["model", "robust"] = "model"
+    save_prior: Annotated[Path | None, Parameter(metavar="FILE")] = None
+    subjects: Annotated[Path | None, Parameter(metavar="FILE")] = None
+    threads: Threads = None
+
+
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
 class Written:

@@ -13,8 +13,8 @@ from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
 from penchant.inference.status import are_lost, estimates_at
-from penchant.models.model import Model, natural_parameters
-from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.model import Model
+from penchant.models.natural_prior import DensityPrior, Prior
 from penchant.models.offers.offers import Offers
 from penchant.models.record import as_episodes, for_task, is_history
 from penchant.softmax.constraints import Constraints
@@ -61,7 +61,7 @@ def fit(
     parameter_prior
         `GaussianPrior` or `ScaledPrior` on the weights: the MAP estimate. `ScaledPrior()` is
         recommended for prediction and for small samples. `NaturalPrior` on natural parameters of a
-        model.
+        model. `PopulationPrior`, of `fit_population`: a new person of a known population.
     method
         For choices: "ml", or "firth" for bias-reduced estimates, finite even when separated.
     constraints
@@ -170,8 +170,8 @@ def fit_model(
 
 def check_prior(model: Model, prior: Prior | None) -> None:
     """A prior on natural parameters must name those of the model."""
-    if isinstance(prior, NaturalPrior):
-        prior.check(natural_parameters(model))
+    if isinstance(prior, DensityPrior):
+        prior.of_model(model)
 
 
 def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:

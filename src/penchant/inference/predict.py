@@ -15,7 +15,8 @@ from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
 from penchant.models.model import Declared, Model
-from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.natural_prior import DensityPrior, Prior
+from penchant.models.population_prior import PopulationPrior
 from penchant.models.record import as_episodes
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
@@ -24,7 +25,9 @@ from penchant.wording import weak_prior
 
 def weights_only(prior: Prior | None) -> ParameterPrior | None:
     """The prior of choices, which have no natural parameters."""
-    if isinstance(prior, NaturalPrior):
+    if isinstance(prior, PopulationPrior):
+        return prior.on_variables()
+    if isinstance(prior, DensityPrior):
         raise DataError(
             "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
             "Natural parameters belong to models of episodes."

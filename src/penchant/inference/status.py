@@ -29,7 +29,7 @@ from penchant.inference.weakness import (
     weakly_identified,
 )
 from penchant.models.model import Declared
-from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.natural_prior import DensityPrior, Prior
 from penchant.models.record import doubts_of
 from penchant.output.notes import pooled_notes
 from penchant.softmax.batch import Batch, settled
@@ -480,7 +480,7 @@ def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
     if not held:
         return found
     gone, near = None, None
-    if isinstance(problem.prior, NaturalPrior):
+    if isinstance(problem.prior, DensityPrior):
         if found.recession is not None:
             gone = let_go(problem, choices, found, peak.point.theta)
         if gone is not None:

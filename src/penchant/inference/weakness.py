@@ -28,7 +28,7 @@ from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.natural import Natural
-from penchant.models.natural_prior import NaturalPrior
+from penchant.models.natural_prior import DensityPrior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
 from penchant.softmax.separation import NEGLIGIBLE, cleaned, weight_of_small
@@ -61,8 +61,8 @@ def told(problem: Problem, psi: Vector, solution: Solution) -> BoolVector:
 def _held(problem: Problem) -> BoolVector:
     """Shape parameters that the prior has a density of."""
     held = np.zeros(problem.n_shape, dtype=bool)
-    if isinstance(problem.prior, NaturalPrior):
-        named = [n for n in problem.profiles.natural if n.name in problem.prior.densities]
+    if isinstance(problem.prior, DensityPrior):
+        named = [n for n in problem.profiles.natural if problem.prior.holds(n.name)]
         held[[n.index for n in named if n.is_shape]] = True
     return held
 
@@ -164,7 +164,7 @@ def _ends(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vector]:
 def holds_weights(problem: Problem) -> bool:
     """Whether the prior says anything of the weights."""
     prior = problem.prior
-    if not isinstance(prior, NaturalPrior):
+    if not isinstance(prior, DensityPrior):
         return prior is not None
     return len(held_rows(problem, np.ones(len(problem.model.weights)))) > 0
 
@@ -176,9 +176,9 @@ def held_rows(problem: Problem, theta: Vector) -> Matrix:
     """
     rows = []
     d = len(theta)
-    assert isinstance(problem.prior, NaturalPrior)
+    assert isinstance(problem.prior, DensityPrior)
     for natural in problem.profiles.natural:
-        if natural.is_shape or natural.name not in problem.prior.densities:
+        if natural.is_shape or not problem.prior.holds(natural.name):
             continue
         row = natural.denominator(theta) * np.eye(d)[natural.index]
         for other in natural.weights[1:]:
@@ -247,14 +247,14 @@ def _allowed(problem: Problem, rows: Matrix) -> Matrix:
 
 def separated_advice(sentence: str, problem: Problem) -> str:
     """What to do where weights that a prior leaves free have no maximum, or next to none."""
-    if not isinstance(problem.prior, NaturalPrior):
+    if not isinstance(problem.prior, DensityPrior):
         return sentence.replace(f"{argument('method', 'firth')} or ", "").replace(
             f" or use {argument('method', 'firth')}", ""
         )
     free = [
         natural.name
         for natural in problem.profiles.natural
-        if not natural.is_shape and natural.name not in problem.prior.densities
+        if not natural.is_shape and not problem.prior.holds(natural.name)
     ]
     if not free:
         return sentence.replace(f"Use {argument('method', 'firth')} or {weak_prior()}, or r", "R")

@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, nearest
+from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural, ShapeParameter
 from penchant.softmax.prior import ParameterPrior
+
+
+class Density(Protocol):
+    """What a prior adds to the log-likelihood of a model, at weights and shape parameters."""
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """The part that depends on weights (n, d), its gradient and Hessian in them."""
+
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
+        """The rest, which depends on psi (n, n_shape) alone; and the gradient of all in psi."""
+
+    def typical_weights(self) -> Vector:
+        """Weights to start from."""
+
+
+@runtime_checkable
+class DensityPrior(Protocol):
+    """A prior that is not quadratic in the weights: on natural parameters, or a population's."""
+
+    def of_model(self, model: Model) -> Density:
+        """The density of a model's parameters; an error where it has others."""
+
+    def holds(self, name: str) -> bool:
+        """Whether it says anything of a natural parameter."""
+
 
 STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
 
@@ -56,6 +82,16 @@ class NaturalPrior:
                     f"parameter_prior must name natural parameters of the model; got {name!r}, but "
                     f"they are {', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
                 )
+
+    def of_model(self, model: Model) -> Density:
+        """The densities of a model's natural parameters."""
+        naturals = natural_parameters(model)
+        self.check(naturals)
+        return _OfNaturals(self, naturals, len(model.weights))
+
+    def holds(self, name: str) -> bool:
+        """Whether a natural parameter has a density."""
+        return name in self.densities
 
     def on_weights(
         self, naturals: Sequence[Natural], theta: Matrix
@@ -119,7 +155,24 @@ class NaturalPrior:
         return f"natural ({', '.join(self.densities)})"
 
 
-Prior = ParameterPrior | NaturalPrior
+class _OfNaturals(NamedTuple):
+    """The densities of one model."""
+
+    prior: NaturalPrior
+    naturals: Sequence[Natural]
+    n_weights: int
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        return self.prior.on_weights(self.naturals, theta)
+
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
+        return self.prior.on_shape(self.naturals, psi)
+
+    def typical_weights(self) -> Vector:
+        return self.prior.typical_weights(self.naturals, self.n_weights)
+
+
+Prior = ParameterPrior | DensityPrior
 
 
 class _Known(NamedTuple):

@@ -23,7 +23,7 @@ from penchant.inference.profile.pairs import Planes, Points, Rows, best_on_plane
 from penchant.inference.profile.weights import best_under, best_weights, limits_of
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
 from penchant.models.natural import Natural, Shape
-from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.natural_prior import Density, DensityPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.batch import Batch, fit_table
 from penchant.softmax.constraints import Constraints
@@ -167,7 +167,12 @@ class Profiles:
     @property
     def weight_prior(self) -> ParameterPrior | None:
         """The prior, if it is one on the weights themselves."""
-        return None if isinstance(self.prior, NaturalPrior) else self.prior
+        return None if isinstance(self.prior, DensityPrior) else self.prior
+
+    @cached_property
+    def density(self) -> Density | None:
+        """The prior, if it is a density of natural parameters."""
+        return self.prior.of_model(self.model) if isinstance(self.prior, DensityPrior) else None
 
     @property
     def n_shape(self) -> int:
@@ -347,8 +352,8 @@ class Profiles:
             rows = self.rows(subject[portion])
             self.check_finite(x, rows)
             points = self.blank(subject[portion], psi[portion])
-            if isinstance(self.prior, NaturalPrior):
-                self._solve_under(self.prior, points, x, rows, start, plane)
+            if self.density is not None:
+                self._solve_under(self.density, points, x, rows, start, plane)
             elif plane is None:
                 self._solve(points, x, rows, start, patient)
             else:
@@ -390,7 +395,7 @@ class Profiles:
 
     def _solve_under(
         self,
-        prior: NaturalPrior,
+        prior: Density,
         points: Points,
         x: Matrix,
         rows: Rows,
@@ -398,8 +403,8 @@ class Profiles:
         planes: Planes | None,
     ) -> None:
         """Under a prior on natural parameters."""
-        ends = best_under(x, rows, prior, self.natural, near, planes)
-        on_shape, _ = prior.on_shape(self.natural, points.psi)
+        ends = best_under(x, rows, prior, points.psi, near, planes)
+        on_shape, _ = prior.on_shape(points.psi, ends.theta)
         points.theta[:], points.value[:] = ends.theta, ends.value + on_shape
         points.log_likelihood[:], points.information[:] = ends.log_likelihood, ends.information
         points.settled[:], points.decrement[:] = ends.settled, ends.decrement
@@ -547,8 +552,8 @@ class Profiles:
         curvature = np.empty((n, d, q)), np.empty((n, d, q)), np.empty((n, q, q))
         wanted = 2 if scaled else int(with_cross)
         compiled.derivatives(x, slopes, *rows.scored, theta, wanted, gradient, curvature, spreading)
-        if isinstance(self.prior, NaturalPrior):
-            gradient += self.prior.on_shape(self.natural, psi)[1]
+        if self.density is not None:
+            gradient += self.density.on_shape(psi, theta)[1]
         if isinstance(self.prior, ScaledPrior):
             pull = self.prior.c * theta[:, :, None] * spreading
             gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)

@@ -11,7 +11,6 @@ choices tell under a weak prior and from those that the prior tells, and the hig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,8 +21,7 @@ from penchant.choices import Choices
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Rows
 from penchant.models.model import Model, positive_weights
-from penchant.models.natural import Natural
-from penchant.models.natural_prior import NaturalPrior
+from penchant.models.natural_prior import Density
 from penchant.softmax.batch import fit_table
 from penchant.softmax.constraints import Constraints, maximise_freely, maximise_within
 from penchant.softmax.hypotheses import Hypothesis
@@ -138,30 +136,30 @@ class Objective(NamedTuple):
 
     x: Matrix
     rows: Rows
-    prior: NaturalPrior
-    naturals: Sequence[Natural]
+    prior: Density
+    psi: Matrix
 
     def at(self, theta: Matrix, which: IntVector) -> tuple[Vector, Vector, Matrix, Matrix]:
         """Objective, log-likelihood, gradient and minus the Hessian of some pairs."""
         n, d = theta.shape
         sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
         compiled.moments(self.x, *self.rows.only(which).scored, theta, sums, gradient, information)
-        value, slope, hessian = self.prior.on_weights(self.naturals, theta)
+        value, slope, hessian = self.prior.on_weights(theta, self.psi[which])
         return sums + value, sums, gradient + slope, information - hessian
 
 
 def best_under(
     x: Matrix,
     rows: Rows,
-    prior: NaturalPrior,
-    naturals: Sequence[Natural],
+    prior: Density,
+    psi: Matrix,
     near: Matrix | None,
     planes: Planes | None,
 ) -> Ends:
     """The highest end from the usual starts, or from weights near by."""
-    objective = Objective(x, rows, prior, naturals)
+    objective = Objective(x, rows, prior, psi)
     n, d = len(rows.bounds) - 1, x.shape[2]
-    said = np.tile(prior.typical_weights(naturals, d), (n, 1))
+    said = np.tile(prior.typical_weights(), (n, 1))
     near = np.full((n, d), np.nan) if near is None else near
     starts = [np.where(np.isnan(near), said, near)]
     if np.isnan(near).any():
@@ -170,7 +168,7 @@ def best_under(
         starts.append(np.where(np.isnan(near), told, near))
     best: Ends | None = None
     for start in starts:
-        valid = np.isfinite(prior.on_weights(naturals, start)[0])
+        valid = np.isfinite(prior.on_weights(start, psi)[0])
         start = np.where(valid[:, None], start, said)
         if planes is not None:
             start = planes.origin + np.einsum("kar,kr->ka", planes.basis, planes.coordinates(start))

@@ -1,0 +1,158 @@
+"""What `population` does: load, fit everybody at once, show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from penchant.arguments import check_threads
+from penchant.cli.episodes import Play, load_episodes, say_episodes
+from penchant.cli.fitting import model_for_play, ready_model
+from penchant.cli.loading import load_choices
+from penchant.cli.offers import load_trials, say_trials
+from penchant.cli.options import Agent, Data, History, Terms
+from penchant.cli.rivals import fold_labels
+from penchant.cli.settings import model_named
+from penchant.cli.showing import kept, of_table, reserved, shown
+from penchant.cli.words import check_file, refuse, say
+from penchant.cli.workflow_options import Populated, Written
+from penchant.errors import DataError
+from penchant.files.output import TABLES, write_table
+from penchant.files.table import read_table
+from penchant.models.catalogue import entry_of
+from penchant.population.hierarchy.fit import fit_population
+from penchant.population.hierarchy.result import PopulationFit
+
+SOUND = ("converged", "not normal", "no spread", "one subject", "spread not told", "correlation")
+
+
+def run_population(
+    file: str | None,
+    data: Data,
+    terms: Terms,
+    agent: Agent,
+    history: History,
+    populated: Populated,
+    written: Written,
+) -> int:
+    """Fit a population, write, print; the exit code."""
+    if data.example is None:
+        check_file(file)
+    check_threads(populated.threads)
+    refuse(history, "with a population", names={"pool", "linearized"})
+    if written.figure is not None:
+        raise DataError(
+            f"--figure must be left out with population; got {written.figure}. Draw "
+            "penchant.figures.shrinkage."
+        )
+    people = None if populated.people is None else read_table(str(populated.people))
+    own = written.overwrite
+    with (
+        kept(written, read=file),
+        reserved(populated.save_prior, overwrite=own, suffixes=(".json",), read=file),
+        reserved(populated.subjects, overwrite=own, suffixes=TABLES, read=file),
+    ):
+        decisions, model, labels = _loaded(file, data, terms, agent, history, populated)
+        found = fit_population(
+            decisions,
+            model,
+            covariates=populated.covariates or None,
+            formula=_formulas(populated.formula) or None,
+            people=people,
+            within=labels,
+            varying=populated.varying or None,
+            random=populated.random or None,
+            spread=populated.spread,
+            estimator=populated.estimator,
+            nodes=populated.nodes,
+            covariance=populated.covariance,
+            threads=populated.threads,
+        )
+        if found.message:
+            say(f"Warning: {found.status}: {found.message}")
+        if populated.save_prior is not None:
+            found.prior.save(populated.save_prior, overwrite=own)
+            say(f"Written: {populated.save_prior}")
+        if populated.subjects is not None:
+            frame = found.subjects.to_frame(backend="pyarrow")
+            write_table(populated.subjects, frame, overwrite=own)
+            say(f"Written: {populated.subjects}")
+        result = of_table(_table(found), found.to_dict, lambda: found.to_frame(backend="pyarrow"))
+        shown(result, written)
+    return 0 if found.status.startswith(SOUND) else 1
+
+
+def _table(found: PopulationFit) -> Any:
+    """The summary, with a contrast of every factor below."""
+    table = found.table()
+    assert found.source is not None
+    notes = list(table.notes)
+    for variable in found.source.design.variables.values():
+        for level in variable.levels[1:]:
+            words = f"{level} - {variable.levels[0]}"
+            contrast = found.contrast(variable.name, words)
+            for name in contrast.names:
+                one = contrast[name]
+                notes.append(
+                    f"{variable.name}, {words}: {name} {one['difference']:.3g} "
+                    f"[{one['low']:.3g}, {one['high']:.3g}], p = {one['p_value']:.2g}."
+                )
+    return replace(table, notes=tuple(notes))
+
+
+def _loaded(
+    file: str | None,
+    data: Data,
+    terms: Terms,
+    agent: Agent,
+    history: History,
+    populated: Populated,
+) -> tuple[Any, Any, Any]:
+    """Decisions of all subjects, the model, and the conditions of the episodes."""
+    if agent.model is None:
+        refuse(populated, "without --model", names={"within", "varying"})
+        choices = load_choices(file, data, terms)
+        say(f"{choices}.")
+        return choices, None, None
+    refuse(terms, "with --model")
+    if entry_of(agent.model).data == "offers":
+        trials = load_trials(file, data, history, str(agent.model))
+        say_trials(trials)
+        return trials, model_named(agent, 0), populated.within
+    ready = ready_model(agent, data, history)
+    play = load_episodes(file, data, history, getattr(ready, "locations", None))
+    say_episodes(play.episodes)
+    model = model_for_play(ready, play, agent)
+    return play.episodes, model, _conditions(play, history, populated.within)
+
+
+def _conditions(play: Play, history: History, within: str | None) -> Any:
+    """The label of every episode, by a column of the table; blocks, if there is no such column."""
+    if within is None:
+        return None
+    if within not in play.table.column_names:
+        return within
+    found = []
+    for labels, episode in zip(fold_labels(play, within, history.gaps), play.episodes, strict=True):
+        seen = list(dict.fromkeys(label for label in labels if label is not None))
+        if len(seen) != 1:
+            raise DataError(
+                f"--within must be the same throughout an episode; got {len(seen)} of {within} for "
+                f"subject {episode.subject}. Tell the parts apart with --block."
+            )
+        found.append(seen[0])
+    return {within: found}
+
+
+def _formulas(words: list[str]) -> dict[str, str]:
+    """learning_rate ~ group * age."""
+    found = {}
+    for word in words:
+        name, tilde, right = word.partition("~")
+        if not tilde or not name.strip() or not right.strip():
+            raise DataError(
+                f"--formula must be PARAMETER ~ COVARIATES; got {word!r}. Try --formula "
+                "'learning_rate ~ group * age'."
+            )
+        found[name.strip()] = "~ " + right.strip()
+    return found

@@ -1,0 +1,235 @@
+"""What a fitted population says of a new person: a prior on all parameters together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.errors import DataError
+from penchant.files.output import read_document, write_json
+from penchant.models.coordinates import Coordinates, Link, read_link
+from penchant.models.model import Model
+from penchant.models.natural_prior import Density
+from penchant.output.document import numbers, plain
+from penchant.softmax.prior import GaussianPrior
+
+FORMAT = "penchant-population-prior"
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationPrior:
+    """Parameters on their links are normal: mean and covariance of a population.
+
+    `fit_population(...).prior` makes one; `fit`, `fit_each`, `live`, `compare` and `predict` take
+    it where they take other priors. The estimate is the most probable one on the links.
+
+    Parameters
+    ----------
+    names
+        Natural parameters.
+    mean, covariance
+        On the links.
+    links
+        Of each parameter.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> prior = pn.PopulationPrior(
+    ...     names=("learning_rate", "temperature"),
+    ...     mean=[-0.6, -1.2],
+    ...     covariance=[[1.0, 0.15], [0.15, 0.25]],
+    ...     links=(("logit", 0.0, 1.0), "log"),
+    ... )
+    >>> prior
+    PopulationPrior(learning_rate 0.354, temperature 0.301)
+    """
+
+    names: tuple[str, ...]
+    mean: Vector
+    covariance: Matrix
+    links: tuple[Link, ...]
+
+    def __post_init__(self) -> None:
+        names = tuple(map(str, self.names))
+        mean = np.array(self.mean, dtype=np.float64)
+        covariance = np.array(self.covariance, dtype=np.float64)
+        p = len(names)
+        if mean.shape != (p,) or covariance.shape != (p, p) or len(self.links) != p:
+            raise DataError(
+                f"mean, covariance and links must be of {p} parameters; got shapes {mean.shape}, "
+                f"{covariance.shape} and {len(self.links)} links. Match them to names."
+            )
+        finite = np.isfinite(mean).all() and np.isfinite(covariance).all()
+        if not finite or not np.allclose(covariance, covariance.T, rtol=1e-8, atol=0):
+            raise DataError(
+                "mean and covariance must be finite, and the latter symmetric; got others. "
+                "Correct them."
+            )
+        sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        unit = np.where(sd > 0, sd, 1.0)
+        if (sd == 0).any() or np.linalg.eigvalsh(covariance / np.outer(unit, unit))[0] <= 0:
+            raise DataError(
+                "covariance must be positive definite; got one that is not. Give every parameter "
+                "some variance."
+            )
+        links = tuple(read_link(n, link) for n, link in zip(names, self.links, strict=True))
+        for name, value in (("names", names), ("mean", mean), ("links", links)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "covariance", covariance)
+
+    @property
+    def precision(self) -> Matrix:
+        """Inverse of the covariance."""
+        sd = np.sqrt(np.diag(self.covariance))
+        unit = np.outer(sd, sd)
+        return np.asarray(np.linalg.inv(self.covariance / unit) / unit)
+
+    def coordinates_of(self, model: Model) -> Coordinates:
+        """The coordinates of a model under these links, if it has these parameters."""
+        asked = dict(zip(self.names, self.links, strict=True))
+        own = Coordinates.of_model(model)
+        if set(own.names) != set(self.names):
+            raise DataError(
+                f"parameter_prior must be of the model's parameters {', '.join(own.names)}; got "
+                f"{', '.join(self.names)}. Fit the population with the same model."
+            )
+        free = {
+            name: asked[name] for name in own.names if own.each[own.index(name)].link != asked[name]
+        }
+        return Coordinates.of_model(model, free) if free else own
+
+    def of_model(self, model: Model) -> Density:
+        """The density of a model's weights and shape parameters."""
+        coordinates = self.coordinates_of(model)
+        order = [self.names.index(name) for name in coordinates.names]
+        precision = self.precision[np.ix_(order, order)]
+        return _OfCoordinates(coordinates, self.mean[order], precision)
+
+    def holds(self, name: str) -> bool:
+        """Whether a natural parameter is one of the population's."""
+        return name in self.names
+
+    def on_variables(self) -> GaussianPrior:
+        """The prior of weights of variables, which must be on their own scale."""
+        for name, link in zip(self.names, self.links, strict=True):
+            if link.name != "identity":
+                raise DataError(
+                    f"parameter_prior must be normal in the weights for choices; got {name} on "
+                    f"{link}. Use fit_population for such a population."
+                )
+        return GaussianPrior(self.mean, self.covariance)
+
+    def draw(self, n: int, *, rng: np.random.Generator) -> dict[str, Vector]:
+        """Natural parameters of new people: a vector of n by name."""
+        h = rng.multivariate_normal(self.mean, self.covariance, size=n, method="cholesky")
+        return {
+            name: np.asarray(link.value(h[:, a]))
+            for a, (name, link) in enumerate(zip(self.names, self.links, strict=True))
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "version": 1,
+            "names": list(self.names),
+            "links": [link.to_dict() for link in self.links],
+            "mean": plain(self.mean),
+            "covariance": plain(self.covariance),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> PopulationPrior:
+        """Read what `to_dict` wrote."""
+        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+            raise DataError(
+                "prior must be a document that PopulationPrior.to_dict wrote; got another. Save "
+                "one with people.prior.save(path)."
+            )
+        return cls(
+            names=tuple(document["names"]),
+            mean=numbers(document["mean"]),
+            covariance=numbers(document["covariance"]),
+            links=tuple(Link(**link) for link in document["links"]),
+        )
+
+    def save(self, path: Any, *, overwrite: bool = True) -> None:
+        """Write it to a file, to be read by `read`."""
+        write_json(path, self.to_dict(), overwrite=overwrite)
+
+    @classmethod
+    def read(cls, path: Any) -> PopulationPrior:
+        """Read a file that `save` wrote."""
+        return cls.from_dict(read_document(path, FORMAT, version=1))
+
+    def __repr__(self) -> str:
+        each = zip(self.names, self.links, self.mean, strict=True)
+        return f"PopulationPrior({', '.join(f'{n} {link.value(m):.3g}' for n, link, m in each)})"
+
+    def __str__(self) -> str:
+        return f"population ({', '.join(self.names)})"
+
+
+class _OfCoordinates(NamedTuple):
+    """The density of one model, on the scales without limits."""
+
+    coordinates: Coordinates
+    mean: Vector
+    precision: Matrix
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """The joint log-density, less its constant, with derivatives in the weights."""
+        n, d = theta.shape
+        h, slopes, bends = self._coordinates(theta, psi)
+        inside: BoolVector = np.all(np.isfinite(h), axis=1)
+        away = np.where(inside[:, None], h - self.mean, 0.0)
+        pull = away @ self.precision
+        slopes = np.where(inside[:, None, None], slopes, 0.0)
+        bends = np.where(inside[:, None, None, None], bends, 0.0)
+        value = np.where(inside, -0.5 * (away * pull).sum(axis=1), -np.inf)
+        gradient = -np.einsum("na,nab->nb", pull, slopes)
+        hessian = -np.einsum("nab,ac,ncd->nbd", slopes, self.precision, slopes)
+        hessian -= np.einsum("na,nabc->nbc", pull, bends)
+        return value, gradient.reshape(n, d), hessian
+
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
+        """Nothing more, and the gradient of the joint log-density in psi."""
+        h, _, _ = self._coordinates(theta, psi)
+        inside: BoolVector = np.all(np.isfinite(h), axis=1)
+        pull = np.where(inside[:, None], h - self.mean, 0.0) @ self.precision
+        gradient = np.zeros(psi.shape)
+        for a, c in enumerate(self.coordinates.each[: self.coordinates.n_shape]):
+            own = psi[:, c.natural.index]
+            number = c.natural.scale * own**c.natural.power
+            first, _ = c.link.bent(number)
+            slope = np.where(inside, first * c.natural.power * number / own, 0.0)
+            gradient[:, c.natural.index] -= pull[:, a] * slope
+        return np.zeros(len(psi)), gradient
+
+    def typical_weights(self) -> Vector:
+        """Weights of the average person."""
+        return np.asarray(self.coordinates.theta(self.mean[None, self.coordinates.n_shape :])[0])
+
+    def _coordinates(self, theta: Matrix, psi: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """Coordinates (n, p), and their slopes and bends in the weights."""
+        n, d = theta.shape
+        p = len(self.coordinates)
+        h, slopes, bends = np.empty((n, p)), np.zeros((n, p, d)), np.zeros((n, p, d, d))
+        for a, c in enumerate(self.coordinates.each):
+            if c.is_shape:
+                number = c.natural.scale * psi[:, c.natural.index] ** c.natural.power
+                h[:, a] = c.link.coordinate(number)
+                continue
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                number, (slope, bend) = c.natural.of_weights(theta), c.natural.bends(theta)
+            h[:, a] = c.link.coordinate(number)
+            first, second = c.link.bent(number)
+            slopes[:, a] = first[:, None] * slope
+            bends[:, a] = first[:, None, None] * bend
+            bends[:, a] += second[:, None, None] * slope[:, :, None] * slope[:, None, :]
+        return h, slopes, bends

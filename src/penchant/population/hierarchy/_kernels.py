@@ -1,0 +1,199 @@
+"""Compiled sums over nodes and decisions. Bare arrays, no policy."""
+
+import math
+
+import numpy as np
+
+from penchant.softmax._kernels import compiled
+from penchant.softmax._lanes import exponentials, whole_blocks
+
+LARGE = 1e280
+
+
+@compiled
+def log_likelihoods(table, pairs, theta, values):
+    """Log-likelihood of every pair of data and psi at several weights.
+
+    table : x (rows, d), first row and chosen position of each decision, offset (rows,) or empty,
+        how often each decision counts, or empty
+    pairs : decisions that are scored, and where those of each pair begin
+    theta : (n, n_weights, d)
+    values : (n, n_weights), filled
+    """
+    x, first_row, chosen, offset, counts = table
+    order, bounds = pairs
+    d = x.shape[1]
+    most = 0
+    for k in range(len(theta)):
+        rows = 0
+        for j in range(bounds[k], bounds[k + 1]):
+            rows += first_row[order[j] + 1] - first_row[order[j]]
+        most = max(most, rows)
+    away, known = np.empty((d, most)), np.zeros(most)
+    u = np.zeros(whole_blocks(most))
+    for k in range(len(theta)):
+        at = 0
+        for j in range(bounds[k], bounds[k + 1]):
+            r = order[j]
+            c = first_row[r] + chosen[r]
+            for i in range(first_row[r], first_row[r + 1]):
+                for a in range(d):
+                    away[a, at] = x[i, a] - x[c, a]
+                if len(offset):
+                    known[at] = offset[i] - offset[c]
+                at += 1
+        for t in range(theta.shape[1]):
+            for i in range(at):
+                u[i] = known[i]
+            for a in range(d):
+                weight = theta[k, t, a]
+                for i in range(at):
+                    u[i] += weight * away[a, i]
+            log_likelihood, first = 0.0, 0
+            for j in range(bounds[k], bounds[k + 1]):
+                m = first_row[order[j] + 1] - first_row[order[j]]
+                highest = 0.0
+                for i in range(first, first + m):
+                    highest = max(highest, u[i])
+                for i in range(first, first + m):
+                    u[i] -= highest
+                log_likelihood -= highest * (counts[order[j]] if len(counts) else 1.0)
+                first += m
+            exponentials(u[: whole_blocks(at)])
+            product, first = 1.0, 0
+            for j in range(bounds[k], bounds[k + 1]):
+                m = first_row[order[j] + 1] - first_row[order[j]]
+                total = 0.0
+                for i in range(first, first + m):
+                    total += u[i]
+                first += m
+                if len(counts):
+                    log_likelihood -= counts[order[j]] * math.log(total)
+                    continue
+                product *= total
+                if product > LARGE:
+                    log_likelihood -= math.log(product)
+                    product = 1.0
+            values[k, t] = log_likelihood - math.log(product)
+
+
+@compiled
+def weight_moments(table, pairs, theta, values, gradient, information):
+    """The same with gradient (n, n_weights, d) and information (n, n_weights, d, d) in theta."""
+    x, first_row, chosen, offset, counts = table
+    order, bounds = pairs
+    d = x.shape[1]
+    most = 0
+    for r in range(len(chosen)):
+        most = max(most, first_row[r + 1] - first_row[r])
+    u, mean = np.empty(most), np.empty(d)
+    for k in range(len(theta)):
+        for t in range(theta.shape[1]):
+            log_likelihood = 0.0
+            for a in range(d):
+                gradient[k, t, a] = 0.0
+                for b in range(d):
+                    information[k, t, a, b] = 0.0
+            for j in range(bounds[k], bounds[k + 1]):
+                r = order[j]
+                start, c = first_row[r], first_row[r] + chosen[r]
+                m = first_row[r + 1] - start
+                count = counts[r] if len(counts) else 1.0
+                highest = 0.0
+                for i in range(m):
+                    utility = offset[start + i] - offset[c] if len(offset) else 0.0
+                    for a in range(d):
+                        utility += theta[k, t, a] * (x[start + i, a] - x[c, a])
+                    u[i] = utility
+                    highest = max(highest, utility)
+                total = 0.0
+                for i in range(m):
+                    u[i] = math.exp(u[i] - highest)
+                    total += u[i]
+                log_likelihood -= count * (highest + math.log(total))
+                for a in range(d):
+                    mean[a] = 0.0
+                    for i in range(m):
+                        mean[a] += u[i] / total * (x[start + i, a] - x[c, a])
+                    gradient[k, t, a] -= count * mean[a]
+                for a in range(d):
+                    for b in range(a + 1):
+                        both = 0.0
+                        for i in range(m):
+                            one = x[start + i, a] - x[c, a] - mean[a]
+                            both += u[i] / total * one * (x[start + i, b] - x[c, b] - mean[b])
+                        information[k, t, a, b] += count * both
+            for a in range(d):
+                for b in range(a):
+                    information[k, t, b, a] = information[k, t, a, b]
+            values[k, t] = log_likelihood
+
+
+@compiled
+def node_moments(mass, nodes, centre, precisions, constants, group, extra, wanted, found):
+    """Evidence of each subject under a normal population; moments of its nodes afterwards.
+
+    mass : (n, J), log-weight plus log-likelihood of each node
+    nodes : (n, J, r); centre : (n, r), the population's mean for each subject
+    precisions, constants : (n_groups, r, r) and (n_groups,), of the normal density
+    group : (n,); extra : (n, J, f), more functions of the nodes
+    wanted : 0: evidence; 1: means of u = (e, vech ee', extra), with e = node - centre, too; 2: its
+        covariances too
+    found : evidence (n,), probability of each node (n, J), means (n, K), covariances (n, K, K)
+    """
+    evidence, share, means, covariances = found
+    n, n_nodes, r = nodes.shape
+    f = extra.shape[2]
+    size = r + r * (r + 1) // 2 + f
+    e = np.empty(r)
+    u = np.empty((n_nodes, size))
+    for i in range(n):
+        g = group[i]
+        highest = -np.inf
+        for j in range(n_nodes):
+            for a in range(r):
+                e[a] = nodes[i, j, a] - centre[i, a]
+            at, squared = r, 0.0
+            for a in range(r):
+                u[j, a] = e[a]
+                for b in range(a + 1):
+                    both = e[a] * e[b]
+                    u[j, at] = both
+                    squared += (1.0 if a == b else 2.0) * precisions[g, a, b] * both
+                    at += 1
+            for q in range(f):
+                u[j, at + q] = extra[i, j, q]
+            share[i, j] = mass[i, j] + constants[g] - 0.5 * squared
+            highest = max(highest, share[i, j])
+        if not highest > -np.inf:
+            highest = 0.0
+        total = 0.0
+        for j in range(n_nodes):
+            share[i, j] = math.exp(share[i, j] - highest)
+            total += share[i, j]
+        evidence[i] = highest + math.log(total)
+        for j in range(n_nodes):
+            share[i, j] /= total
+        if wanted == 0:
+            continue
+        for a in range(size):
+            means[i, a] = 0.0
+        for j in range(n_nodes):
+            for a in range(size):
+                means[i, a] += share[i, j] * u[j, a]
+        if wanted == 1:
+            continue
+        for a in range(size):
+            for b in range(size):
+                covariances[i, a, b] = 0.0
+        for j in range(n_nodes):
+            p = share[i, j]
+            if p < 1e-18:
+                continue
+            for a in range(size):
+                one = p * (u[j, a] - means[i, a])
+                for b in range(a + 1):
+                    covariances[i, a, b] += one * (u[j, b] - means[i, b])
+        for a in range(size):
+            for b in range(a):
+                covariances[i, b, a] = covariances[i, a, b]

@@ -1,0 +1,221 @@
+"""Differences between groups or conditions, and between populations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._frames import Backend, frame
+from penchant._typing import Vector
+from penchant.arguments import check_level
+from penchant.errors import DataError, nearest
+from penchant.output.document import plain
+from penchant.output.table import Table, number, p_value
+from penchant.tails import chi_square_tail, t_point, t_tail
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contrast:
+    """The difference between two levels, of every parameter on its link.
+
+    Attributes
+    ----------
+    factor, words
+        What differs, such as "group", and how: "patient - control".
+    names, links
+        Parameters.
+    difference, standard_error, low, high
+        On the links: of a logarithm, the logarithm of a ratio.
+    t, degrees_of_freedom, p_value
+        Two-sided test that there is none.
+    """
+
+    factor: str
+    words: str
+    names: tuple[str, ...]
+    links: tuple[str, ...]
+    difference: Vector
+    standard_error: Vector
+    low: Vector
+    high: Vector
+    t: Vector
+    degrees_of_freedom: Vector
+    p_value: Vector
+
+    def __getitem__(self, name: str) -> dict[str, float]:
+        if name not in self.names:
+            raise DataError(
+                f"parameter must be one of {', '.join(self.names)}; got {name!r}."
+                f"{nearest(name, self.names) or ' Correct it.'}"
+            )
+        a = self.names.index(name)
+        fields = ("difference", "standard_error", "low", "high", "t", "p_value")
+        return {field: float(getattr(self, field)[a]) for field in fields}
+
+    def _columns(self) -> dict[str, list[Any]]:
+        fields = ("difference", "standard_error", "low", "high", "t", "degrees_of_freedom")
+        columns: dict[str, list[Any]] = {"name": list(self.names), "link": list(self.links)}
+        columns |= {field: getattr(self, field).tolist() for field in (*fields, "p_value")}
+        return columns
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row per parameter."""
+        return frame(self._columns(), backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON."""
+        columns = self._columns()
+        numbers = {
+            k: [v if isinstance(v, str) else plain(v) for v in c] for k, c in columns.items()
+        }
+        return {"factor": self.factor, "contrast": self.words, **numbers}
+
+    def table(self) -> Table:
+        """For reading."""
+        rows = tuple(
+            (
+                name,
+                number(self.difference[a], 4),
+                number(self.standard_error[a], 3),
+                number(self.low[a], 4),
+                number(self.high[a], 4),
+                number(self.t[a], 3),
+                p_value(self.p_value[a]),
+                self.links[a],
+            )
+            for a, name in enumerate(self.names)
+        )
+        header = ("", "difference", "std. error", "low", "high", "t", "p", "link")
+        return Table(f"{self.factor}: {self.words}", (), header, rows, ())
+
+    def summary(self) -> str:
+        """As text."""
+        return self.table().text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        values = (
+            f"{n}={d:.3g} (p {p_value(p)})"
+            for n, d, p in zip(self.names, self.difference, self.p_value, strict=True)
+        )
+        return f"<Contrast {self.factor}, {self.words}: {', '.join(values)}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def to_latex(self) -> str:
+        """The table for a paper (booktabs)."""
+        return self.table().latex()
+
+
+def contrasted(fit: Any, factor: str, words: str, level: float) -> Contrast:
+    """The contrast of a population fit."""
+    check_level(level)
+    parts = [part.strip() for part in str(words).split(" - ")]
+    if len(parts) != 2:
+        raise DataError(
+            f"contrast must be two levels with ' - ' between them; got {words!r}. Write 'patient - "
+            "control'."
+        )
+    source = fit.source
+    within = source.conditions
+    if within is not None and factor == within.name:
+        base = within.base
+        rows = source.design.of_person({})
+        row = (within.maps[within.index(parts[0])] - within.maps[within.index(parts[1])]) @ rows
+    else:
+        variable = source.design.variables.get(factor)
+        if variable is None or not variable.levels:
+            known = [v.name for v in source.design.variables.values() if v.levels]
+            known += [within.name] if within is not None else []
+            raise DataError(
+                f"factor must be one among the covariates; got {factor!r}, but they are "
+                f"{', '.join(known) or 'none'}.{nearest(str(factor), known) or ' Correct it.'}"
+            )
+        base = source.people.coordinates
+        levels = {str(one): one for one in variable.levels}
+        one, other = (levels.get(part, part) for part in parts)
+        row = source.design.of_person({factor: one}) - source.design.of_person({factor: other})
+    used = np.flatnonzero(np.abs(row).sum(axis=1) > 0)
+    row = row[used]
+    difference = row @ fit.coefficients
+    error = np.sqrt(np.einsum("ab,bc,ac->a", row, fit.covariance, row))
+    whose = np.abs(row).argmax(axis=1)
+    df = fit.degrees_of_freedom[whose]
+    half = t_point((1 - level) / 2, df) * error
+    t = difference / error
+    return Contrast(
+        factor,
+        str(words),
+        tuple(base.names[a] for a in used),
+        tuple(str(base.each[a].link) for a in used),
+        difference,
+        error,
+        difference - half,
+        difference + half,
+        t,
+        df,
+        np.asarray(2 * t_tail(np.abs(t), df)),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Two populations fitted to the same decisions.
+
+    Attributes
+    ----------
+    log_likelihoods, n_parameters
+        Of both, each at its maximum.
+    statistic, degrees_of_freedom, p_value
+        Likelihood ratio of the larger against the smaller; NaN where they are of equal size. Where
+        the larger has more spreads the p-value is too large: a variance ends at 0.
+    loo_difference, loo_standard_error
+        Log-evidence of the first less that of the second, subjects left out one by one; and the
+        standard error over subjects.
+    """
+
+    log_likelihoods: tuple[float, float]
+    n_parameters: tuple[int, int]
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    loo_difference: float
+    loo_standard_error: float
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison: likelihood ratio {self.statistic:.4g} on {self.degrees_of_freedom} "
+            f"degrees of freedom (p {p_value(self.p_value)}), left-out difference "
+            f"{self.loo_difference:.4g} ({self.loo_standard_error:.3g})>"
+        )
+
+
+def compared(one: Any, other: Any) -> Comparison:
+    """Likelihood ratio and leave-one-subject-out difference."""
+    same = one.subjects.labels == other.subjects.labels and one.n_decisions == other.n_decisions
+    if not same:
+        raise DataError(
+            f"other must be fitted to the same decisions; got {other.n_subjects} subjects with "
+            f"{other.n_decisions} decisions against {one.n_subjects} with {one.n_decisions}. Fit "
+            "both to the same data."
+        )
+    values = one.maximum_log_likelihood, other.maximum_log_likelihood
+    sizes = one.n_parameters, other.n_parameters
+    df = sizes[0] - sizes[1]
+    statistic = 2 * (values[0] - values[1]) * np.sign(df) if df else np.nan
+    p = float(chi_square_tail(max(statistic, 0.0), abs(df))) if df else np.nan
+    apart = one.loo_each - other.loo_each
+    return Comparison(
+        values,
+        sizes,
+        float(statistic),
+        abs(df),
+        p,
+        float(apart.sum()),
+        float(np.sqrt(len(apart)) * apart.std(ddof=1)),
+    )

@@ -1,0 +1,373 @@
+"""What people's parameters depend on: covariates as columns, for every coordinate its own.
+
+Numbers are centred, so that the coefficient that bears a parameter's own name is that of an average
+person. Factors are coded by sums: a level's column is 1 for its people, -1 for those of the first
+level and 0 for others, so that the same coefficient is the mean over levels, each counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._frames import frame
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError, listing, nearest
+from penchant.tables.columns import USUAL
+from penchant.tables.frames import open_frame
+
+Term = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A covariate: a number or a factor.
+
+    Attributes
+    ----------
+    name
+        Of the column.
+    levels
+        Of a factor, in the order in which people have them; empty for a number.
+    values
+        (n,): centred numbers, or indices of levels.
+    centre
+        The mean that was taken off.
+    """
+
+    name: str
+    levels: tuple[Any, ...]
+    values: Vector
+    centre: float = 0.0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        if not self.levels:
+            return (self.name,)
+        return tuple(f"{self.name}[{level}]" for level in self.levels[1:])
+
+    def coded(self, values: Vector) -> Matrix:
+        """Columns (n, n_columns) of values."""
+        if not self.levels:
+            return np.asarray(values, dtype=np.float64)[:, None]
+        codes = np.vstack([-np.ones(len(self.levels) - 1), np.eye(len(self.levels) - 1)])
+        return np.asarray(codes[np.asarray(values, dtype=np.int64)])
+
+    def value(self, given: Any) -> float:
+        """A number or level as people give it, as `coded` takes it."""
+        if not self.levels:
+            return float(given) - self.centre
+        if given not in self.levels:
+            known = ", ".join(map(str, self.levels))
+            raise DataError(
+                f"{self.name} must be one of {known}; got {given!r}."
+                f"{nearest(str(given), map(str, self.levels)) or ' Correct it.'}"
+            )
+        return float(self.levels.index(given))
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Columns of every coordinate.
+
+    Attributes
+    ----------
+    parameters
+        Names of the coordinates.
+    variables
+        Covariates by name.
+    terms
+        For each coordinate: products of covariates beside its own mean.
+    """
+
+    parameters: tuple[str, ...]
+    variables: Mapping[str, Variable]
+    terms: tuple[tuple[Term, ...], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the coefficients: the parameter's, and with the covariate behind a colon."""
+        found = []
+        for parameter, terms in zip(self.parameters, self.terms, strict=True):
+            found.append(parameter)
+            for term in terms:
+                found += [f"{parameter}:{column}" for column in self._columns(term)]
+        return tuple(found)
+
+    def _columns(self, term: Term) -> list[str]:
+        names = [""]
+        for name in term:
+            own = self.variables[name].columns
+            names = [f"{before}:{after}" if before else after for before in names for after in own]
+        return names
+
+    def matrix(self, values: Mapping[str, Vector], n: int) -> Matrix:
+        """(n, n_parameters, n_coefficients) of people with these values of the covariates."""
+        blocks = []
+        for terms in self.terms:
+            columns = [np.ones((n, 1))]
+            for term in terms:
+                product = np.ones((n, 1))
+                for name in term:
+                    own = self.variables[name].coded(values[name])
+                    product = (product[:, :, None] * own[:, None, :]).reshape(n, -1)
+                columns.append(product)
+            blocks.append(np.hstack(columns))
+        whole = np.zeros((n, len(self.terms), sum(b.shape[1] for b in blocks)))
+        first = 0
+        for a, block in enumerate(blocks):
+            whole[:, a, first : first + block.shape[1]] = block
+            first += block.shape[1]
+        return whole
+
+    def of_people(self, n: int) -> Matrix:
+        """Of the people that were fitted."""
+        return self.matrix({name: v.values for name, v in self.variables.items()}, n)
+
+    def of_person(self, given: Mapping[str, Any]) -> Matrix:
+        """(n_parameters, n_coefficients) of one person; an average one where nothing is said."""
+        for name in given:
+            if name not in self.variables:
+                known = ", ".join(self.variables) or "none"
+                raise DataError(
+                    f"{name} must be a covariate of the population; got {name!r}, but they are "
+                    f"{known}.{nearest(name, self.variables) or ' Correct it.'}"
+                )
+        blocks = []
+        for terms in self.terms:
+            row = [1.0]
+            for term in terms:
+                product = np.ones(1)
+                for name in term:
+                    product = np.outer(product, self._own(name, given)).ravel()
+                row += product.tolist()
+            blocks.append(np.array(row))
+        whole = np.zeros((len(self.terms), sum(map(len, blocks))))
+        first = 0
+        for a, block in enumerate(blocks):
+            whole[a, first : first + len(block)] = block
+            first += len(block)
+        return whole
+
+    def _own(self, name: str, given: Mapping[str, Any]) -> Vector:
+        variable = self.variables[name]
+        if name not in given:
+            return np.zeros(len(variable.columns))
+        return np.asarray(variable.coded(np.array([variable.value(given[name])]))[0])
+
+    def without(self, parameter: int) -> Design:
+        """The same with no covariates of one parameter."""
+        terms = tuple(() if a == parameter else t for a, t in enumerate(self.terms))
+        return Design(self.parameters, self.variables, terms)
+
+    def factor(self, asked: str) -> Variable:
+        """The factor that `spread="by ..."` names."""
+        factors = [v for v in self.variables.values() if v.levels]
+        for variable in factors:
+            if variable.name == asked:
+                return variable
+        if asked == "group" and factors:
+            return factors[0]
+        raise DataError(
+            f"spread must be by a factor among the covariates; got 'by {asked}', but they are "
+            f"{', '.join(v.name for v in factors) or 'none'}. Name one in covariates."
+        )
+
+
+def read_design(
+    parameters: Sequence[str],
+    subjects: Sequence[Any],
+    covariates: Sequence[str] | None,
+    formula: Mapping[str, str] | None,
+    people: Any,
+) -> Design:
+    """The design that `fit_population` is asked for."""
+    if covariates and formula:
+        raise DataError(
+            "covariates must be left out where a formula is given; got both. Write them into the "
+            "formula."
+        )
+    if isinstance(covariates, str):
+        covariates = [covariates]
+    if not covariates and not formula:
+        return Design(tuple(parameters), {}, tuple(() for _ in parameters))
+    if people is None:
+        raise DataError(
+            "people must be given with covariates, a table with a row per subject; got none. "
+            "Pass people=table."
+        )
+    table, rows = _people_table(people, subjects)
+    if covariates:
+        every: tuple[Term, ...] = tuple((name,) for name in covariates)
+        terms = dict.fromkeys(parameters, every)
+    else:
+        terms = _formula_terms(formula or {}, parameters)
+    used = list(dict.fromkeys(name for own in terms.values() for term in own for name in term))
+    what = "covariates" if covariates else "formula"
+    variables = {name: _variable(table, rows, subjects, name, what) for name in used}
+    design = Design(tuple(parameters), variables, tuple(terms.get(p, ()) for p in parameters))
+    _check_rank(design, len(subjects))
+    return design
+
+
+def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]:
+    """The table, and the row of each subject."""
+    if isinstance(people, Mapping):
+        people = frame({str(k): list(v) for k, v in people.items()})
+    table = open_frame(people)
+    names = list(table.columns)
+    known = {name.lower() for name in USUAL["subject"]}
+    column = next((name for name in names if str(name).lower() in known), None)
+    if column is None:
+        raise DataError(
+            "people must have a column called subject; got "
+            f"{listing(map(str, names))}. Rename the column of labels."
+        )
+    labels = table[column].to_list()
+    place: dict[str, int] = {}
+    for row, label in enumerate(labels):
+        key = _key(label)
+        if key in place:
+            raise DataError(
+                f"people must have one row per subject; got {label} in rows {place[key]} and "
+                f"{row}. Keep one."
+            )
+        place[key] = row
+    missing = [str(s) for s in subjects if _key(s) not in place]
+    if missing:
+        raise DataError(
+            f"people must have a row for every subject; got none for {listing(missing)}. Add them, "
+            "or leave their decisions out."
+        )
+    mine = {_key(s) for s in subjects}
+    more = [str(label) for label in labels if _key(label) not in mine]
+    if more:
+        raise DataError(
+            f"people must hold only subjects with decisions; got {listing(more)} without any. "
+            "Leave them out."
+        )
+    return table, np.array([place[_key(s)] for s in subjects], dtype=np.int64)
+
+
+def _key(label: Any) -> str:
+    """Labels that print the same are the same: 7, 7.0 and "7"."""
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    if isinstance(label, np.floating) and float(label).is_integer():
+        return str(int(label))
+    return str(label).strip()
+
+
+def _variable(
+    table: Any, rows: IntVector, subjects: Sequence[Any], name: str, what: str
+) -> Variable:
+    names = [str(column) for column in table.columns]
+    if name not in names:
+        raise DataError(
+            f"{what} must name columns of people; got {name!r}, but they are "
+            f"{', '.join(names)}.{nearest(name, names) or ' Correct it.'}"
+        )
+    raw = table[name].to_list()
+    values = [raw[row] for row in rows]
+    without = [
+        str(s)
+        for s, v in zip(subjects, values, strict=True)
+        if v is None or (isinstance(v, float | np.floating) and not np.isfinite(v))
+    ]
+    if without:
+        raise DataError(
+            f"{name} must be known for every subject; got none for {listing(without)}. Fill it in, "
+            "or leave their decisions out."
+        )
+    if len({_key(v) for v in values}) == 1:
+        raise DataError(
+            f"{name} must differ between subjects; got {values[0]} for all. Leave it out."
+        )
+    number = all(
+        isinstance(v, int | float | np.number) and not isinstance(v, bool | np.bool_)
+        for v in values
+    )
+    if number:
+        numbers = np.array(values, dtype=np.float64)
+        return Variable(name, (), numbers - numbers.mean(), float(numbers.mean()))
+    levels = tuple(dict.fromkeys(values))
+    levels = tuple(sorted(levels, key=str))
+    counts = {level: values.count(level) for level in levels}
+    alone = [str(level) for level, count in counts.items() if count == 1]
+    if alone:
+        raise DataError(
+            f"{name} must have at least two subjects of every level; got one of {listing(alone)}. "
+            "Join it with another level, or leave it out."
+        )
+    return Variable(name, levels, np.array([levels.index(v) for v in values], dtype=np.float64))
+
+
+def _formula_terms(
+    formula: Mapping[str, str], parameters: Sequence[str]
+) -> dict[str, tuple[Term, ...]]:
+    """Terms of a formula per parameter, beside the parameter's own mean."""
+    if not isinstance(formula, Mapping):
+        raise DataError(
+            f"formula must be a dictionary from parameters to formulas; got {formula!r}. Write "
+            "{'learning_rate': '~ group * age'}."
+        )
+    try:
+        from formulaic import Formula
+        from formulaic.errors import FormulaSyntaxError
+    except ImportError as error:
+        raise DataError(
+            "formula must have the package formulaic; got none installed. Install "
+            "penchant[formula], or name covariates."
+        ) from error
+    found = {}
+    for parameter, text in formula.items():
+        if parameter not in parameters:
+            raise DataError(
+                f"formula must name parameters; got {parameter!r}, but they are "
+                f"{', '.join(parameters)}.{nearest(parameter, parameters) or ' Correct it.'}"
+            )
+        right = str(text).split("~", 1)[-1].strip()
+        try:
+            terms = [tuple(f.expr for f in term.factors) for term in Formula(right)]
+        except (FormulaSyntaxError, SyntaxError, TypeError, ValueError) as error:
+            raise DataError(
+                f"formula of {parameter} must be one like '~ group * age'; got {text!r}. "
+                "Correct it."
+            ) from error
+        if ("1",) not in terms:
+            raise DataError(
+                f"formula of {parameter} must keep the mean of an average person; got {text!r} "
+                "without it. Leave out '0 +' or '- 1'."
+            )
+        own = tuple(term for term in terms if term != ("1",))
+        if not own and right != "1":
+            raise DataError(f"formula of {parameter} must name covariates; got {text!r}. Name one.")
+        found[parameter] = own
+    return found
+
+
+def _check_rank(design: Design, n: int) -> None:
+    """No covariate is told by the others."""
+    whole = design.of_people(n)
+    first = 0
+    names = design.names
+    for a, parameter in enumerate(design.parameters):
+        size = int((np.abs(whole[:, a]).sum(axis=0) > 0).sum())
+        own = whole[:, a, first : first + size]
+        scaled = own / np.maximum(np.sqrt((own**2).sum(axis=0)), 1e-300)
+        if size and np.linalg.matrix_rank(scaled, tol=1e-9) < size:
+            listed = ", ".join(names[first + 1 : first + size])
+            raise DataError(
+                f"covariates of {parameter} must not tell each other; got {listed}, one of which "
+                "the others determine. Leave one out."
+            )
+        if n <= size:
+            raise DataError(
+                f"covariates of {parameter} must be fewer than subjects; got {size} columns of "
+                f"{n} subjects. Leave some out."
+            )
+        first += size

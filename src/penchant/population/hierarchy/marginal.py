@@ -1,0 +1,243 @@
+"""The likelihood of a population on fixed nodes, with exact gradient and Hessian.
+
+Subject i has coordinates h ~ N(D_i beta, S). With nodes h_ij, log-weights and log-likelihoods l_ij,
+
+    F(beta, S) = sum_i log sum_j W_ij exp(l_ij) N(h_ij; D_i beta, S),
+
+which never asks the model. Its derivatives are moments of the nodes under each subject's posterior
+(Louis 1982): with u = (e, vech ee'), e = h - D_i beta, every derivative of log N is linear in u, so
+that score_i = G_i E_i[u] + c and Hessian = sum_i E_i[second derivative] + G_i Cov_i[u] G_i'.
+
+Coordinates without spread have no nodes: h = D_i beta there, and l_ij follows its own quadratic
+expansion about where it was evaluated, exact to second order where weights are on their own scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.population.hierarchy._kernels import node_moments
+from penchant.population.hierarchy.spread import Spread
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Where every subject's likelihood is known.
+
+    Attributes
+    ----------
+    places
+        (n, J, r): the coordinates that differ between people.
+    mass
+        (n, J): log-weight plus log-likelihood.
+    fixed
+        (n, f): coordinates without spread at which it was evaluated.
+    gradient, information
+        (n, J, f) and (n, J, f, f): of the log-likelihood there.
+    """
+
+    places: Matrix
+    mass: Matrix
+    fixed: Matrix
+    gradient: Matrix
+    information: Matrix
+
+    def put(self, which: IntVector, others: Nodes) -> None:
+        """Replace those of some subjects in place."""
+        for name in self.__dataclass_fields__:
+            getattr(self, name)[which] = getattr(others, name)
+
+
+class Structure(NamedTuple):
+    """Who depends on what.
+
+    Attributes
+    ----------
+    design
+        (n, p, n_beta): subject i's mean is design[i] @ beta.
+    random, fixed
+        Coordinates with and without spread.
+    spread, group
+        How S is written, and whose S each subject has.
+    counts
+        How much each subject counts.
+    """
+
+    design: Matrix
+    random: IntVector
+    fixed: IntVector
+    spread: Spread
+    group: IntVector
+    counts: Vector
+
+    @property
+    def n_beta(self) -> int:
+        """Number of coefficients."""
+        return int(self.design.shape[2])
+
+    def means(self, beta: Vector) -> Matrix:
+        """Of every subject: (n, p)."""
+        return np.asarray(self.design @ beta)
+
+
+class Known(NamedTuple):
+    """F, evidences, scores (n, parameters), Hessian; and the posteriors behind them."""
+
+    value: float
+    evidence: Vector
+    scores: Matrix
+    hessian: Matrix
+    share: Matrix
+    means: Matrix
+    covariances: Matrix
+    loadings: Matrix
+
+    @property
+    def gradient(self) -> Vector:
+        """Of F."""
+        return np.asarray(self.scores.sum(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """F of a population, for given nodes."""
+
+    nodes: Nodes
+    structure: Structure
+
+    @cached_property
+    def _size(self) -> int:
+        r = len(self.structure.random)
+        return r + r * (r + 1) // 2 + len(self.structure.fixed)
+
+    def split(self, x: Vector) -> tuple[Vector, Vector]:
+        """Coefficients and the numbers of S."""
+        return x[: self.structure.n_beta], x[self.structure.n_beta :]
+
+    def evidence(self, x: Vector) -> Vector:
+        """Log-evidence of every subject."""
+        return self._moments(x, 0)[0]
+
+    def value(self, x: Vector) -> float:
+        """F."""
+        return float(self.structure.counts @ self.evidence(x))
+
+    def at(self, x: Vector) -> Known:
+        """F with its derivatives."""
+        s = self.structure
+        evidence, share, means, covariances = self._moments(x, 2)
+        loadings, constants, bend = self._loadings(x, means, share)
+        scores = (loadings @ means[:, :, None])[:, :, 0] + constants
+        weighted = s.counts[:, None, None] * loadings
+        hessian = bend + np.tensordot(weighted @ covariances, loadings, axes=([0, 2], [0, 2]))
+        value = float(s.counts @ evidence)
+        scores = s.counts[:, None] * scores
+        hessian = (hessian + hessian.T) / 2
+        return Known(value, evidence, scores, hessian, share, means, covariances, loadings)
+
+    def _moments(self, x: Vector, wanted: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
+        beta, numbers = self.split(x)
+        s, nodes = self.structure, self.nodes
+        n, n_nodes, _ = nodes.places.shape
+        matrices = s.spread.matrices(numbers)
+        precisions, constants = _precisions(matrices)
+        means = s.means(beta)
+        mass, extra = self._expanded(means)
+        size = self._size if wanted else 0
+        found = (
+            np.empty(n),
+            np.empty((n, n_nodes)),
+            np.empty((n, size)),
+            np.empty((n, size, size) if wanted == 2 else (0, 0, 0)),
+        )
+        centre = np.ascontiguousarray(means[:, s.random])
+        node_moments(
+            mass, nodes.places, centre, precisions, constants, s.group, extra, wanted, found
+        )
+        return found
+
+    def _expanded(self, means: Matrix) -> tuple[Matrix, Matrix]:
+        """Masses and their slopes where coordinates without spread have moved."""
+        nodes = self.nodes
+        if not nodes.fixed.shape[1]:
+            return nodes.mass, nodes.gradient
+        away = means[:, self.structure.fixed] - nodes.fixed
+        pull = np.einsum("ijab,ib->ija", nodes.information, away)
+        mass = nodes.mass + np.einsum("ija,ia->ij", nodes.gradient - 0.5 * pull, away)
+        return mass, nodes.gradient - pull
+
+    def _loadings(self, x: Vector, means: Matrix, share: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """G_i, the constants of scores, and the sum of expected second derivatives."""
+        _, numbers = self.split(x)
+        s = self.structure
+        n, r, f = len(means), len(s.random), len(s.fixed)
+        n_square = r * (r + 1) // 2
+        n_all = len(x)
+        loadings, constants = np.zeros((n, n_all, self._size)), np.zeros((n, n_all))
+        bend = np.zeros((n_all, n_all))
+        b = slice(0, s.n_beta)
+        rows, columns = np.tril_indices(r)
+        double = np.where(rows == columns, 1.0, 2.0)
+        blocks = numbers.reshape(s.spread.n_groups, -1)
+        precisions, _ = _precisions(s.spread.matrices(numbers))
+        on_random = s.design[:, s.random]
+        for g, block in enumerate(blocks):
+            mine = np.flatnonzero(s.group == g)
+            if not r:
+                break
+            precision = precisions[g]
+            _, first = s.spread.slopes(block)
+            k = slice(s.n_beta + g * len(block), s.n_beta + (g + 1) * len(block))
+            inner = precision @ first @ precision
+            own = on_random[mine]
+            pulled = np.swapaxes(own, 1, 2) @ precision
+            loadings[mine, b, :r] = pulled
+            loadings[mine, k, r : r + n_square] = 0.5 * inner[:, rows, columns] * double
+            constants[mine, k] = -0.5 * np.einsum("xy,kyx->k", precision, first)
+            counts = s.counts[mine]
+            bend[b, b] -= np.tensordot(counts[:, None, None] * pulled, own, axes=([0, 2], [0, 1]))
+            level = counts[:, None] * means[mine, :r]
+            cross = -np.einsum("iab,kac,ic->bk", own, inner, level)
+            bend[b, k] += cross
+            bend[k, b] += cross.T
+            products = np.zeros((r, r))
+            products[rows, columns] = counts @ means[mine, r : r + n_square]
+            products = products + products.T - np.diag(np.diag(products))
+            total = counts.sum()
+            turned = precision @ first
+            both = np.einsum("lxy,kyx->kl", turned, turned)
+            triple = np.einsum("lxy,kyx->kl", turned, turned @ (precision @ products))
+            pull = precision @ products @ precision - total * precision
+            bend[k, k] += 0.5 * total * both - 0.5 * (triple + triple.T)
+            bend[k, k] += 0.5 * s.spread.bends(block, pull)
+        if f:
+            on_fixed = s.design[:, s.fixed]
+            loadings[:, b, r + n_square :] = np.swapaxes(on_fixed, 1, 2)
+            expected = np.einsum("ij,ijab->iab", share, self.nodes.information)
+            expected *= s.counts[:, None, None]
+            bend[b, b] -= np.einsum("iax,iab,iby->xy", on_fixed, expected, on_fixed)
+        return loadings, constants, bend
+
+
+def _inverse(matrix: Matrix) -> Matrix:
+    """Of a covariance, in its own units."""
+    sd = np.sqrt(np.diag(matrix))
+    unit = np.outer(sd, sd)
+    return np.asarray(np.linalg.inv(matrix / unit) / unit)
+
+
+def _precisions(matrices: Matrix) -> tuple[Matrix, Vector]:
+    """Inverses, and logarithms of the constants of the densities."""
+    r = matrices.shape[-1]
+    if not r:
+        return np.zeros((len(matrices), 0, 0)), np.zeros(len(matrices))
+    precisions = np.stack([_inverse(m) for m in matrices])
+    sd = np.sqrt(np.einsum("gaa->ga", matrices))
+    _, log_determinant = np.linalg.slogdet(matrices / (sd[:, :, None] * sd[:, None, :]))
+    log_determinant = log_determinant + 2 * np.log(sd).sum(axis=1)
+    return precisions, -0.5 * (r * np.log(2 * np.pi) + log_determinant)

@@ -1,0 +1,562 @@
+"""The result of a population fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from penchant._frames import Backend, frame
+from penchant._typing import Matrix, Vector
+from penchant.arguments import check_level
+from penchant.errors import DataError
+from penchant.models.coordinates import Coordinates
+from penchant.models.model import Model
+from penchant.models.population_prior import PopulationPrior
+from penchant.output.document import plain, plain_label
+from penchant.output.table import ABSENT, Table, number
+from penchant.population.hierarchy import inferences
+from penchant.population.hierarchy.conditions import Within
+from penchant.population.hierarchy.contrasts import Comparison, Contrast, compared, contrasted
+from penchant.population.hierarchy.design import Design
+from penchant.population.hierarchy.document import read_population
+from penchant.population.hierarchy.likelihoods import People
+from penchant.population.hierarchy.prediction import predicted
+from penchant.population.hierarchy.sampling import PopulationSample, sampled
+from penchant.population.hierarchy.search import Found, Search
+from penchant.population.hierarchy.subjects import PopulationSubjects
+from penchant.softmax.transformations import Parameter
+from penchant.tails import t_point
+
+LITTLE = 0.3  # reliability below which shrinkage is said in words
+
+
+class Source(NamedTuple):
+    """What a fit was made of."""
+
+    people: People
+    model: Model | None
+    data: Any
+    design: Design
+    conditions: Within | None
+    found: Found
+    task: Search
+    group_labels: tuple[Any, ...]
+    covariance_kind: str
+
+
+class Sd(NamedTuple):
+    """A standard deviation between people, on its link, with its interval."""
+
+    name: str
+    group: Any
+    sd: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationFit:
+    """A population, and everybody in it.
+
+    Attributes
+    ----------
+    status, message
+        "converged", or what is wrong, and a sentence about each thing that is.
+    names, coefficients, covariance
+        Means of the parameters on their links, with covariates behind a colon; the covariance of
+        the coefficients, in the same order.
+    parameter_names, links
+        Parameters, and the scale on which each is normal between people.
+    spread
+        Covariance between people, on the links; by level of the factor where groups have their own.
+    correlations
+        The same as correlations.
+    reliability
+        Of each parameter: 1 - mean posterior variance / variance between people.
+    log_likelihood, n_parameters
+        Of all decisions, subjects integrated out; and how many numbers were estimated.
+    evidence, loo
+        Log-evidence of every subject under the population, and under that of all others.
+    integration_error
+        By how much the log-likelihood changes with fewer nodes.
+    subjects
+        Everybody under the population: `PopulationSubjects`.
+    estimator, degrees_of_freedom
+        "ml" or "reml"; of each coefficient's t interval.
+    n_subjects, n_decisions
+        How many.
+    notes
+        What a reader should know.
+    """
+
+    status: str
+    message: str
+    names: tuple[str, ...]
+    coefficients: Vector
+    covariance: Matrix
+    parameter_names: tuple[str, ...]
+    links: Mapping[str, str]
+    spread: Any
+    correlations: Any
+    reliability: Mapping[str, float]
+    log_likelihood: float
+    n_parameters: int
+    evidence: Vector
+    loo_each: Vector
+    integration_error: float
+    subjects: PopulationSubjects
+    estimator: str
+    degrees_of_freedom: Vector
+    n_subjects: int
+    n_decisions: int
+    model_words: str
+    notes: tuple[str, ...] = ()
+    source: Source | None = field(default=None, repr=False)
+    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    # -- numbers ---------------------------------------------------------------------------------
+
+    @property
+    def standard_errors(self) -> Vector:
+        """Of the coefficients; infinite where nothing is told."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def aic(self) -> float:
+        """-2 log-likelihood + 2 parameters."""
+        return -2 * self.log_likelihood + 2 * self.n_parameters
+
+    @property
+    def bic(self) -> float:
+        """-2 log-likelihood + parameters times log subjects."""
+        return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_subjects))
+
+    @property
+    def loo(self) -> float:
+        """Log-evidence of every subject under the population of all others, summed."""
+        return float(self.loo_each.sum())
+
+    def interval(self, level: float = 0.95) -> Matrix:
+        """Of the coefficients, (n_coefficients, 2): Student's t, subjects less columns."""
+        check_level(level)
+        half = t_point((1 - level) / 2, self.degrees_of_freedom) * self.standard_errors
+        return np.column_stack([self.coefficients - half, self.coefficients + half])
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The typical person in natural units, with 95 % intervals."""
+        return self.parameters_at(0.95)
+
+    def parameters_at(self, level: float = 0.95, **covariates: Any) -> tuple[Parameter, ...]:
+        """A person with these covariates, an average one by default, in natural units.
+
+        The values are those at the mean of the links: the median over people, where a link is not
+        the identity. With conditions there is one for each.
+        """
+        check_level(level)
+        if self.source is None:
+            if covariates or level != 0.95:
+                raise self._without_data("parameters_at")
+            return tuple(Parameter(*row) for row in self.kept["parameters"])
+        found = []
+        half = t_point((1 - level) / 2, self.degrees_of_freedom.min())
+        for label, base, rows in self._rows(covariates):
+            means = rows @ self.coefficients
+            errors = np.sqrt(np.einsum("ab,bc,ac->a", rows, self.covariance, rows))
+            for a, c in enumerate(base.each):
+                value, slope = float(c.link.value(means[a])), abs(float(c.link.slope(means[a])))
+                ends = c.link.value(
+                    np.array([means[a] - half * errors[a], means[a] + half * errors[a]])
+                )
+                low, high = sorted(ends.tolist())
+                found.append(Parameter(c.name + label, value, slope * errors[a], low, high))
+        return tuple(found)
+
+    def _rows(self, covariates: Mapping[str, Any]) -> list[tuple[str, Coordinates, Matrix]]:
+        """Of each condition: its label, coordinates, and rows that make means of coefficients."""
+        assert self.source is not None
+        within = self.source.conditions
+        given = dict(covariates)
+        if within is None:
+            return [("", self.source.people.coordinates, self.source.design.of_person(given))]
+        chosen = range(len(within.labels))
+        if within.name in given:
+            chosen = range(
+                within.index(given[within.name]), within.index(given.pop(within.name)) + 1
+            )
+        rows = self.source.design.of_person(given)
+        return [(f"[{within.labels[c]}]", within.base, within.maps[c] @ rows) for c in chosen]
+
+    def spreads(self, level: float = 0.95) -> tuple[Sd, ...]:
+        """Standard deviations between people, on the links, with profile intervals."""
+        check_level(level)
+        if self.source is None:
+            if level != 0.95:
+                raise self._without_data("spreads")
+            return tuple(Sd(*row) for row in self.kept["spreads"])
+        key = f"spreads {level}"
+        if key not in self._intervals:
+            self._intervals[key] = self._profiled(level)
+        return self._intervals[key]
+
+    @cached_property
+    def _intervals(self) -> dict[str, tuple[Sd, ...]]:
+        return {}
+
+    def _profiled(self, level: float) -> tuple[Sd, ...]:
+        assert self.source is not None
+        found, task = self.source.found, self.source.task
+        s = found.marginal.structure
+        groups = self.source.group_labels or (None,)
+        matrices = s.spread.matrices(found.x[s.n_beta :])
+        rows = []
+        for g, label in enumerate(groups):
+            for c, a in enumerate(s.random):
+                low, high = inferences.sd_interval(found, c, g, task.restricted, level)
+                sd = float(np.sqrt(matrices[g, c, c]))
+                rows.append(Sd(self.parameter_names[a], label, sd, low, high))
+        return tuple(rows)
+
+    def correlation_interval(
+        self, one: str, other: str, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Of the correlation of two parameters between people, by Fisher's z."""
+        check_level(level)
+        if self.source is None:
+            raise self._without_data("correlation_interval")
+        s, errors = self._spread_errors
+        random = [self.parameter_names[a] for a in s.random]
+        for name in (one, other):
+            if name not in random:
+                raise DataError(
+                    f"correlation_interval must name parameters with spread; got {name!r}, but "
+                    f"they are {', '.join(random)}. Name two of these."
+                )
+        a, b = random.index(one), random.index(other)
+        r = self._first(self.correlations)[s.random[a], s.random[b]]
+        half = inferences.normal_half(level) * errors[a, b]
+        z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
+        return float(np.tanh(z - half)), float(np.tanh(z + half))
+
+    @cached_property
+    def _spread_errors(self) -> tuple[Any, Matrix]:
+        assert self.source is not None
+        found = self.source.found
+        s = found.marginal.structure
+        whole = inferences.errors_of(found, 1).model
+        block = slice(s.n_beta, s.n_beta + s.spread.n_block)
+        return s, inferences.correlation_errors(s.spread, found.x[block], whole[block, block])
+
+    def _first(self, matrices: Any) -> Matrix:
+        return next(iter(matrices.values())) if isinstance(matrices, Mapping) else matrices
+
+    # -- differences -----------------------------------------------------------------------------
+
+    def contrast(self, factor: str, words: str, *, level: float = 0.95) -> Contrast:
+        """The difference between two groups, or two conditions, of every parameter.
+
+        Parameters
+        ----------
+        factor
+            A covariate or condition.
+        words
+            "patient - control": levels with a minus between them.
+        """
+        if self.source is None:
+            raise self._without_data("contrast")
+        return contrasted(self, factor, words, level)
+
+    def compare(self, other: PopulationFit) -> Comparison:
+        """Likelihood ratio and leave-one-subject-out against another fit of the same decisions.
+
+        Both are compared at their maximum likelihood, whichever estimator they are of.
+        """
+        return compared(self, other)
+
+    @cached_property
+    def maximum_log_likelihood(self) -> float:
+        """Log-likelihood at its own maximum, where REML was asked for."""
+        if self.source is None:
+            return float(self.kept["maximum_log_likelihood"])
+        if self.estimator == "ml":
+            return self.log_likelihood
+        return inferences.maximum_likelihood(self.source.found)[0]
+
+    # -- people ----------------------------------------------------------------------------------
+
+    @property
+    def prior(self) -> PopulationPrior:
+        """What is known of a new, average person: for `fit`, `fit_each`, `live` and `compare`."""
+        return self.prior_for()
+
+    def prior_for(self, **covariates: Any) -> PopulationPrior:
+        """What is known of a new person with these covariates."""
+        if self.source is None:
+            if covariates:
+                raise self._without_data("prior_for")
+            return PopulationPrior.from_dict(self.kept["prior"])
+        rows = self._rows(covariates)
+        if len(rows) > 1:
+            assert self.source.conditions is not None
+            name = self.source.conditions.name
+            raise DataError(
+                f"prior_for must say which condition; got none. Give prior_for({name}=...)."
+            )
+        label, base, row = rows[0]
+        matrix = np.array(self._first(self.spread))
+        if isinstance(self.spread, Mapping):
+            chosen = [v for v in covariates.values() if v in self.spread]
+            every = list(self.spread.values())
+            matrix = self.spread[chosen[0]] if chosen else np.mean(every, axis=0)
+        within = self.source.conditions
+        if within is not None:
+            into = within.maps[within.index(label[1:-1])]
+            matrix = into @ matrix @ into.T
+        matrix = np.array(matrix)
+        alike = np.flatnonzero(np.diag(matrix) == 0)
+        matrix[alike, alike] = np.einsum("ab,bc,ac->a", row, self.covariance, row)[alike]
+        return PopulationPrior(
+            names=base.names,
+            mean=row @ self.coefficients,
+            covariance=matrix,
+            links=tuple(c.link for c in base.each),
+        )
+
+    def draw(self, n: int, *, rng: np.random.Generator, **covariates: Any) -> dict[str, Vector]:
+        """Natural parameters of new people from the population: a vector of n by name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import penchant as pn
+        >>> people = pn.offers_from_frame(pn.datasets.load("delays"))
+        >>> found = pn.fit_population(people, pn.HyperbolicDiscounting())
+        >>> sorted(found.draw(3, rng=np.random.default_rng(0)))
+        ['discount_rate', 'temperature']
+        """
+        return self.prior_for(**covariates).draw(n, rng=rng)
+
+    def predict(self, data: Any, *, average: bool = True) -> Matrix:
+        """Probabilities of every option at the decisions of new data.
+
+        Of subjects that were fitted, under their posterior; of others, under the population.
+
+        Parameters
+        ----------
+        data
+            As was fitted, of one subject or several.
+        average
+            Over what is known of the subject; else at its mean.
+        """
+        if self.source is None:
+            raise self._without_data("predict")
+        return predicted(self, data, average)
+
+    def sample(
+        self,
+        draws: int = 4000,
+        *,
+        rng: np.random.Generator,
+        method: Literal["importance", "nuts"] = "importance",
+    ) -> PopulationSample:
+        """Draws of means, spreads and correlations from their posterior, under vague priors.
+
+        Parameters
+        ----------
+        draws
+            How many.
+        method
+            "importance": from a Student t about the mode, with Pareto-smoothed weights; "nuts":
+            through nutpie, which needs penchant[bayes]. Both rest on the nodes of the fit.
+        """
+        if self.source is None:
+            raise self._without_data("sample")
+        return sampled(self, draws, method, rng)
+
+    def to_arviz(self, draws: int = 4000, *, rng: np.random.Generator) -> Any:
+        """`sample` as an `arviz.InferenceData`; needs penchant[bayes]."""
+        return self.sample(draws, rng=rng).to_arviz()
+
+    def _without_data(self, what: str) -> DataError:
+        return DataError(
+            f"{what} must have the decisions; got a population read from a file. Fit it again."
+        )
+
+    # -- for reading -----------------------------------------------------------------------------
+
+    def table(self, level: float = 0.95) -> Table:
+        """The summary as a table."""
+        sds = {(s.name, s.group): s for s in self.spreads(level)}
+        groups = list(dict.fromkeys(group for _, group in sds)) or [None]
+        ends = self.interval(level)
+        header = ["", "coefficient", "std. error", f"{100 * level:g} % low", "high"]
+        header += ["sd", "low", "high"]
+        rows = []
+        for a, name in enumerate(self.names):
+            row = [name, number(self.coefficients[a], 4), number(self.standard_errors[a], 3)]
+            row += [number(v, 4) for v in ends[a]]
+            sd = sds.get((name, groups[0]))
+            row += [number(v, 3) for v in (sd.sd, sd.low, sd.high)] if sd else [ABSENT] * 3
+            rows.append(tuple(row))
+        facts = [
+            ("Status", self.status),
+            ("Subjects", f"{self.n_subjects}, {self.n_decisions} decisions"),
+            ("Log-likelihood", f"{self.log_likelihood:.2f}"),
+            ("Left one out", f"{self.loo:.1f}"),
+            ("Integration error", number(self.integration_error, 2)),
+            ("Estimator", self.estimator.upper()),
+        ]
+        notes = [self.message] if self.message else []
+        scales = ", ".join(f"{n} {link}" for n, link in self.links.items())
+        notes.append(f"Coefficients and standard deviations are on links: {scales}.")
+        notes += self._typical_words(level)
+        notes += self._correlation_words(level)
+        if len(groups) > 1:
+            notes += [
+                f"Standard deviations of {g}: "
+                + ", ".join(f"{s.name} {number(s.sd, 3)}" for s in sds.values() if s.group == g)
+                + "."
+                for g in groups
+            ]
+        notes += self._shrunken_words()
+        notes += self.notes
+        caption = f"Population: {self.model_words}"
+        return Table(caption, tuple(facts), tuple(header), tuple(rows), tuple(notes))
+
+    def _typical_words(self, level: float) -> list[str]:
+        if self.source is None and level != 0.95:
+            return []
+        said = (
+            f"{p.name} {number(p.estimate, 4)} [{number(p.low, 4)}, {number(p.high, 4)}]"
+            for p in self.parameters_at(level)
+        )
+        return [f"Typical person: {', '.join(said)}."]
+
+    def _correlation_words(self, level: float) -> list[str]:
+        if self.source is None:
+            return []
+        s = self.source.found.marginal.structure
+        if not s.spread.correlated or s.spread.n_groups > 1:
+            return []
+        found = []
+        for i, a in enumerate(s.random):
+            for b in s.random[:i]:
+                one, other = self.parameter_names[b], self.parameter_names[a]
+                low, high = self.correlation_interval(one, other, level)
+                r = self._first(self.correlations)[a, b]
+                found.append(f"{one}, {other} {r:.2f} [{low:.2f}, {high:.2f}]")
+        return [f"Correlations: {'; '.join(found)}."] if found else []
+
+    def _shrunken_words(self) -> list[str]:
+        if not self.reliability:
+            return []
+        each = ", ".join(f"{name} {value:.2f}" for name, value in self.reliability.items())
+        said = f"Reliability (share of the differences between people that is told): {each}."
+        low = [name for name, value in self.reliability.items() if value < LITTLE]
+        if not low:
+            return [said]
+        return [
+            said,
+            f"People are hardly told apart in {', '.join(low)}: most of the differences between "
+            "their estimates is noise, and these lie near the population's mean.",
+        ]
+
+    def summary(self, level: float = 0.95) -> str:
+        """Everything one reads first, as text."""
+        return self.table(level).text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        values = (f"{p.name}={number(p.estimate, 3)}" for p in self.parameters)
+        return f"<PopulationFit of {self.n_subjects} subjects, {self.status}: {', '.join(values)}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """The table for a paper (booktabs)."""
+        return self.table(level).latex()
+
+    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+        """One row per coefficient."""
+        ends = self.interval(level)
+        statistic = self.coefficients / self.standard_errors
+        columns: dict[str, Sequence[Any]] = {
+            "name": list(self.names),
+            "coefficient": self.coefficients.tolist(),
+            "standard_error": self.standard_errors.tolist(),
+            "low": ends[:, 0].tolist(),
+            "high": ends[:, 1].tolist(),
+            "t": statistic.tolist(),
+            "degrees_of_freedom": self.degrees_of_freedom.tolist(),
+            "link": [self._link_of(name) for name in self.names],
+            "status": [self.status] * len(self.names),
+        }
+        return frame(columns, backend)
+
+    def _link_of(self, name: str) -> str:
+        own = [p for p in self.parameter_names if name == p or name.startswith(p + ":")]
+        return self.links[max(own, key=len)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; `from_dict` reads them back."""
+        return {
+            "format": "penchant-population",
+            "version": 1,
+            "status": self.status,
+            "message": self.message,
+            "model": self.model_words,
+            "names": list(self.names),
+            "coefficients": plain(self.coefficients),
+            "covariance": plain(self.covariance),
+            "degrees_of_freedom": plain(self.degrees_of_freedom),
+            "parameter_names": list(self.parameter_names),
+            "links": dict(self.links),
+            "spread": _plain_matrices(self.spread),
+            "correlations": _plain_matrices(self.correlations),
+            "spreads": [[s.name, plain_label(s.group), *map(plain, s[2:])] for s in self.spreads()],
+            "parameters": [
+                [p.name, *map(plain, (p.estimate, p.standard_error, p.low, p.high))]
+                for p in self.parameters
+            ],
+            "reliability": {k: plain(v) for k, v in self.reliability.items()},
+            "estimator": self.estimator,
+            "log_likelihood": plain(self.log_likelihood),
+            "maximum_log_likelihood": plain(self.maximum_log_likelihood),
+            "n_parameters": self.n_parameters,
+            "aic": plain(self.aic),
+            "bic": plain(self.bic),
+            "loo": plain(self.loo),
+            "integration_error": plain(self.integration_error),
+            "n_subjects": self.n_subjects,
+            "n_decisions": self.n_decisions,
+            "evidence": plain(self.evidence),
+            "loo_each": plain(self.loo_each),
+            "subjects": self.subjects.to_dict(),
+            "prior": self._prior_dict(),
+            "notes": list(self.notes),
+        }
+
+    def _prior_dict(self) -> dict[str, Any] | None:
+        if self.source is None:
+            own: dict[str, Any] | None = self.kept["prior"]
+            return own
+        return None if self.source.conditions is not None else self.prior.to_dict()
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> PopulationFit:
+        """Read what `to_dict` wrote: all numbers; without the decisions."""
+        made: PopulationFit = read_population(cls, document)
+        return made
+
+
+def _plain_matrices(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    return plain(value)

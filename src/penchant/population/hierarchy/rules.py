@@ -1,0 +1,179 @@
+"""Where to evaluate a subject's likelihood, and how much each place counts.
+
+Up to four coordinates: products of Gauss-Hermite nodes about the subject's own posterior, with k
+in each direction. Above that: Gauss-Hermite in the shape parameters, and for each of these as many
+quasi-random places in the weights, drawn from a Student t about the posterior with a share from the
+population itself, so that no weight is without bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy import special
+
+from penchant._typing import Matrix, Vector
+
+EACH = {0: 1, 1: 11, 2: 9, 3: 7, 4: 5}
+MOST = 4  # coordinates of a product of nodes
+ROUGH = 5  # nodes in each direction while the search is under way
+N_DRAWS = 128
+TAIL = 7.0  # degrees of freedom
+FROM_POPULATION = 0.1  # share of draws
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """Nodes for a standard normal posterior.
+
+    Attributes
+    ----------
+    n_shape
+        Number of first coordinates that are shape parameters.
+    z
+        (K, L, r): standard places; the first n_shape are the same for all of L.
+    log_weights
+        (K, L): of dz.
+    drawn
+        Whether the weights' places are draws, whose density has to be divided by.
+    from_population
+        (L,): places that are drawn from the population instead.
+    """
+
+    n_shape: int
+    z: Matrix
+    log_weights: Matrix
+    drawn: bool
+    from_population: Vector
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of each subject."""
+        return int(self.z.shape[0] * self.z.shape[1])
+
+    @classmethod
+    def of(cls, n_shape: int, n_weights: int, k: int, n_draws: int = N_DRAWS) -> Rule:
+        """k in each direction where all directions are products, else `n_draws` in the weights."""
+        on_shape, first = hermite(n_shape, k)
+        drawn = n_shape + n_weights > MOST
+        if drawn:
+            on_weights, second = quasi_random(n_weights, n_draws), np.zeros(n_draws)
+        else:
+            on_weights, second = hermite(n_weights, k)
+        shape = len(on_shape), len(on_weights)
+        z = np.concatenate(
+            [
+                np.broadcast_to(on_shape[:, None], (*shape, n_shape)),
+                np.broadcast_to(on_weights[None], (*shape, n_weights)),
+            ],
+            axis=2,
+        )
+        count = round(FROM_POPULATION * n_draws) if drawn else 0
+        chosen = np.arange(shape[1]) % max(n_draws // max(count, 1), 1) == 0
+        population = chosen if drawn else np.zeros(shape[1], dtype=bool)
+        return cls(n_shape, z, first[:, None] + second, drawn, population)
+
+    def place(self, centre: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
+        """Product nodes (n, K, L, r) and their log-weights (n, K, L).
+
+        Parameters
+        ----------
+        centre, factor
+            (n, r) and (n, r, r): each subject's posterior, the factor lower triangular.
+        """
+        h = centre[:, None, None] + np.einsum("nab,klb->nkla", factor, self.z)
+        level = np.log(np.einsum("naa->na", factor))
+        weights = self.log_weights + level[:, : self.n_shape].sum(axis=1)[:, None, None]
+        return h, weights + level[:, self.n_shape :].sum(axis=1)[:, None, None]
+
+    def place_shape(self, centre: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
+        """Nodes (n, K, q) in the shape parameters alone, and their log-weights (n, K)."""
+        q = self.n_shape
+        own = factor[:, :q, :q]
+        h = centre[:, None, :q] + np.einsum("nab,kb->nka", own, self.z[:, 0, :q])
+        level = np.log(np.einsum("naa->na", own)).sum(axis=1)
+        return h, self.log_weights[:, 0] + level[:, None]
+
+    def draw(
+        self, middle: Matrix, width: Matrix, known: Matrix, other: Matrix
+    ) -> tuple[Matrix, Matrix]:
+        """Places (n, K, L, d) in the weights at each node of shape, and their log-weights.
+
+        Parameters
+        ----------
+        middle, width
+            (n, K, d) and (n, K, d, d): where weights lie given the shape, the factor of how wide.
+        known, other
+            The same by the population alone.
+        """
+        z = self.z[0, :, self.n_shape :]
+        h = middle[:, :, None] + np.einsum("nkab,lb->nkla", width, z)
+        mine = self.from_population
+        h[:, :, mine] = known[:, :, None] + np.einsum("nkab,lb->nkla", other, _to_normal(z[mine]))
+        near = _log_t(h - middle[:, :, None], width)
+        far = _log_normal(h - known[:, :, None], other)
+        share = mine.mean()
+        density = np.logaddexp(np.log1p(-share) + near, np.log(share) + far)
+        return h, -density - np.log(len(z))
+
+
+@cache
+def _hermite(k: int) -> tuple[Vector, Vector]:
+    z, w = np.polynomial.hermite_e.hermegauss(k)
+    return z, np.log(w) + 0.5 * z**2
+
+
+def hermite(n: int, k: int) -> tuple[Matrix, Vector]:
+    """Product nodes (k^n, n) and the logarithms of their weights of dz."""
+    z, w = _hermite(k)
+    if not n:
+        return np.zeros((1, 0)), np.zeros(1)
+    grid = np.stack(np.meshgrid(*[z] * n, indexing="ij"), axis=-1).reshape(-1, n)
+    weights = np.stack(np.meshgrid(*[w] * n, indexing="ij"), axis=-1).reshape(-1, n)
+    return grid, weights.sum(axis=1)
+
+
+@cache
+def _sobol(n: int, count: int) -> Matrix:
+    from scipy.stats import qmc  # costly, and rarely needed
+
+    return np.asarray(qmc.Sobol(n, rng=np.random.default_rng(20260101)).random(count))
+
+
+def quasi_random(n: int, count: int) -> Matrix:
+    """Places of a standard Student t in n dimensions: (count, n)."""
+    u = np.clip(_sobol(n + 1, count), 1e-6, 1 - 1e-6)
+    z = special.ndtri(u[:, :n])
+    divisor = np.sqrt(special.chdtri(TAIL, u[:, n]) / TAIL)
+    return np.asarray(z / divisor[:, None])
+
+
+def _to_normal(z: Matrix) -> Matrix:
+    """Places of Student's t at about the length that they have under a normal density."""
+    n = z.shape[1]
+    squared = (z**2).sum(axis=1)
+    share = special.fdtrc(n, TAIL, squared / n)
+    return np.asarray(z * np.sqrt(special.chdtri(n, share) / squared)[:, None])
+
+
+def _whitened(away: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
+    inverse = np.linalg.inv(factor)
+    z = np.einsum("nkab,nklb->nkla", inverse, away)
+    level = np.log(np.einsum("nkaa->nka", factor)).sum(axis=-1)
+    return (z**2).sum(axis=-1), level[:, :, None]
+
+
+def _log_t(away: Matrix, factor: Matrix) -> Matrix:
+    """Log-density of the Student t that `quasi_random` draws from."""
+    n = away.shape[-1]
+    squared, level = _whitened(away, factor)
+    constant = special.gammaln((TAIL + n) / 2) - special.gammaln(TAIL / 2)
+    constant -= 0.5 * n * np.log(TAIL * np.pi)
+    return np.asarray(constant - level - 0.5 * (TAIL + n) * np.log1p(squared / TAIL))
+
+
+def _log_normal(away: Matrix, factor: Matrix) -> Matrix:
+    squared, level = _whitened(away, factor)
+    return np.asarray(-0.5 * squared - level - 0.5 * away.shape[-1] * np.log(2 * np.pi))

@@ -1,0 +1,492 @@
+"""The population's mean and spread: nodes are placed, F is maximised, until nothing moves.
+
+Rough nodes first; the last rounds have all of them. A subject's nodes lie about the mean of its
+posterior, as wide as it is, both taken from the nodes before; only those who moved get new ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.population.hierarchy.likelihoods import People
+from penchant.population.hierarchy.marginal import Known, Marginal, Nodes, Structure
+from penchant.population.hierarchy.modes import find_modes, starting_places
+from penchant.population.hierarchy.rules import N_DRAWS, ROUGH, Rule
+
+MOST_ROUNDS = 30
+MOST_STEPS = 60
+STILL = 1e-3  # standard errors by which a parameter may move in the last round
+PATIENCE = 15  # rounds after which a little more is still enough
+NEARLY = 0.2  # the same, below which all nodes are placed
+MOVED = 0.1  # posterior standard deviations by which a subject may move without new nodes
+SHARPEST = 8.0  # largest t of a spread: a correlation of 0.992
+TRUSTED = 0.7  # by which a number of the spread may change before nodes are placed anew
+THINNEST = 0.002  # smallest standard deviation, in those of a subject's likelihood
+AT_BOUND = 5.0  # times that: no spread
+MOST_REPEATS = 20
+FARTHEST = 0.7  # by which a logarithm of a spread may change in one step
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What is searched, and how.
+
+    Attributes
+    ----------
+    people, structure
+        Whose likelihoods, and who depends on what.
+    k, n_draws
+        Nodes in each direction; places in the weights where there are too many directions.
+    restricted
+        REML.
+    still, near
+        Standard errors by which a parameter may move in the last round, and posterior standard
+        deviations by which a subject may without new nodes.
+    """
+
+    people: People
+    structure: Structure
+    k: int
+    restricted: bool
+    n_draws: int = N_DRAWS
+    still: float = STILL
+    near: float = MOVED
+
+    def rule(self, k: int) -> Rule:
+        """Nodes of the coordinates that differ between people."""
+        q = self.people.coordinates.n_shape
+        n_shape = int((self.structure.random < q).sum())
+        return Rule.of(n_shape, len(self.structure.random) - n_shape, k, self.n_draws)
+
+
+class Found(NamedTuple):
+    """The population at its best: its parameters, the nodes it rests on, how the search went."""
+
+    x: Vector
+    marginal: Marginal
+    known: Known
+    information: Matrix
+    posterior: Posterior
+    held: BoolVector
+    k: int
+    n_rounds: int
+    settled: bool
+    floors: Vector
+
+
+class Posterior(NamedTuple):
+    """Mean and lower factor of the covariance of each subject's coordinates with spread."""
+
+    centre: Matrix
+    factor: Matrix
+
+
+def begin(people: People, design: Matrix) -> tuple[Vector, Matrix, Matrix, Matrix]:
+    """Coefficients, covariance of all coordinates, modes and informations under a broad prior."""
+    centre, sd = people.typical
+    n, p = len(people.subjects), len(people.coordinates)
+    everyone, free = np.arange(n), np.arange(p)
+    precision = np.broadcast_to(np.diag(1 / sd**2), (n, p, p))
+    mean = np.broadcast_to(centre, (n, p))
+    found = find_modes(people, everyone, starting_places(people), mean, precision, free)
+    covariances = np.asarray(np.linalg.inv(found.information + precision), dtype=np.float64)
+    beta = _regress(design, found.h, covariances)
+    away = found.h - design @ beta
+    spread = (away[:, :, None] * away[:, None, :]).mean(axis=0)
+    diagonal = np.diag(spread) + 0.25 * np.einsum("naa->na", covariances).mean(axis=0)
+    matrix = 0.5 * spread
+    np.fill_diagonal(matrix, np.maximum(diagonal, 1e-4 * sd**2))
+    return beta, matrix, found.h, found.information
+
+
+def search(
+    task: Search,
+    beta: Vector,
+    matrix: Matrix,
+    h: Matrix,
+    information: Matrix,
+    numbers: Vector | None = None,
+    hold: BoolVector | None = None,
+) -> Found:
+    """The best population, from coefficients, a covariance and places of all coordinates.
+
+    Parameters
+    ----------
+    hold
+        Numbers of the spread that stay as they are (True), for profiles.
+    """
+    people, s = task.people, task.structure
+    own = matrix[np.ix_(s.random, s.random)]
+    if numbers is None:
+        if not s.spread.correlated:
+            own = np.diag(np.diag(own))
+        numbers = s.spread.numbers(np.stack([own] * s.spread.n_groups))
+    x = np.concatenate([beta, numbers])
+    floors = _floors(s, information, people)
+    x = np.maximum(x, _bounds(s, floors)[0])
+    held = np.zeros(len(x), dtype=bool)
+    if hold is not None:
+        held[s.n_beta :] = hold
+    posterior = _at_modes(people, s, x, h)
+    k = min(ROUGH, task.k)
+    rule = task.rule(k)
+    nodes = _nodes(people, s, rule, x, posterior, np.arange(len(h)))
+    marginal = Marginal(nodes, s)
+    settled, rounds = False, 0
+    for rounds in range(1, MOST_ROUNDS + 1):
+        before = x
+        x, known, information_x = maximise(
+            marginal, x, floors, held, task.restricted, task.still, trusted=True, repeats=1
+        )
+        if not held.any() and flat_coordinates(s, x, floors).size:
+            break
+        errors = _errors(information_x, held)
+        moved = float(np.max(np.abs(x - before) / errors, initial=0.0))
+        new = _posterior(known, s, x, posterior)
+        if k < task.k and moved < NEARLY:
+            k = task.k
+            posterior, moving = new, np.arange(len(h))
+            rule = task.rule(k)
+            nodes = _nodes(people, s, rule, x, posterior, moving)
+            marginal = Marginal(nodes, s)
+            continue
+        shifted = _shift(new, posterior)
+        if s.fixed.size or rule.drawn:
+            shifted = np.full(len(h), np.inf)  # known nearby only, or drawn about where it was
+        moving = np.flatnonzero(shifted > task.near)
+        enough = task.still * (1e-3 if s.fixed.size else 50.0 if rule.drawn else 1.0)
+        if rounds > PATIENCE:  # people on the edge of new nodes take turns
+            enough, moving = max(enough, 20 * task.still), np.flatnonzero(shifted > 5 * task.near)
+        if k == task.k and moved < enough and (not len(moving) or np.isinf(shifted).all()):
+            settled = True
+            break
+        if rounds == 1 or moved > NEARLY:
+            moving = np.arange(len(h))
+        if len(moving):
+            posterior = Posterior(posterior.centre.copy(), posterior.factor.copy())
+            posterior.centre[moving] = new.centre[moving]
+            posterior.factor[moving] = new.factor[moving]
+            nodes.put(moving, _nodes(people, s, rule, x, posterior, moving))
+            marginal = Marginal(nodes, s)
+    return Found(x, marginal, known, information_x, posterior, held, k, rounds, settled, floors)
+
+
+def flat_coordinates(s: Structure, x: Vector, floors: Vector) -> IntVector:
+    """Coordinates with hardly any spread, in every group."""
+    if not s.spread.size:
+        return np.zeros(0, dtype=np.int64)
+    sd = np.sqrt(np.einsum("gaa->ga", s.spread.matrices(x[s.n_beta :])))
+    return np.flatnonzero((sd < AT_BOUND * np.exp(floors)).all(axis=0))
+
+
+def evaluated(task: Search, found: Found, k: int) -> Vector:
+    """Evidences with other nodes about the same posteriors."""
+    x = found.x
+    nodes = _nodes(
+        task.people,
+        task.structure,
+        task.rule(k),
+        x,
+        found.posterior,
+        np.arange(len(found.posterior.centre)),
+    )
+    return Marginal(nodes, task.structure).evidence(x)
+
+
+def maximise(
+    marginal: Marginal,
+    x: Vector,
+    floors: Vector,
+    held: BoolVector,
+    restricted: bool,
+    still: float = STILL,
+    *,
+    trusted: bool = False,
+    repeats: int = MOST_REPEATS,
+) -> tuple[Vector, Known, Matrix]:
+    """The maximum of F, or of F - log|information on beta| / 2 if restricted, on given nodes.
+
+    Parameters
+    ----------
+    still
+        Standard errors by which parameters may be off.
+    trusted
+        Go no farther than the nodes reach.
+    repeats
+        How often the slope of the determinant is taken anew.
+    """
+    s = marginal.structure
+    linear = np.zeros(len(x))
+    known = marginal.at(x)
+    bounds = _trusted(_bounds(s, floors), x, s) if trusted else _bounds(s, floors)
+    enough = max((0.03 * still) ** 2, 1e-14)
+    for _ in range(repeats if restricted else 1):
+        if restricted and s.spread.n_parameters:
+            linear = -0.5 * _slope_of_determinant(marginal, x, known, held)
+        before = x
+        x, known = _newton(marginal, x, known, linear, bounds, held, enough)
+        errors = _errors(-known.hessian, held)
+        if np.max(np.abs(x - before) / errors, initial=0.0) < still:
+            break
+    return x, known, -known.hessian
+
+
+def _newton(
+    marginal: Marginal,
+    x: Vector,
+    known: Known,
+    linear: Vector,
+    bounds: tuple[Vector, Vector],
+    held: BoolVector,
+    enough: float,
+) -> tuple[Vector, Known]:
+    low, high = bounds
+    value = known.value + linear @ x
+    for _ in range(MOST_STEPS):
+        slope = known.gradient + linear
+        stuck = ((x <= low) & (slope < 0)) | ((x >= high) & (slope > 0))
+        free = np.flatnonzero(~held & ~stuck)
+        if not len(free):
+            break
+        step = np.zeros(len(x))
+        step[free] = _step(slope[free], -known.hessian[np.ix_(free, free)])
+        promised = float(step @ slope)
+        if promised < enough:
+            break
+        changed = np.abs(step[marginal.structure.n_beta :]).max(initial=0.0)
+        step *= min(1.0, FARTHEST / max(changed, 1e-300))
+        fraction = 1.0
+        while fraction > 1e-8:
+            trial = np.clip(x + fraction * step, low, high)
+            new = marginal.at(trial)
+            gained = new.value + linear @ trial - value
+            if gained >= 1e-4 * fraction * min(promised, 1.0) or (
+                fraction == 1.0 and gained >= -1e-10 and promised < 1e-6
+            ):
+                break
+            fraction /= 3
+        else:
+            break
+        x, known, value = trial, new, new.value + linear @ trial
+    return x, known
+
+
+def _step(slope: Vector, information: Matrix) -> Vector:
+    """Newton's step, uphill where F is not concave."""
+    size = np.abs(np.diag(information))
+    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    bent = np.maximum(np.abs(values), 1e-8)
+    return np.asarray(vectors @ ((vectors.T @ (slope / scale)) / bent) / scale)
+
+
+def _slope_of_determinant(marginal: Marginal, x: Vector, known: Known, held: BoolVector) -> Vector:
+    """Derivative of log|information on beta| in the numbers of the spread, beta following."""
+    s = marginal.structure
+    b = s.n_beta
+    follow = np.linalg.lstsq(known.hessian[:b, :b], known.hessian[:b, b:], rcond=None)[0]
+    found = np.zeros(len(x))
+    step = 1e-4
+    for a in range(b, len(x)):
+        if held[a]:
+            continue
+        sides = []
+        for sign in (1.0, -1.0):
+            at = x.copy()
+            at[a] += sign * step
+            at[:b] -= sign * step * follow[:, a - b]
+            sides.append(np.linalg.slogdet(-marginal.at(at).hessian[:b, :b])[1])
+        found[a] = (sides[0] - sides[1]) / (2 * step)
+    return found
+
+
+def _bounds(s: Structure, floors: Vector) -> tuple[Vector, Vector]:
+    """Of all parameters: spreads do not vanish, correlations stay below 1."""
+    n_beta, r = s.n_beta, s.spread.size
+    size = n_beta + s.spread.n_parameters
+    low, high = np.full(size, -np.inf), np.full(size, np.inf)
+    for g in range(s.spread.n_groups):
+        first = n_beta + g * s.spread.n_block
+        low[first : first + r] = floors[s.spread.places]
+        low[first + r : first + s.spread.n_block] = -SHARPEST
+        high[first + r : first + s.spread.n_block] = SHARPEST
+    return low, high
+
+
+def _trusted(bounds: tuple[Vector, Vector], x: Vector, s: Structure) -> tuple[Vector, Vector]:
+    """No farther from x than the nodes reach: a spread much narrower falls between them."""
+    room = np.full(len(x), np.inf)
+    for g in range(s.spread.n_groups):
+        first = s.n_beta + g * s.spread.n_block
+        room[first : first + s.spread.size] = TRUSTED
+        below = slice(first + s.spread.size, first + s.spread.n_block)
+        room[below] = TRUSTED * np.sqrt(1 + x[below] ** 2)
+    return np.maximum(bounds[0], x - room), np.minimum(bounds[1], x + room)
+
+
+def _floors(s: Structure, information: Matrix, people: People) -> Vector:
+    """Logarithm of the smallest spread of each coordinate that is looked at."""
+    known = np.einsum("naa->na", information)[:, s.random]
+    typical = people.typical.sd[s.random]
+    sd = 1.0 / np.sqrt(np.maximum(np.median(known, axis=0), 1.0 / (10 * typical) ** 2))
+    return np.asarray(np.log(THINNEST * sd))
+
+
+def _errors(information: Matrix, held: BoolVector) -> Vector:
+    """Standard errors by which moves are judged, whatever is not told."""
+    size = np.abs(np.diag(information))
+    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    inverse = (vectors / np.maximum(np.abs(values), 1e-8)) @ vectors.T
+    return np.asarray(np.where(held, np.inf, np.sqrt(np.diag(inverse)) / scale))
+
+
+def _population(s: Structure, x: Vector) -> tuple[Matrix, Matrix]:
+    """Means (n, p) and covariances (n, r, r) of everybody."""
+    matrices = s.spread.matrices(x[s.n_beta :])
+    return s.means(x[: s.n_beta]), matrices[s.group]
+
+
+def _at_modes(people: People, s: Structure, x: Vector, h: Matrix) -> Posterior:
+    """Modes under the population, and how wide posteriors are there by expected information."""
+    means, covariances = _population(s, x)
+    h = h.copy()
+    h[:, s.fixed] = means[:, s.fixed]
+    precision = np.asarray(np.linalg.inv(covariances), dtype=np.float64)
+    if not len(s.random):
+        return Posterior(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
+    found = find_modes(people, np.arange(len(h)), h, means[:, s.random], precision, s.random)
+    information = found.information[:, s.random][:, :, s.random] + precision
+    width = np.linalg.cholesky(np.linalg.inv(information))
+    return Posterior(found.h[:, s.random], np.asarray(width, dtype=np.float64))
+
+
+def _nodes(
+    people: People,
+    s: Structure,
+    rule: Rule,
+    x: Vector,
+    posterior: Posterior,
+    which: IntVector,
+) -> Nodes:
+    """Nodes of some subjects, with the likelihood at each."""
+    means, covariances = _population(s, x)
+    means, covariances = means[which], covariances[which]
+    own = Posterior(posterior.centre[which], posterior.factor[which])
+    if rule.drawn:
+        places, weights = _drawn(people, s, rule, which, own, means, covariances)
+    else:
+        places, weights = rule.place(*own)
+    h = np.empty((*places.shape[:3], means.shape[1]))
+    h[..., s.random] = places
+    h[..., s.fixed] = means[:, None, None, s.fixed]
+    n, n_nodes = len(which), rule.n_nodes
+    f = len(s.fixed)
+    gradient, information = np.zeros((n, n_nodes, f)), np.zeros((n, n_nodes, f, f))
+    if f:
+        q = people.coordinates.n_shape
+        found = people.derivatives(which, h, on_shape=bool((s.fixed < q).any()))
+        value = found.value
+        gradient[:] = found.gradient[..., s.fixed].reshape(n, n_nodes, f)
+        information[:] = found.information[..., s.fixed, :][..., s.fixed].reshape(n, n_nodes, f, f)
+    else:
+        value = people.values(which, h)
+    return Nodes(
+        places.reshape(n, n_nodes, len(s.random)),
+        (value + weights).reshape(n, n_nodes),
+        means[:, s.fixed].copy(),
+        gradient,
+        information,
+    )
+
+
+def _drawn(
+    people: People,
+    s: Structure,
+    rule: Rule,
+    which: IntVector,
+    own: Posterior,
+    means: Matrix,
+    covariances: Matrix,
+) -> tuple[Matrix, Matrix]:
+    """Product nodes in the shapes; at each, draws about the mode of the weights given them."""
+    q, n = rule.n_shape, len(which)
+    on_shape, weights = rule.place_shape(*own)
+    n_psi = on_shape.shape[1]
+    mean = means[:, s.random]
+    slope = np.zeros((n, mean.shape[1] - q, q))
+    rest = covariances[:, q:, q:]
+    if q:
+        slope = np.swapaxes(np.linalg.solve(covariances[:, :q, :q], covariances[:, :q, q:]), 1, 2)
+        rest = rest - slope @ covariances[:, :q, q:]
+    known = mean[:, None, q:] + np.einsum("nab,nkb->nka", slope, on_shape - mean[:, None, :q])
+    h = np.repeat(means[:, None], n_psi, axis=1)
+    h[:, :, s.random[:q]] = on_shape
+    h[:, :, s.random[q:]] = own.centre[:, None, q:] + np.einsum(
+        "nab,kb->nka", own.factor[:, q:, :q], rule.z[:, 0, :q]
+    )
+    pairs = n * n_psi
+    precision = np.repeat(np.linalg.inv(rest), n_psi, axis=0)
+    found = find_modes(
+        people,
+        np.repeat(which, n_psi),
+        h.reshape(pairs, -1),
+        known.reshape(pairs, -1),
+        precision,
+        s.random[q:],
+        most_steps=15,
+        on_shape=False,
+    )
+    information = found.information[:, s.random[q:]][:, :, s.random[q:]] + precision
+    width = np.linalg.cholesky(np.linalg.inv(information))
+    d = known.shape[2]
+    other = np.repeat(np.linalg.cholesky(rest)[:, None], n_psi, axis=1)
+    drawn, log_weights = rule.draw(
+        found.h[:, s.random[q:]].reshape(n, n_psi, d),
+        np.asarray(width).reshape(n, n_psi, d, d),
+        known,
+        other,
+    )
+    places = np.empty((*drawn.shape[:3], mean.shape[1]))
+    places[..., :q] = on_shape[:, :, None]
+    places[..., q:] = drawn
+    return places, weights[:, :, None] + log_weights
+
+
+def _posterior(known: Known, s: Structure, x: Vector, before: Posterior) -> Posterior:
+    """Means and covariances of subjects by their nodes; never much narrower than before."""
+    r = len(s.random)
+    if not r:
+        return before
+    means = s.means(x[: s.n_beta])[:, s.random] + known.means[:, :r]
+    covariances = known.covariances[:, :r, :r]
+    inverse = np.linalg.inv(before.factor)
+    relative = inverse @ covariances @ np.swapaxes(inverse, 1, 2)
+    values, vectors = np.linalg.eigh(relative)
+    inside = np.clip(values, 0.2, 9.0)
+    kept = (vectors * inside[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+    covariances = before.factor @ kept @ np.swapaxes(before.factor, 1, 2)
+    return Posterior(means, np.linalg.cholesky(covariances))
+
+
+def _shift(new: Posterior, old: Posterior) -> Vector:
+    """How far posteriors moved, in their standard deviations, or changed in width."""
+    if not new.centre.shape[1]:
+        return np.zeros(len(new.centre))
+    inverse = np.linalg.inv(old.factor)
+    moved = np.abs(np.einsum("nab,nb->na", inverse, new.centre - old.centre)).max(axis=1)
+    width = np.einsum("naa->na", new.factor) / np.einsum("naa->na", old.factor)
+    return np.asarray(np.maximum(moved, np.abs(np.log(width)).max(axis=1)))
+
+
+def _regress(design: Matrix, h: Matrix, covariances: Matrix) -> Vector:
+    """Coefficients of least squares, people who tell more counting more."""
+    variance = np.einsum("naa->na", covariances)
+    weight = 1.0 / (variance + np.median(variance, axis=0))
+    left = np.einsum("nab,na,nac->bc", design, weight, design)
+    right = np.einsum("nab,na,na->b", design, weight, h)
+    return np.asarray(np.linalg.lstsq(left, right, rcond=None)[0])

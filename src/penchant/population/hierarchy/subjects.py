@@ -1,0 +1,295 @@
+"""Everybody under their population: posteriors, with maximum likelihood beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penchant._frames import Backend, frame
+from penchant._typing import Matrix, Vector
+from penchant.arguments import check_level, whole_number
+from penchant.errors import DataError, listing
+from penchant.inference.fit_each import fit_each
+from penchant.models.coordinates import Link
+from penchant.output.document import plain, plain_label
+from penchant.population.hierarchy.inferences import People
+from penchant.population.hierarchy.likelihoods import Choosers
+from penchant.softmax.transformations import Parameter
+from penchant.tails import normal_point
+
+PER_DRAW = 8  # candidates from which one draw is taken
+
+
+class View(NamedTuple):
+    """One natural parameter of a person: its name, its link, and its row of coordinates."""
+
+    name: str
+    link: Link
+    row: Vector
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationSubject:
+    """One person under the population.
+
+    Attributes
+    ----------
+    subject
+        Label.
+    parameters
+        Natural parameters: at the posterior mean of the link, with 95 % intervals.
+    influence
+        How much the person moves the population.
+    evidence
+        Log-likelihood of the decisions under the population.
+    """
+
+    subject: Any
+    parameters: tuple[Parameter, ...]
+    influence: float
+    evidence: float
+
+    def __repr__(self) -> str:
+        values = (f"{p.name}={p.estimate:.3g} [{p.low:.3g}, {p.high:.3g}]" for p in self.parameters)
+        return f"<PopulationSubject {self.subject}: {', '.join(values)}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationSubjects(Mapping[Any, PopulationSubject]):
+    """Posteriors of all subjects, by label.
+
+    Attributes
+    ----------
+    labels, names
+        Subjects; coordinates.
+    mean, covariance
+        Posterior of the coordinates, on the links: (n, p), (n, p, p). The uncertainty of the
+        population's own mean and spread is part of it.
+    influence, evidence, n_decisions
+        Of each subject.
+    views
+        Natural parameters, by condition where there are any.
+    """
+
+    labels: tuple[Any, ...]
+    names: tuple[str, ...]
+    mean: Matrix
+    covariance: Matrix
+    influence: Vector
+    evidence: Vector
+    n_decisions: Vector
+    views: tuple[View, ...]
+    source: Any = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, source: Any, people: People) -> PopulationSubjects:
+        """Of a search that has ended."""
+        own = source.people
+        within = source.conditions
+        p = len(own.coordinates)
+        if within is None:
+            eye = np.eye(p)
+            views = [View(c.name, c.link, eye[a]) for a, c in enumerate(own.coordinates.each)]
+        else:
+            views = [
+                View(f"{coordinate.name}[{label}]", coordinate.link, within.maps[c, a])
+                for c, label in enumerate(within.labels)
+                for a, coordinate in enumerate(within.base.each)
+            ]
+        return cls(
+            labels=own.subjects,
+            names=own.coordinates.names,
+            mean=people.mean,
+            covariance=people.covariance,
+            influence=people.influence,
+            evidence=source.found.known.evidence,
+            n_decisions=np.asarray(own.n_decisions),
+            views=tuple(views),
+            source=source,
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Any:
+        return iter(self.labels)
+
+    def __getitem__(self, label: Any) -> PopulationSubject:
+        i = self._place(label)
+        natural, ends = self.natural[i], self.interval()[i]
+        errors = self._natural_sd[i]
+        found = tuple(
+            Parameter(v.name, *map(float, (natural[a], errors[a], ends[a, 0], ends[a, 1])))
+            for a, v in enumerate(self.views)
+        )
+        return PopulationSubject(
+            self.labels[i], found, float(self.influence[i]), float(self.evidence[i])
+        )
+
+    def _place(self, label: Any) -> int:
+        if label in self.labels:
+            return self.labels.index(label)
+        known = [str(one) for one in self.labels]
+        if str(label) in known:
+            return known.index(str(label))
+        raise DataError(
+            f"subject must be one of those fitted; got {label!r}, but they are {listing(known)}. "
+            "Correct it."
+        )
+
+    @property
+    def sd(self) -> Matrix:
+        """Posterior standard deviations on the links: (n, p)."""
+        return np.asarray(np.sqrt(np.einsum("naa->na", self.covariance)))
+
+    @cached_property
+    def _rows(self) -> Matrix:
+        return np.stack([v.row for v in self.views])
+
+    @cached_property
+    def natural(self) -> Matrix:
+        """Natural parameters at the posterior mean of the links: (n, n_natural)."""
+        h = self.mean @ self._rows.T
+        return np.stack([v.link.value(h[:, a]) for a, v in enumerate(self.views)], axis=1)
+
+    @property
+    def natural_names(self) -> tuple[str, ...]:
+        """Names of the natural parameters."""
+        return tuple(v.name for v in self.views)
+
+    @cached_property
+    def _view_sd(self) -> Matrix:
+        variance = np.einsum("va,nab,vb->nv", self._rows, self.covariance, self._rows)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+    @property
+    def _natural_sd(self) -> Matrix:
+        h = self.mean @ self._rows.T
+        slopes = [np.abs(v.link.slope(h[:, a])) for a, v in enumerate(self.views)]
+        return np.asarray(np.stack(slopes, axis=1) * self._view_sd)
+
+    def interval(self, level: float = 0.95) -> Matrix:
+        """Posterior intervals of natural parameters: (n, n_natural, 2)."""
+        check_level(level)
+        half = float(normal_point((1 - level) / 2)) * self._view_sd
+        h = self.mean @ self._rows.T
+        ends = np.stack([h - half, h + half], axis=-1)
+        found = np.stack([v.link.value(ends[:, a]) for a, v in enumerate(self.views)], axis=1)
+        return np.sort(found, axis=-1)
+
+    @cached_property
+    def ml(self) -> Any:
+        """Everybody fitted alone, by maximum likelihood: `fit_each`."""
+        if self.source is None or self.source.conditions is not None:
+            raise DataError(
+                "ml must have the decisions, and no conditions; got a population without. Use "
+                "fit_each."
+            )
+        return fit_each(self.source.data, self.source.model)
+
+    def draws(self, n: int, *, rng: np.random.Generator) -> Matrix:
+        """Draws from every posterior, in natural units: (n_subjects, n, n_natural).
+
+        Candidates from a Student t about each posterior, taken in proportion to the posterior: the
+        model is asked at every candidate. The population is at its best, its own uncertainty left
+        aside.
+        """
+        n = whole_number(n, "n", 1)
+        if self.source is None:
+            raise DataError(
+                "draws must have the decisions; got a population read from a file. Fit it again."
+            )
+        h = drawn(self.source, n, rng)
+        values = h @ self._rows.T
+        return np.stack([v.link.value(values[..., a]) for a, v in enumerate(self.views)], axis=-1)
+
+    def to_frame(
+        self, level: float = 0.95, backend: Backend | None = None, *, ml: bool = False
+    ) -> Any:
+        """One row per subject: natural parameters, intervals, coordinates, influence.
+
+        With `ml`, maximum likelihood beside it, and its status.
+        """
+        columns: dict[str, list[Any]] = {
+            "subject": list(self.labels),
+            "n_decisions": np.asarray(self.n_decisions).tolist(),
+        }
+        ends = self.interval(level)
+        for a, view in enumerate(self.views):
+            columns[view.name] = self.natural[:, a].tolist()
+            columns[f"{view.name}_low"] = ends[:, a, 0].tolist()
+            columns[f"{view.name}_high"] = ends[:, a, 1].tolist()
+        for a, name in enumerate(self.names):
+            columns[f"{name}_mean_on_link"] = self.mean[:, a].tolist()
+            columns[f"{name}_sd_on_link"] = self.sd[:, a].tolist()
+        if ml:
+            columns |= self._ml_columns()
+        columns["influence"] = self.influence.tolist()
+        columns["evidence"] = self.evidence.tolist()
+        return frame(columns, backend)
+
+    def _ml_columns(self) -> dict[str, list[Any]]:
+        found = self.ml
+        columns: dict[str, list[Any]] = {}
+        place = {label: i for i, label in enumerate(found.subjects)}
+        order = [place[label] for label in self.labels]
+        values = self.ml_natural
+        for a, view in enumerate(self.views):
+            columns[f"{view.name}_ml"] = values[:, a].tolist()
+        columns["status_ml"] = [list(found.status)[i] for i in order]
+        return columns
+
+    @cached_property
+    def ml_natural(self) -> Matrix:
+        """Natural parameters by maximum likelihood: (n, n_natural)."""
+        found = self.ml
+        place = {label: i for i, label in enumerate(found.subjects)}
+        estimates = [found[place[label]] for label in self.labels]
+        if isinstance(self.source.people, Choosers):
+            return np.stack([np.asarray(e.theta) for e in estimates])
+        own = [{p.name: p.estimate for p in e.parameters} for e in estimates]
+        return np.array([[one.get(v.name, np.nan) for v in self.views] for one in own])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON."""
+        return {
+            "labels": [plain_label(label) for label in self.labels],
+            "names": list(self.names),
+            "mean": plain(self.mean),
+            "covariance": plain(self.covariance),
+            "influence": plain(self.influence),
+            "evidence": plain(self.evidence),
+            "n_decisions": [int(v) for v in self.n_decisions],
+            "views": [[v.name, v.link.to_dict(), plain(v.row)] for v in self.views],
+        }
+
+    def __repr__(self) -> str:
+        return f"<PopulationSubjects: {len(self)} subjects, {', '.join(self.natural_names)}>"
+
+
+def drawn(source: Any, n: int, rng: np.random.Generator) -> Matrix:
+    """Coordinates drawn from every subject's posterior: (n_subjects, n, p)."""
+    found, people = source.found, source.people
+    s = found.marginal.structure
+    means = s.means(found.x[: s.n_beta])
+    matrices = s.spread.matrices(found.x[s.n_beta :])[s.group]
+    count, r = PER_DRAW * n, len(s.random)
+    h = np.repeat(means[:, None], n, axis=1)
+    centre, factor = found.posterior
+    for i in range(len(people.subjects)):
+        z = rng.standard_normal((count, r))
+        z /= np.sqrt(rng.chisquare(7, size=(count, 1)) / 7)
+        trial = np.repeat(means[i][None], count, axis=0)
+        trial[:, s.random] = centre[i] + z @ factor[i].T
+        value = people.values(np.array([i]), trial[None, :, None])[0, :, 0]
+        away = trial[:, s.random] - means[i, s.random]
+        value = value - 0.5 * np.einsum("ja,ab,jb->j", away, np.linalg.inv(matrices[i]), away)
+        value = value + 0.5 * (7 + r) * np.log1p((z**2).sum(axis=1) / 7)
+        share = np.exp(value - value.max())
+        taken = rng.choice(count, size=n, p=share / share.sum())
+        h[i] = trial[taken]
+    return h

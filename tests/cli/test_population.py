@@ -1,0 +1,117 @@
+"""`penchant population`: everybody at once, from a table."""
+
+import json
+
+import numpy as np
+import pytest
+
+import penchant as pn
+from peopled import MODEL, mixed_choices, q_learners
+
+
+@pytest.fixture
+def play(folder):
+    """Two groups of players, and a table of who is who."""
+    rng = np.random.default_rng(1)
+    _, controls = q_learners(7, 30, rng, label="c")
+    _, patients = q_learners(7, 30, rng, mean=(0.6, -1.2), label="p")
+    episodes = controls + patients
+    lines = ["subject,trial,choice,reward"]
+    lines += [
+        f"{e.subject},{t},{c},{r}"
+        for e in episodes
+        for t, (c, r) in enumerate(zip(e.chosen, e.rewards, strict=True))
+    ]
+    (folder / "play.csv").write_text("\n".join(lines) + "\n")
+    who = ["subject,group"] + [f"{e.subject},{e.subject[0]}" for e in episodes]
+    (folder / "people.csv").write_text("\n".join(who) + "\n")
+    return episodes
+
+
+def test_json_holds_what_the_library_finds(penchant, play):
+    ended = penchant(
+        "population", "play.csv", "--model", "q-learning", "--people", "people.csv",
+        "--covariates", "group", "--spread", "diagonal", "--json",
+    )  # fmt: skip
+    assert ended.code == 0
+    document = json.loads(ended.out)
+    table = {"subject": [e.subject for e in play], "group": [e.subject[0] for e in play]}
+    own = pn.fit_population(play, MODEL, covariates=["group"], people=table, spread="diagonal")
+    assert document["names"] == list(own.names)
+    np.testing.assert_allclose(document["coefficients"], own.coefficients, rtol=1e-6)
+    assert document["status"] == own.status
+
+
+def test_a_population_saved_is_a_prior_of_fit_and_predict(penchant, play, folder):
+    ended = penchant(
+        "population", "play.csv", "--model", "q-learning", "--spread", "diagonal",
+        "--save-prior", "prior.json", "--subjects", "people_found.csv",
+    )  # fmt: skip
+    assert ended.code == 0
+    assert "Typical person: learning_rate" in " ".join(ended.out.split())
+    found = (folder / "people_found.csv").read_text().splitlines()
+    assert found[0].startswith('"subject","n_decisions","learning_rate","learning_rate_low"')
+    assert len(found) == 15
+    again = penchant("fit", "play.csv", "--model", "q-learning", "--prior", "prior.json")
+    assert again.code == 0
+    assert "MAP, population (learning_rate, temperature) prior" in again.out
+    said = penchant("predict", "play.csv", "--model", "q-learning", "--prior", "prior.json")
+    assert said.code == 0
+
+
+def test_choices_have_a_mixed_logit_on_the_command_line(penchant, folder):
+    _, choices = mixed_choices(12, 6, np.random.default_rng(2))
+    lines = ["who,decision,option,chosen,price,quality"]
+    for k in range(choices.n_decisions):
+        first = choices.first_row[k]
+        for i in range(3):
+            price, quality = choices.explanatory[first + i]
+            taken = int(choices.chosen[k] == i)
+            lines.append(f"{choices.subject[k]},{k},{i},{taken},{price},{quality}")
+    (folder / "choices.csv").write_text("\n".join(lines) + "\n")
+    ended = penchant(
+        "population", "choices.csv", "--subject", "who", "--explanatory", "price,quality",
+        "--random", "price", "--json",
+    )  # fmt: skip
+    assert ended.code == 0
+    document = json.loads(ended.out)
+    assert document["names"] == ["price", "quality"]
+    assert document["spread"][1][1] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--covariates", "group"), "people must be given with covariates"),
+        (("--formula", "group"), "--formula must be PARAMETER ~ COVARIATES; got 'group'"),
+        (("--spread", "wide"), "spread must be 'full', 'diagonal' or 'by group'; got 'wide'"),
+        (("--figure", "x.svg"), "--figure must be left out with population"),
+        (("--people", "nowhere.csv"), "nowhere.csv"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_writes_nothing(penchant, play, folder, words, said):
+    before = sorted(path.name for path in folder.iterdir())
+    ended = penchant("population", "play.csv", "--model", "q-learning", *words, "-o", "out.json")
+    assert ended.code == 2
+    assert said in ended.error
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_conditions_are_read_from_a_column(penchant, folder):
+    rng = np.random.default_rng(3)
+    lines = ["subject,drug,trial,choice,reward"]
+    _, one = q_learners(8, 25, rng)
+    _, two = q_learners(8, 25, rng)
+    for drug, episodes in (("no", one), ("yes", two)):
+        lines += [
+            f"{e.subject},{drug},{t},{c},{r}"
+            for e in episodes
+            for t, (c, r) in enumerate(zip(e.chosen, e.rewards, strict=True))
+        ]
+    (folder / "drug.csv").write_text("\n".join(lines) + "\n")
+    ended = penchant(
+        "population", "drug.csv", "--model", "q-learning", "--within", "drug", "--block", "drug",
+        "--varying", "temperature", "--spread", "diagonal", "--json",
+    )  # fmt: skip
+    names = json.loads(ended.out)["names"]
+    assert names == ["learning_rate", "temperature", "temperature:drug[yes]"]

@@ -1,0 +1,150 @@
+"""A new person of a known population."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import penchant as pn
+from penchant.models.coordinates import Coordinates
+from penchant.models.natural_prior import DensityPrior
+from peopled import MODEL, discounters, mixed_choices, q_learner, q_learners
+
+PRIOR = pn.PopulationPrior(
+    ("learning_rate", "temperature"),
+    [-0.6, -1.2],
+    [[1.0, 0.15], [0.15, 0.25]],
+    (("logit", 1e-8, 1.0), "log"),
+)
+
+
+def objective(episode, model, prior):
+    """Log-likelihood plus log-density on the links, by the model's own variables."""
+    coordinates = Coordinates.of_model(model)
+    order = [prior.names.index(name) for name in coordinates.names]
+    mean, covariance = prior.mean[order], prior.covariance[np.ix_(order, order)]
+
+    def value(h):
+        psi, _ = coordinates.psi(h[None])
+        theta = coordinates.theta(h[None, coordinates.n_shape :])[0]
+        x = model.explanatory(episode, *psi[0])
+        u = x @ theta
+        chosen = u[np.arange(len(u)), episode.chosen]
+        likelihood = (chosen - np.logaddexp.reduce(u, axis=1))[episode.scored].sum()
+        away = h - mean
+        return likelihood - 0.5 * away @ np.linalg.solve(covariance, away)
+
+    return value
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_estimate_is_the_mode_on_the_links(seed):
+    rng = np.random.default_rng(seed)
+    episode = q_learner(rng.multivariate_normal(PRIOR.mean, PRIOR.covariance), 60, rng, "new")
+    found = pn.fit(episode, MODEL, parameter_prior=PRIOR)
+    value = objective(episode, MODEL, PRIOR)
+    best = optimize.minimize(lambda h: -value(h), PRIOR.mean, method="Nelder-Mead",
+                             options={"xatol": 1e-7, "fatol": 1e-10})  # fmt: skip
+    numbers = {p.name: p.estimate for p in found.parameters}
+    h = np.array([np.log(numbers["learning_rate"] / (1 - numbers["learning_rate"])),
+                  np.log(numbers["temperature"])])  # fmt: skip
+    np.testing.assert_allclose(h, best.x, atol=1e-4)
+    assert found.status == "converged"
+
+
+def test_offers_and_two_shapes_are_fitted_too():
+    _, (one, *_) = discounters(1, 40, np.random.default_rng(4))
+    model = pn.models.ConstantSensitivityDiscounting()
+    prior = pn.PopulationPrior(
+        ("discount_rate", "time_sensitivity", "temperature"),
+        [-4.0, 0.0, 1.0],
+        np.array([[1.0, 0.2, 0.1], [0.2, 0.5, 0.0], [0.1, 0.0, 0.4]]),
+        ("log", "log", "log"),
+    )
+    found = pn.fit(one, model, parameter_prior=prior)
+    value = objective(one, model, prior)
+    numbers = {p.name: p.estimate for p in found.parameters}
+    h = np.log([numbers[name] for name in prior.names])
+    best = optimize.minimize(lambda x: -value(x), h, method="Nelder-Mead",
+                             options={"xatol": 1e-7, "fatol": 1e-10})  # fmt: skip
+    assert -best.fun - value(h) < 1e-6
+
+
+def test_people_who_are_certain_have_an_estimate_under_the_population():
+    episode = pn.Episode([0, 0, 0, 0, 0, 0], [1.0] * 6, subject="a")
+    assert pn.fit(episode, MODEL).status != "converged"
+    found = pn.fit(episode, MODEL, parameter_prior=PRIOR)
+    assert all(np.isfinite([p.estimate, p.standard_error]).all() for p in found.parameters)
+
+
+def test_a_population_is_taken_wherever_a_weak_prior_is():
+    _, episodes = q_learners(6, 30, np.random.default_rng(5))
+    each = pn.fit_each(episodes, MODEL, parameter_prior=PRIOR)
+    alone = pn.fit(episodes[2], MODEL, parameter_prior=PRIOR)
+    assert [p.estimate for p in each[2].parameters] == pytest.approx(
+        [p.estimate for p in alone.parameters], rel=1e-5
+    )
+    live = pn.live(MODEL, parameter_prior=PRIOR)
+    for chosen, reward in zip(episodes[2].chosen, episodes[2].rewards, strict=True):
+        live.observe(int(chosen), float(reward))
+    assert [p.estimate for p in live.estimate().parameters] == pytest.approx(
+        [p.estimate for p in alone.parameters], rel=1e-4
+    )
+    found = pn.compare_models({"learner": MODEL}, episodes, folds=3, parameter_prior=PRIOR)
+    assert np.isfinite(found.scores()).all()
+    assert alone.predict(episodes[2]).shape == (30, 2)
+    assert "population" in str(alone)
+
+
+def test_a_new_persons_weights_are_normal_under_a_mixed_logit():
+    _, choices = mixed_choices(20, 8, np.random.default_rng(6))
+    people = pn.fit_population(choices)
+    one = choices.subset(choices.subject == 3)
+    found = pn.fit(one, parameter_prior=people.prior)
+    expected = pn.fit(one, parameter_prior=pn.GaussianPrior(people.coefficients, people.spread))
+    np.testing.assert_allclose(found.theta, expected.theta)
+    log_normal = pn.fit_population(choices, links={"quality": "log"}, spread="diagonal")
+    with pytest.raises(pn.DataError, match="must be normal in the weights for choices; got qual"):
+        pn.fit(one, parameter_prior=log_normal.prior)
+
+
+def test_a_prior_of_other_parameters_is_refused():
+    _, (one, *_) = q_learners(1, 20, np.random.default_rng(7))
+    with pytest.raises(pn.DataError, match="must be of the model's parameters learning_rate, tem"):
+        pn.fit(one, pn.QLearning(2, initial_value=0.0, stickiness=True), parameter_prior=PRIOR)
+
+
+def test_natural_and_population_priors_are_densities_and_quadratic_ones_are_not():
+    from scipy import stats
+
+    assert isinstance(PRIOR, DensityPrior)
+    assert isinstance(pn.NaturalPrior(learning_rate=stats.beta(2, 2)), DensityPrior)
+    assert not isinstance(pn.ScaledPrior(), DensityPrior)
+    assert not isinstance(pn.GaussianPrior(0, 1), DensityPrior)
+
+
+def test_derivatives_in_weights_and_shape_equal_differences():
+    model = pn.QLearning(2, initial_value=None)
+    prior = pn.PopulationPrior(
+        ("learning_rate", "temperature", "initial_value"),
+        [-0.5, -1.0, 0.3],
+        np.array([[1.0, 0.2, 0.1], [0.2, 0.5, -0.1], [0.1, -0.1, 0.4]]),
+        (("logit", 1e-8, 1.0), "log", "identity"),
+    )
+    density = prior.of_model(model)
+    theta, psi = np.array([[2.3, 0.9]]), np.array([[0.37]])
+    value, gradient, hessian = density.on_weights(theta, psi)
+    step = 1e-5
+    for a, e in enumerate(np.eye(2)):
+        above, below = (
+            density.on_weights(theta + step * e, psi),
+            density.on_weights(theta - step * e, psi),
+        )
+        assert gradient[0, a] == pytest.approx((above[0] - below[0])[0] / (2 * step), rel=1e-6)
+        np.testing.assert_allclose(
+            hessian[0, a], (above[1] - below[1])[0] / (2 * step), rtol=1e-5, atol=1e-6
+        )
+    slope = density.on_shape(psi, theta)[1][0, 0]
+    sides = [density.on_weights(theta, psi + s * step)[0][0] for s in (1, -1)]
+    assert slope == pytest.approx((sides[0] - sides[1]) / (2 * step), rel=1e-6)
+    assert np.isneginf(density.on_weights(-theta, psi)[0]).all()
+    assert np.isfinite(value).all()

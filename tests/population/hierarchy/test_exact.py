@@ -1,0 +1,187 @@
+"""The marginal likelihood, its derivatives and its maximum, where the answer is known."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import penchant as pn
+from penchant.models.coordinates import Coordinates
+from penchant.population.hierarchy.likelihoods import Choosers
+from penchant.population.hierarchy.marginal import Marginal
+from penchant.population.hierarchy.rules import Rule
+from penchant.population.hierarchy.search import evaluated
+from penchant.population.hierarchy.spread import Spread
+from peopled import MODEL, Quadratic, mixed_choices, q_learners, searched
+
+
+def normal_people(seed, n=23, p=2, between=1.0):
+    rng = np.random.default_rng(seed)
+    roots = rng.normal(size=(n, p, p + 3)) / 3
+    covariances = roots @ roots.transpose(0, 2, 1)
+    truth = between * rng.normal(size=(n, p)) @ np.array([[1.0, 0.4], [0.0, 0.7]])
+    errors = np.array([rng.multivariate_normal(np.zeros(p), c) for c in covariances])
+    return Quadratic(np.array([2.0, -1.0]) + truth + errors, covariances)
+
+
+def test_normal_likelihoods_have_the_restricted_maximum_that_pooling_has():
+    people = normal_people(3)
+    task, found = searched(people, restricted=True)
+    pooled = pn.pool(people.estimates, people.covariances, rule="random-effects")
+    np.testing.assert_allclose(found.x[:2], pooled.estimate, rtol=1e-6)
+    spread = task.structure.spread.matrices(found.x[2:])[0]
+    np.testing.assert_allclose(np.diag(spread), pooled.heterogeneity.tau2, rtol=1e-6)
+
+
+def test_normal_likelihoods_have_the_log_likelihood_of_the_closed_form():
+    people = normal_people(4)
+    task, found = searched(people)
+    spread = task.structure.spread.matrices(found.x[2:])[0]
+    exact = sum(
+        stats.multivariate_normal(found.x[:2], spread + c).logpdf(e)
+        for e, c in zip(people.estimates, people.covariances, strict=True)
+    )
+    assert found.known.value == pytest.approx(exact, abs=1e-8)
+
+
+@pytest.mark.parametrize("k", [3, 4, 7, 12])
+def test_every_number_of_nodes_gives_normal_likelihoods_the_same_value(k):
+    people = normal_people(5)
+    task, found = searched(people)
+    assert evaluated(task, found, k).sum() == pytest.approx(found.known.value, abs=1e-7)
+
+
+@pytest.mark.parametrize("fixed", [(), (0,), (1,)])
+def test_gradient_and_hessian_equal_differences(fixed):
+    _, choices = mixed_choices(9, 12, np.random.default_rng(1), covariance=((2, 0.2), (0.2, 3)))
+    people = Choosers(choices, Coordinates.of_variables(choices.names))
+    design = np.zeros((9, 2, 3))
+    design[:, 0, 0] = design[:, 1, 1] = 1.0
+    design[:, 1, 2] = np.linspace(-1.3, 0.9, 9)
+    _, found = searched(people, k=4, design=design, fixed=fixed)
+    rng = np.random.default_rng(2)
+    x = found.x + 0.2 * rng.normal(size=len(found.x))
+    marginal = found.marginal
+    known = marginal.at(x)
+
+    def difference(what, direction, step):
+        sides = (getattr(marginal.at(x + sign * step * direction), what) for sign in (1, -1))
+        above, below = sides
+        return (above - below) / (2 * step)
+
+    for a, direction in enumerate(np.eye(len(x))):
+        for what, slope in (("value", known.gradient[a]), ("gradient", known.hessian[a])):
+            near, far = (difference(what, direction, step) for step in (1e-4, 2e-4))
+            refined = (4 * near - far) / 3  # error of order step^4
+            np.testing.assert_allclose(slope, refined, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("order", [(), (2, 0, 1)])
+@pytest.mark.parametrize("correlated", [True, False])
+def test_slopes_of_a_spread_equal_differences(order, correlated):
+    spread = Spread(3, correlated, 1, order)
+    rng = np.random.default_rng(0)
+    block = rng.normal(size=spread.n_block)
+    root = rng.normal(size=(3, 3))
+    pull = root + root.T
+    _, first = spread.slopes(block)
+    step = 1e-5
+    for a, direction in enumerate(np.eye(len(block))):
+        above, below = (
+            spread.matrices(block + step * direction),
+            spread.matrices(block - step * direction),
+        )
+        np.testing.assert_allclose(first[a], (above - below)[0] / (2 * step), atol=1e-8)
+        bends = [
+            np.einsum("xy,kyx->k", pull, spread.slopes(block + sign * step * direction)[1])
+            for sign in (1, -1)
+        ]
+        np.testing.assert_allclose(
+            spread.bends(block, pull)[a], (bends[0] - bends[1]) / (2 * step), atol=1e-7
+        )
+    np.testing.assert_allclose(spread.numbers(spread.matrices(block)), block, atol=1e-12)
+
+
+def test_integrals_agree_with_a_million_draws():
+    _, episodes = q_learners(5, 40, np.random.default_rng(7))
+    found = pn.fit_population(episodes, MODEL, spread="diagonal", nodes=15)
+    source = found.source
+    rng = np.random.default_rng(8)
+    sd = np.sqrt(np.diag(found.spread))
+    i = int(np.argmax(found.evidence))
+    h = found.coefficients + rng.normal(size=(100, 100, 2)) * sd  # 100 rates, 100 temperatures
+    h[:, :, 0] = h[:, :1, 0]
+    values = source.people.values(np.array([i]), h[None])[0]
+    likelihood = np.exp(values - found.evidence[i])
+    by_rate = likelihood.mean(axis=1)
+    assert abs(by_rate.mean() - 1) < 4 * by_rate.std() / 10
+
+
+def test_drawn_nodes_integrate_a_normal_density():
+    rule = Rule.of(1, 4, 5, 4096)
+    rng = np.random.default_rng(1)
+    root = np.tril(rng.normal(size=(5, 5)), -1) + np.diag([1.3, 0.7, 2.0, 0.4, 1.1])
+    posterior = root @ root.T
+    shapes, first = rule.place_shape(np.ones((1, 5)), root[None])
+    middle = 1 + np.einsum("ab,kb->ka", root[1:, :1], rule.z[:, 0, :1])[None]
+    width = np.broadcast_to(root[1:, 1:], (1, 5, 4, 4))
+    drawn, second = rule.draw(middle, width, np.zeros((1, 5, 4)), 2 * width)
+    h = np.concatenate([np.broadcast_to(shapes[:, :, None], (1, 5, 4096, 1)), drawn], axis=-1)
+    density = stats.multivariate_normal(np.ones(5), posterior).logpdf(h[0].reshape(-1, 5))
+    total = np.exp((first[:, :, None] + second).ravel() + density).sum()
+    assert total == pytest.approx(1.0, abs=0.02)  # quasi-random error of 4096 places
+
+
+def test_units_of_variables_change_coefficients_and_nothing_else():
+    _, choices = mixed_choices(20, 8, np.random.default_rng(3))
+    import dataclasses
+
+    scaled = dataclasses.replace(choices, explanatory=choices.explanatory * [1e3, 1e-4])
+    one, other = pn.fit_population(choices), pn.fit_population(scaled)
+    np.testing.assert_allclose(one.coefficients, other.coefficients * [1e3, 1e-4], rtol=1e-4)
+    assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-5)
+
+
+def test_the_order_of_people_and_the_number_of_threads_change_nothing():
+    _, episodes = q_learners(12, 40, np.random.default_rng(4))
+    one = pn.fit_population(episodes, MODEL, threads=1)
+    other = pn.fit_population(episodes[::-1], MODEL, threads=2)
+    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-5)
+    np.testing.assert_allclose(one.spread, other.spread, rtol=1e-4)
+    np.testing.assert_allclose(one.evidence, other.evidence[::-1], rtol=1e-6)
+
+
+def test_a_weight_that_is_the_same_for_all_has_the_maximum_of_the_whole():
+    """With no random weight the population is one person."""
+    _, choices = mixed_choices(30, 6, np.random.default_rng(5))
+    found = pn.fit_population(choices, random=[])
+    alone = pn.fit(choices)
+    np.testing.assert_allclose(found.coefficients, alone.theta, rtol=1e-6)
+    np.testing.assert_allclose(found.covariance, alone.covariance, rtol=1e-5)
+    assert found.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-8)
+
+
+def test_fixed_weights_are_at_a_maximum_of_the_integrated_likelihood():
+    _, choices = mixed_choices(25, 8, np.random.default_rng(6))
+    found = pn.fit_population(choices, random=["price"], nodes=15, estimator="ml")
+    source = found.source
+    people, task = source.people, source.task
+
+    def value(x):
+        moved = source.found._replace(x=x)
+        return evaluated(task, moved, 15).sum()
+
+    best = value(source.found.x)
+    for a in range(len(source.found.x)):
+        for sign in (1, -1):
+            x = source.found.x.copy()
+            x[a] += sign * 0.02
+            assert value(x) < best
+    assert people.coordinates.names == ("price", "quality")
+
+
+def test_marginal_likelihoods_leave_their_nodes_as_they_are():
+    people = normal_people(9)
+    _, found = searched(people)
+    before = found.marginal.nodes.mass.copy()
+    Marginal(found.marginal.nodes, found.marginal.structure).at(found.x + 0.1)
+    np.testing.assert_array_equal(found.marginal.nodes.mass, before)
