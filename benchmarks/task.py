@@ -311,7 +311,8 @@ def main():
             what, found, target = SECTIONS[name](Path(folder), given.quick)
         lines.append(f"| {name} | {what} | {found} | {target} |")
         print(lines[-1], flush=True)
-    told = ("date", "processor", "system", "commit", "load before")
+    facts["priority"] = f"nice {os.getpriority(os.PRIO_PROCESS, 0)}"
+    told = ("date", "processor", "system", "commit", "load before", "priority")
     text = "# The server of the task under load\n\nMade by `python benchmarks/task.py --markdown "
     text += (
         "FILE`. Latencies are of choices, median and 99th percentile, from the first byte sent to "

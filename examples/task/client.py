@@ -13,7 +13,7 @@ def ask(path, body=None):
     request = urllib.request.Request(f"{SERVER}/api/v1/{path}", data)
     request.add_header("content-type", "application/json")
     request.add_header("authorization", f"Bearer {TOKEN}")
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=90) as reply:
         return json.load(reply)
 
 

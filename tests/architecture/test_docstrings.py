@@ -51,6 +51,8 @@ def test_everything_public_has_a_docstring(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=_label)
 def test_examples_run(path):
+    if path.is_relative_to(ROOT / "task") or path.name == "serving.py":
+        pytest.importorskip("starlette", reason="penchant[task] is not installed")
     found = doctest.testmod(importlib.import_module(_name(path)))
     assert found.failed == 0
 

@@ -127,7 +127,7 @@ def asked(address, path, body=None, token="t" * 30):
     request.add_header("content-type", "application/json")
     request.add_header("authorization", f"Bearer {token}")
     try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             return reply.status, json.load(reply)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -16,6 +17,10 @@ from sqlalchemy import select
 from penchant.task.service import token_hash
 from penchant.task.store.schema import sessions
 from penchant.task.store.store import Store
+
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
 
 
 class Estimates:
@@ -85,6 +90,7 @@ class Estimates:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
+                env={**os.environ, **ONE_THREAD},
             )
             assert self._process.stdout is not None
             for line in self._process.stdout:

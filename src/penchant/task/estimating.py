@@ -291,7 +291,7 @@ def main() -> None:
         os._exit(0)
 
     with suppress(OSError, AttributeError):
-        os.nice(10)  # requests come first
+        os.nice(19)  # requests come first
     threading.Thread(target=listen, daemon=True).start()
     store = Store(sys.argv[1], must_exist=True)
     with suppress(BrokenPipeError, KeyboardInterrupt):

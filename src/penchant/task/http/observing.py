@@ -25,7 +25,7 @@ from penchant.task.store.schema import observations, observers
 from penchant.task.store.store import Store
 
 _OBSERVER = re.compile(r"[A-Za-z0-9_-]{16,64}")
-SECONDS = 20.0
+SECONDS = 60.0
 MOST = 10_000
 
 

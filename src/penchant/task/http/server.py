@@ -24,6 +24,7 @@ from penchant.task.store.store import Store
 
 REQUEST_SECONDS = 20.0
 INCOMPLETE = 64 * 1024
+SWITCH_SECONDS = 0.0002
 
 
 class Protocol(H11Protocol):
@@ -88,6 +89,8 @@ def serve(
     started
         Called with the address, once people may come.
     """
+    # The thread that answers must not wait 5 ms for the one that writes each time it looks up.
+    sys.setswitchinterval(SWITCH_SECONDS)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
     with ExitStack() as stack:
         held = Store(store)
