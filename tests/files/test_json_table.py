@@ -38,7 +38,11 @@ def test_what_stands_around_a_list_is_repeated_in_its_rows(tmp_path):
 
 
 def test_several_lists_are_numbered(tmp_path):
-    assert [row["source record"] for row in _read(tmp_path, json.dumps([ROWS, ROWS[:1]]))] == [1, 1, 2]
+    assert [row["source record"] for row in _read(tmp_path, json.dumps([ROWS, ROWS[:1]]))] == [
+        1,
+        1,
+        2,
+    ]
     lines = json.dumps(ROWS) + "\n" + json.dumps(ROWS[:1]) + "\n"
     assert [row["source record"] for row in _read(tmp_path, lines)] == [1, 1, 2]
 
