@@ -12,7 +12,7 @@ def test_differences_are_sorted_summed_and_counted():
     axes = model_differences(figure().subplots(), values, names=("UCL", "Q"), criterion="BIC")
     heights = sorted((bar.get_x(), bar.get_height()) for bar in axes.patches)
     assert [height for _, height in heights] == [-1.25, -0.5, 3.5, 8.0]
-    assert axes.get_title(loc="left") == "total +9.8"
+    assert axes.get_title(loc="left").rstrip() == "total +9.8"
     assert axes.get_title(loc="right") == "no finite difference: 1"
     said = [text.get_text() for text in axes.get_legend().get_texts()]
     assert said == ["UCL better: 2", "Q better: 2"]

@@ -64,7 +64,7 @@ def test_an_estimate_that_is_not_finite_is_said_not_drawn():
 def test_a_curve_is_drawn_with_its_name():
     curve = ProfileCurve("prior_mean", X, Y, 3.1, 1.5, 5.0)
     axes = profile(figure().subplots(), curve)
-    assert axes.get_xlabel() == "prior mean"
+    assert axes.get_xlabel() == "prior mean (units of reward)"
     assert len(axes.patches) == 1
 
 

@@ -56,7 +56,7 @@ def test_regret_and_its_fits_are_drawn_with_their_weights():
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.c_[[1, 2, 3, 4], regret])
     np.testing.assert_array_equal(axes.lines[2].get_ydata(), regret - 1)
     said = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert said == ["observed", "linear (weight 0.07)", "logarithmic"]
+    assert said == ["observed", "linear (0.07)", "logarithmic"]
 
 
 def test_unknown_regret_is_counted():

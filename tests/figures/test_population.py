@@ -80,10 +80,12 @@ def test_a_pooled_interval_down_to_0_reaches_the_edge_with_a_mark():
     ]
 
 
-def test_every_line_of_a_name_is_shortened_by_itself():
+def test_a_long_name_goes_on_below_and_its_count_stands_alone():
     names = ["high, landscape A, first session\n(n = 12 of 14)", "low"]
     axes = population(figure().subplots(), names, VALUES)
-    assert axes.get_xticklabels()[0].get_text() == "high, la…session\n(n = 12 of 14)"
+    assert (
+        axes.get_xticklabels()[0].get_text() == "high, landscape\nA, first session\n(n = 12 of 14)"
+    )
 
 
 def test_a_pooled_estimate_beyond_given_limits_is_marked_and_said():

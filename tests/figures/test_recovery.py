@@ -13,13 +13,13 @@ ENDS = np.array([[1, 3], [2, 2.9], [4, 8], [6, 8], [3, np.inf], [np.nan, np.nan]
 
 
 def said(axes):
-    return axes.texts[0].get_text()
+    return axes.get_title(loc="left").rstrip()
 
 
 def test_correlation_and_coverage_are_those_of_the_data():
     axes = recovery(figure().subplots(), TRUE, FOUND, ENDS, name="noise")
     r = np.corrcoef(TRUE[:4], FOUND[:4])[0, 1]
-    assert said(axes) == f"r = {r:.2f}\ncovered 80 % of 5"
+    assert said(axes) == f"r = {r:.2f}, covered 80 % of 5"
     logarithmic = recovery(figure().subplots(), TRUE, FOUND, ENDS, logarithmic=True)
     r = np.corrcoef(np.log(TRUE[:4]), np.log(FOUND[:4]))[0, 1]
     assert said(logarithmic).startswith(f"r = {r:.2f}")

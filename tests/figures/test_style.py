@@ -6,7 +6,7 @@ import pytest
 
 from penchant import DataError
 from penchant.figures import PALETTE, figure, look, style
-from penchant.figures.style import short
+from penchant.figures.letters import FONT_SIZE
 
 
 def test_every_series_differs_in_colour_and_in_marker():
@@ -46,10 +46,10 @@ def test_the_first_series_differ_in_grey():
 def test_style_ends_with_its_block():
     before = dict(matplotlib.rcParams)
     with style():
-        assert matplotlib.rcParams["font.size"] == 8
+        assert matplotlib.rcParams["font.size"] == FONT_SIZE
         with style():
             pass
-        assert matplotlib.rcParams["font.size"] == 8
+        assert matplotlib.rcParams["font.size"] == FONT_SIZE
     assert dict(matplotlib.rcParams) == before
 
 
@@ -76,12 +76,3 @@ def test_figures_are_as_wide_as_columns_of_a_page(columns, width):
 def test_impossible_figures_are_refused(options, message):
     with pytest.raises(DataError, match=message):
         figure(**options)
-
-
-def test_long_names_are_shortened_to_the_length_given():
-    assert short("abc") == "abc"
-    for longest in (9, 10, 28):
-        found = short("x" * 20 + "y" * 20, longest)
-        assert len(found) == longest
-        assert found[0] == "x"
-        assert found[-1] == "y"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.kinks import climb_ridge
 
 MODEL = pn.QLearning(2, dual_rates=True)

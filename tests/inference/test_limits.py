@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.models.learning.learning_rates import LEAST
 from restless import people
 

@@ -11,7 +11,7 @@ import penchant as pn
 import played
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.nominal import nominal_point
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
 

@@ -7,7 +7,7 @@ from scipy import optimize, special, stats
 import penchant as pn
 import played
 from penchant.inference.profile.pairs import Planes
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 
 EPISODE = played.ucl_episode(seed=1)
 UCL_PRIOR = {

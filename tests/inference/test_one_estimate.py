@@ -214,19 +214,20 @@ def test_people_of_choices_are_read_in_every_form():
     assert again.summary() == found.summary()
 
 
-def test_a_shape_parameter_without_an_estimate_counts_for_nothing():
+def test_criteria_count_the_rank_of_the_weights_and_all_shape_parameters():
     rng = np.random.default_rng(8)
     people = [
         pn.Episode(rng.integers(2, size=30), rng.normal(0.5, 0.4, 30), subject=s) for s in range(12)
     ]
     fits = pn.fit_each(people, pn.QLearning(2))
-    counts = [(int(np.isnan(fit.psi).sum()), fit.n_identified) for fit in fits]
-    assert set(counts) == {(0, 2), (1, 1)}
+    assert {int(np.isnan(fit.psi).sum()) for fit in fits} == {0, 1}  # some have no learning rate
     for fit in fits:
-        assert fit.aic == pytest.approx(2 * fit.n_identified - 2 * fit.log_likelihood)
-        assert fit.bic == pytest.approx(np.log(30) * fit.n_identified - 2 * fit.log_likelihood)
-    compared = pn.compare_models(
-        {"learner": pn.QLearning(2), "habit": pn.models.RandomChoice(2)}, people
-    )
+        assert fit.n_identified == 2
+        assert fit.aic == pytest.approx(4 - 2 * fit.log_likelihood)
+        assert fit.bic == pytest.approx(2 * np.log(30) - 2 * fit.log_likelihood)
+    lost = pn.fit(pn.Episode([1], [0.4]), MODEL)
+    assert lost.status == "not identified" and lost.n_identified == lost.diagnostics.rank + 1 < 2
+    models = {"learner": pn.QLearning(2), "habit": pn.models.RandomChoice(2)}
+    compared = pn.compare_models(models, people)
     np.testing.assert_allclose(compared.aic[:, 0], [fit.aic for fit in fits], rtol=1e-12)
     np.testing.assert_allclose(compared.bic[:, 0], [fit.bic for fit in fits], rtol=1e-12)

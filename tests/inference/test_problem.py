@@ -7,7 +7,7 @@ from scipy import optimize, special
 import belief_reference as dense
 import penchant as pn
 import played
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import weights_and_shape
 
 EPISODE = played.ucl_episode(seed=1)

@@ -5,7 +5,7 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.search import best_peak, climb, grid_search
 
 

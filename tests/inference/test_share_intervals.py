@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import penchant as pn
-from penchant.models.model import Natural, Shape
+from penchant.models.natural import Natural, Shape
 
 DROP = stats.chi2.isf(0.05, 1) / 2
 

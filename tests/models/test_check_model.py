@@ -7,7 +7,7 @@ import offered
 import penchant as pn
 import played
 from penchant.models.catalogue import CATALOGUE
-from penchant.models.model import Natural
+from penchant.models.natural import Natural
 
 EPISODES = [played.q_episode(1, 60), played.q_episode(2, 45)]
 

@@ -8,14 +8,8 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.models.model import (
-    Model,
-    Natural,
-    Shape,
-    model_words,
-    natural_parameters,
-    positive_weights,
-)
+from penchant.models.model import Model, model_words, natural_parameters, positive_weights
+from penchant.models.natural import Natural, Shape
 
 
 def test_a_grid_goes_from_low_to_high_in_equal_steps_of_the_scale():

@@ -5,7 +5,7 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.models.task_values import for_task
+from penchant.models.record import for_task
 from restless import people
 
 OPEN = {

@@ -1,6 +1,7 @@
 """The report in a real browser: it renders, asks the network for nothing, and runs no script."""
 
 import json
+import re
 import shutil
 import subprocess
 from urllib.parse import urlsplit
@@ -38,7 +39,7 @@ def browse(uri, folder, *arguments):
 def test_the_page_is_built_without_an_error_on_the_console(report, tmp_path):
     ended = browse(report.as_uri(), tmp_path, "--dump-dom", "--enable-logging=stderr", "--v=0")
     assert "How to reproduce this report" in ended.stdout
-    assert ended.stdout.count("<svg") >= 6
+    assert ended.stdout.count('role="img"') >= 6
     assert "CONSOLE" not in ended.stderr
 
 
@@ -69,6 +70,56 @@ def test_the_page_fills_a_phone_and_a_desk(report, tmp_path, width):
         # something is written in every fifth of the page
         for top in range(0, 1600, 320):
             assert grey.crop((0, top, width, top + 320)).getextrema()[0] < 160
+
+
+WIDTHS = """<script>
+const wide = [...document.querySelectorAll("body *")].filter(one => {
+  const box = one.getBoundingClientRect();
+  const held = one.closest(".scroll, .whole, details, svg");
+  return box.right > innerWidth + 1 && box.width > 0 && !held;
+});
+const stacks = [...document.querySelectorAll(".stack")].filter(one => one.offsetHeight > 0);
+const beside = stacks.filter(one => {
+  const boxes = [...one.children].map(panel => panel.getBoundingClientRect());
+  return boxes.some((box, i) => i && box.top < boxes[i - 1].bottom - 1);
+});
+const tables = [...document.querySelectorAll(".scroll")];
+document.title = [
+  document.documentElement.scrollWidth, innerWidth, wide.length, stacks.length, beside.length,
+  tables.filter(one => one.scrollWidth > one.clientWidth).length,
+].join(" ");
+</script></body>"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_but_tables_is_wider_than_the_page_and_panels_stack(report, tmp_path, width):
+    # a window is 500 wide at least, a frame may be narrower
+    text = report.read_text()
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', text).group()
+    (tmp_path / "measured.html").write_text(text.replace(policy, "").replace("</body>", WIDTHS))
+    framed = tmp_path / "framed.html"
+    framed.write_text(
+        f'<iframe id="f" src="measured.html" width="{width}" height="900" style="border:0"'
+        ' onload="document.title = this.contentDocument.title"></iframe>'
+    )
+    local = "--allow-file-access-from-files"
+    ended = browse(framed.as_uri(), tmp_path, "--dump-dom", local, "--window-size=1400,1000")
+    title = re.search(r"<title>([\d ]+)</title>", ended.stdout).group(1)
+    page, inner, wider, stacks, beside, scrolling = map(int, title.split())
+    assert inner == width and page <= width
+    assert wider == 0 and beside == 0
+    assert (stacks > 3, scrolling > 3) == ((True, True) if width == 390 else (False, False))
+
+
+def test_stacked_panels_show_the_data(report, tmp_path):
+    picture = tmp_path / "page.png"
+    browse(report.as_uri(), tmp_path, f"--screenshot={picture}", "--window-size=390,9000")
+    from PIL import Image
+
+    with Image.open(picture) as image:
+        colours = image.convert("RGB").getcolors(10**7)
+    blue = sum(n for n, (r, g, b) in colours if b > r + 60 and b > 120)
+    assert blue > 20_000, blue  # points, lines and tiles; links and letters are much less
 
 
 def test_the_page_prints(report, tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.softmax._emit import exponentials, logarithms, whole_blocks
+from penchant.softmax._lanes import exponentials, logarithms, whole_blocks
 
 
 @pytest.mark.parametrize("highest", [0.0, 1e-8, 30.0, 700.0])

@@ -7,7 +7,7 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.report.study_words import asked, in_short
+from penchant.report.study_words import asked, in_short, methods
 from penchant.studies.factors import factors_of, ranges_of
 
 MODEL = pn.QLearning(2)
@@ -197,9 +197,17 @@ def test_offers_have_no_performance_to_ask_for():
         delay_study(table, performance=True)
 
 
-def test_the_report_says_why_there_is_no_regret(mixed):
-    said = " ".join(in_short(mixed))
-    assert "Performance and regret: none, as the best option is not known" in said
+def test_the_methods_say_how_regret_can_be_measured_in_the_language_of_the_user(mixed):
+    assert "egret" not in " ".join(in_short(mixed))
+    typed, called = (" ".join(methods(mixed, python=python)) for python in (False, True))
+    assert "--landscape or --expected gives them; --performance takes them" in typed
+    assert "performance=True takes them" in called and "--" not in called
+    assert "--prior weak" in in_short(mixed)[1]
+    assert "parameter_prior=penchant.ScaledPrior()" in in_short(mixed, python=True)[1]
+    assert "--" not in " ".join(in_short(mixed, python=True))
+
+
+def test_the_report_asks_whether_the_groups_differ(mixed):
     assert asked(mixed).startswith(
         "Do control and patient (column group) differ in their parameters?"
     )
@@ -277,7 +285,7 @@ def test_without_conditions_all_subjects_are_one_group_of_which_some_are_left_ou
     found = quick(play({"a": [(0.02, 0.4)] * 3 + [(0.3, 0.4)] * 3}, means=(0.2, 0.8)), ())
     assert [row.group for row in found.left_out] == ["all subjects"]
     assert found.group_tests.differences == () == found.paired_tests
-    words = "Left out of all averages: " if found.left_out[0].n_left_out else "Left out: nobody"
+    words = "Left out of all averages: " if found.left_out[0].n_left_out else "All averages have"
     assert in_short(found)[1].startswith(words)
 
 

@@ -169,7 +169,9 @@ def test_a_model_of_ones_own_may_say_what_it_believes():
     np.testing.assert_array_equal(found["boredom"], np.arange(24.0))
     known = found["chosen"] >= 0
     assert found["value"][known] == pytest.approx(np.full(known.sum(), estimate.theta[0]))
-    wrong = dataclasses.replace(estimate, model=Own(wrong=True))
+    wrong = dataclasses.replace(
+        estimate, source=dataclasses.replace(estimate.source, model=Own(wrong=True))
+    )
     with pytest.raises(pn.DataError, match=r"latent must give arrays \(n_events,\) or"):
         pn.beliefs(wrong)
 
@@ -264,7 +266,7 @@ def test_wrong_requests_are_refused():
     with pytest.raises(pn.DataError, match="rows must hold a row for each event"):
         found.to_frame(rows=[[0, 1]])
     with pytest.raises(pn.DataError, match="episodes must be given for an estimate without"):
-        pn.beliefs(dataclasses.replace(estimate, episodes=None))
+        pn.beliefs(dataclasses.replace(estimate, source=estimate.source.stored()))
     many = pn.fit_each([episode], pn.QLearning(3), parameter_prior=WEAK)
     with pytest.raises(pn.DataError, match="subjects that were fitted; got 'new'"):
         pn.beliefs(many, pn.Episode([0, 1], [1.0, 0.0], subject="new"))
@@ -342,5 +344,7 @@ def test_log_likelihood_draws_are_those_of_the_parameters_drawn():
         np.testing.assert_allclose(row, other.log_likelihoods(), rtol=1e-9)
     with pytest.raises(pn.DataError, match="episodes must be at hand"):
         pn.results.log_likelihood_draws(
-            dataclasses.replace(estimate, episodes=None), 3, rng=np.random.default_rng(0)
+            dataclasses.replace(estimate, source=estimate.source.stored()),
+            3,
+            rng=np.random.default_rng(0),
         )

@@ -298,5 +298,6 @@ def test_estimates_need_their_episodes():
     estimate = pn.fit(episode, pn.QLearning(2), parameter_prior=WEAK)
     with pytest.raises(pn.DataError, match="episodes must be at hand for a predictive check"):
         pn.predictive_check(
-            dataclasses.replace(estimate, episodes=None), rng=np.random.default_rng(0)
+            dataclasses.replace(estimate, source=estimate.source.stored()),
+            rng=np.random.default_rng(0),
         )

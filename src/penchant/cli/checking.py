@@ -12,14 +12,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows
-from penchant.cli.episodes import (
-    Play,
-    grid_words,
-    in_lines,
-    load_episodes,
-    places_in,
-    say_places,
-)
+from penchant.cli.episodes import Play, grid_words, in_lines, load_episodes, places_in, say_places
 from penchant.cli.fitting import ready_model
 from penchant.cli.loading import load_choices
 from penchant.cli.offers import load_trials, named_offers, say_trials
@@ -44,7 +37,7 @@ from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, model_words
-from penchant.models.task_values import doubts_of, for_task
+from penchant.models.record import doubts_of, for_task
 from penchant.output.notes import counted
 from penchant.softmax.estimates import Estimates
 from penchant.studies.data import data_notes

@@ -36,7 +36,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized, fit_linearized_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
-from penchant.models.task_values import for_task
+from penchant.models.record import for_task
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

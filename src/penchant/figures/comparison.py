@@ -9,8 +9,8 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures import given
+from penchant.figures.letters import name_rows
 from penchant.figures.style import (
-    ABOVE_LEGEND,
     BLUE,
     GREY,
     HAIR,
@@ -18,14 +18,15 @@ from penchant.figures.style import (
     PALE,
     THIN,
     VERMILLION,
+    bars_first,
     dress,
     empty,
     heading,
     legend,
     remark,
-    short,
     style,
 )
+from penchant.figures.words import in_words
 from penchant.wording import argument
 
 if TYPE_CHECKING:
@@ -87,14 +88,14 @@ def predictive_intervals(
         rows = [row for row, k in enumerate(shown) if which[k] and np.isfinite(observed[k])]
         if rows:
             axes.plot(observed[shown[rows]], rows, marker, color=color, label=label)
-    axes.set_yticks(range(len(shown)), [short(said[k]) for k in shown])
     axes.set_ylim(len(shown) - 0.5, -0.5)
+    name_rows(axes, range(len(shown)), [in_words(said[k]) for k in shown])
     if len(shown) < len(observed):
-        remark(axes, f"not known: {len(observed) - len(shown)}", ABOVE_LEGEND)
+        remark(axes, f"not known: {len(observed) - len(shown)}")
     alone = int((~known[shown]).sum())
     if alone:
-        remark(axes, f"observed only, no interval: {alone}", ABOVE_LEGEND)
-    legend(axes, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=2)
+        remark(axes, f"observed only, no interval: {alone}")
+    legend(axes, side="right")
     return axes
 
 
@@ -147,7 +148,7 @@ def model_differences(
     heading(axes, f"total {known.sum():+.1f}")
     if len(known) < len(values):
         remark(axes, f"no finite difference: {len(values) - len(known)}")
-    legend(axes, loc="upper left")
+    legend(axes)
     return axes
 
 
@@ -191,8 +192,8 @@ def model_totals(
             )
     axes.plot(above, rows, "o", color=BLUE, markersize=5)
     axes.axvline(0, color=GREY, linewidth=HAIR)
-    axes.set_yticks(rows, [short(said[i]) for i in order])
     axes.set_ylim(len(order) - 0.5, -0.5)
+    name_rows(axes, list(rows), [said[i] for i in order])
     if not known.all():
         remark(axes, f"no finite {criterion}: {int((~known).sum())}")
     return axes
@@ -229,10 +230,10 @@ def exceedance(
         expected = given.vector("frequencies", frequencies, len(chances), "model")
         given.shares("frequencies", expected)
         axes.plot(expected, rows, "D", color=VERMILLION, label="expected share of people")
-    axes.set_yticks(rows, [short(name) for name in said])
     axes.set_ylim(len(chances) - 0.5, -0.5)
+    name_rows(axes, list(rows), said)
     missing = int((~np.isfinite(chances)).sum())
     if missing:
         remark(axes, f"no probability known: {missing}")
-    legend(axes, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+    bars_first(axes, side="right")
     return axes

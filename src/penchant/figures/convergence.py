@@ -23,12 +23,12 @@ from penchant.figures.style import (
     remark,
     style,
 )
+from penchant.figures.words import in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-HEADROOM = 0.2  # for the legend
 STRIP = 0.025  # height of the strip under decisions where some estimates are missing
 
 
@@ -93,14 +93,13 @@ def convergence(
         said = None if several else "true value"
         axes.axhline(truth, color=GREY, linewidth=THIN, linestyle=(0, (1, 1.5)), label=said)
     marker = "" if len(n) > 1 else drawn.marker
-    said = label or "mean estimate"
+    said = in_words(label) if label else "mean estimate"
     axes.plot(n, mean, color=drawn.color, linestyle=drawn.line, marker=marker, label=said)
     axes.set_ylim(*ends)
     _say_leaving(axes, empirical, ends, f"{label}: " if label else "")
     if finite_share is not None:
         _strip(axes, n, given.vector("finite_share", finite_share, len(n), "n"), label)
-    # Bands narrow to the right: that corner is free.
-    legend(axes, loc="upper right", ncols=3 if several else 2)
+    legend(axes)
     return axes
 
 
@@ -153,9 +152,8 @@ def _limits(
     known = values[np.isfinite(values)]
     calm = np.quantile(known, [0.05, 0.95]) if len(known) > 20 else known
     shown = scale(np.append(calm, values[-1]), band)
-    top = shown.high + HEADROOM * (shown.high - shown.low)
-    low, high = before or (shown.low, top)
-    return min(low, shown.low), max(high, top)
+    low, high = before or (shown.low, shown.high)
+    return min(low, shown.low), max(high, shown.high)
 
 
 def _strip(axes: Axes, n: Vector, share: Vector, label: str | None) -> None:

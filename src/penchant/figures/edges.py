@@ -10,6 +10,8 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures.style import HAIR, remark
+from penchant.figures.ticks import plain_logarithmic
+from penchant.figures.words import range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 MARGIN = 0.05
 CALM = 0.1  # share of interval ends at each side that do not say how long an axis should be
 REACH = 1.0  # how far a finite end may lie beyond the calm ones and still be shown, in their range
-SHORTEST, LONGEST = 1e-3, 1e4  # between these numbers are written out, not as powers of ten
+EDGE = 0.03  # of the range of a bounded parameter, beyond each of its bounds
 INSET = 0.015  # of the axis, so that a mark at the edge is seen whole
 
 
@@ -61,25 +63,7 @@ class Scale:
         axes.set(**{f"{which}scale": "log" if self.logarithmic else "linear"})
         axes.set(**{f"{which}lim": (self.low, self.high)})
         if self.logarithmic:
-            self._name_decades(axes.xaxis if which == "x" else axes.yaxis)
-
-    def _name_decades(self, axis: Any) -> None:
-        """Label powers of ten; where fewer than two are in sight, others as well, and plainly."""
-        from matplotlib.ticker import (
-            FuncFormatter,
-            LogFormatterSciNotation,
-            LogLocator,
-            NullFormatter,
-        )
-
-        axis.set_minor_formatter(NullFormatter())
-        if np.floor(np.log10(self.high)) <= np.ceil(np.log10(self.low)):
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            if self.low >= SHORTEST and self.high < LONGEST:
-                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                return
-            every: dict[str, Any] = {"labelOnlyBase": False, "minor_thresholds": (np.inf, np.inf)}
-            axis.set_major_formatter(LogFormatterSciNotation(**every))
+            plain_logarithmic(axes.xaxis if which == "x" else axes.yaxis)
 
 
 def scale(
@@ -87,6 +71,7 @@ def scale(
     ends: Matrix,
     logarithmic: bool = False,
     limits: tuple[float, float] | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> Scale:
     """Choose an axis that shows every finite estimate, and every interval end that is not absurd.
 
@@ -100,6 +85,8 @@ def scale(
         of the usual length. What is farther out would flatten the rest.
     limits
         The ends of the axis, if they are to be others.
+    bounds
+        What the parameter can be: the axis hardly leaves it.
     """
     if limits is not None:
         check_limits(limits, logarithmic)
@@ -116,7 +103,26 @@ def scale(
     if not shown.size:
         return Scale(1.0, 10.0, True) if logarithmic else Scale(0.0, 1.0)
     shown = np.append(shown, _near(shown, ends, logarithmic))
-    return _padded(float(shown.min()), float(shown.max()), logarithmic)
+    found = _padded(float(shown.min()), float(shown.max()), logarithmic)
+    if bounds is None or logarithmic:
+        return found
+    room = EDGE * (bounds[1] - bounds[0])  # so that a mark at a bound is seen whole
+    return Scale(max(found.low, bounds[0] - room), min(found.high, bounds[1] + room))
+
+
+def within_bounds(
+    values: Vector, ends: Matrix, name: str, bounds: tuple[float, float] | None
+) -> tuple[Matrix, tuple[float, float] | None]:
+    """Intervals that end where the parameter does, and what it can be, if that is known.
+
+    A parameter of a known name (a learning rate) can be what its name says, unless an estimate
+    says otherwise. An interval without a bound ends at that of the parameter.
+    """
+    known = values[np.isfinite(values)]
+    own = bounds or range_of(name)
+    if own is None or (bounds is None and ((known < own[0]) | (known > own[1])).any()):
+        return ends, None
+    return np.clip(ends, *own), own
 
 
 def _near(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector:

@@ -10,16 +10,15 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
+from penchant.figures.letters import FONT_SIZE
 from penchant.figures.style import (
     BLUE,
     COUNTS,
-    FONT_SIZE,
     GREY,
     HAIR,
     INK,
     PALE,
     SEQUENTIAL,
-    SMALL,
     THIN,
     VERMILLION,
     dress,
@@ -133,10 +132,15 @@ def heat_map(
     return axes
 
 
-def _bar(axes: Axes, drawn: Any, label: str) -> None:
+def _bar(axes: Axes, drawn: Any, label: str, whole: bool = False) -> None:
     bar = axes.figure.colorbar(drawn, ax=axes, fraction=0.05, pad=0.02, aspect=18)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(length=2, width=HAIR, labelsize=SMALL)
+    if whole:
+        from matplotlib.ticker import MaxNLocator
+
+        bar.locator = MaxNLocator(nbins=6, integer=True)
+        bar.update_ticks()
+    bar.ax.tick_params(length=2, width=HAIR, labelsize=FONT_SIZE)
     bar.set_label(label, fontsize=FONT_SIZE)
 
 
@@ -151,7 +155,14 @@ def _draw_path(axes: Axes, path: Any, places: Matrix) -> None:
 
 
 @style()
-def choice_map(axes: Axes, chosen: Any, locations: Any, *, label: str = "times chosen") -> Axes:
+def choice_map(
+    axes: Axes,
+    chosen: Any,
+    locations: Any,
+    *,
+    label: str = "times chosen",
+    most: float | None = None,
+) -> Axes:
     """How often each option was chosen, at its place.
 
     Parameters
@@ -164,6 +175,8 @@ def choice_map(axes: Axes, chosen: Any, locations: Any, *, label: str = "times c
         Places (n_options, 2).
     label
         Of the colour bar.
+    most
+        Count of the darkest colour, the same for maps that are compared; the largest if not given.
     """
     places = _locations(locations)
     chosen = given.options("chosen", chosen, len(places))
@@ -173,16 +186,16 @@ def choice_map(axes: Axes, chosen: Any, locations: Any, *, label: str = "times c
         empty(axes)
         return axes
     counts = np.bincount(made, minlength=len(places)).astype(np.float64)
-    most = max(float(counts.max()), 1.0)
+    most = max(float(counts.max()), 1.0) if most is None else float(most)
     drawn = _draw_tiles(axes, counts, places, COUNTS, (0.0, most))
     drawn.set_edgecolor(PALE)
-    _bar(axes, drawn, label)
+    _bar(axes, drawn, label, whole=True)
     if len(places) <= MOST_NUMBERS:
         for place, count in zip(places, counts, strict=True):
             if count:
                 color = "white" if count > 0.55 * most else INK
                 said = f"{count:.0f}"
-                middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALL}
+                middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": FONT_SIZE}
                 axes.text(place[0], place[1], said, color=color, **middle)
     if len(made) < len(chosen):
         remark(axes, f"no choice: {len(chosen) - len(made)}")

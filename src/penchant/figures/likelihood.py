@@ -9,19 +9,9 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.style import (
-    BLUE,
-    FONT_SIZE,
-    GREY,
-    INK,
-    SKY,
-    SMALL,
-    THIN,
-    dress,
-    empty,
-    remark,
-    style,
-)
+from penchant.figures.letters import FONT_SIZE
+from penchant.figures.style import BLUE, GREY, INK, SKY, THIN, dress, empty, remark, style
+from penchant.figures.ticks import plain_logarithmic
 from penchant.wording import argument
 
 if TYPE_CHECKING:
@@ -80,6 +70,7 @@ def profile_likelihood(
     if logarithmic:
         given.positive("values", values)
         axes.set_xscale("log")
+        plain_logarithmic(axes.xaxis)
     order = np.argsort(values[known], kind="stable")
     x, y = values[known][order], (heights[known] - heights[known].max())[order]
     drop = NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
@@ -87,8 +78,8 @@ def profile_likelihood(
     axes.axhline(-drop, color=GREY, linewidth=THIN, linestyle="--")
     axes.set_ylim(-DEPTH * drop, 0.12 * DEPTH * drop)
     place = axes.get_yaxis_transform()
-    said: dict[str, Any] = {"color": GREY, "fontsize": SMALL, "va": "bottom", "ha": "right"}
-    axes.text(0.995, -drop, f"{100 * level:g} %", transform=place, **said)
+    said: dict[str, Any] = {"color": GREY, "fontsize": FONT_SIZE, "va": "center", "ha": "left"}
+    axes.text(1.01, -drop, f"{100 * level:g} %", transform=place, **said)
     _interval(axes, interval, drop)
     if estimate is not None and np.isfinite(estimate):
         axes.plot([estimate], [0.0], "o", color=INK, markersize=4, zorder=5)
@@ -156,6 +147,6 @@ def profile(
         estimate=curve.estimate,
         interval=(curve.low, curve.high),
         level=level,
-        name=curve.name.replace("_", " "),
+        name=curve.name,
         logarithmic=logarithmic,
     )

@@ -15,9 +15,9 @@ from penchant.figures.style import (
     INK,
     LINE,
     THIN,
+    bars_first,
     dress,
     empty,
-    headroom,
     legend,
     look,
     percent,
@@ -52,7 +52,7 @@ def learning_curve(
     *,
     quantity: str = "reward",
     labels: tuple[str, str] = ("people", "simulated from the estimate"),
-    shares: bool = False,
+    shares: bool | None = None,
 ) -> Axes:
     """Mean over people at every decision, beside that of agents simulated from the estimate.
 
@@ -70,9 +70,12 @@ def learning_curve(
         Names in the legend. The bands are 95 % intervals of the means, where two or more episodes
         have the decision.
     shares
-        Whether the numbers lie in 0..1. The band of people is then Wilson's, which has a width also
-        where all did the same, and the axis goes from 0 to 1.
+        Whether the numbers are shares, in 0..1; without, they are where people's are all 0 or 1.
+        The band of people is then Wilson's, which has a width also where all did the same, no band
+        leaves 0..1, and the axis goes from 0 to 1.
     """
+    if shares is None:
+        shares = _all_0_or_1(people) and (simulated is None or _all_within(simulated))
     dress(axes, "decision", quantity)
     drawn = 0
     for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True)):
@@ -96,6 +99,17 @@ def learning_curve(
         axes.set_ylim(-0.02, 1.02)
     legend(axes)
     return axes
+
+
+def _all_0_or_1(plays: Any) -> bool:
+    known = given.numbers("people", plays)
+    known = known[np.isfinite(known)]
+    return bool(known.size and np.isin(known, (0.0, 1.0)).all())
+
+
+def _all_within(plays: Any) -> bool:
+    known = given.numbers("simulated", plays)
+    return bool(not ((known < 0) | (known > 1)).any())
 
 
 def _draw_curve(axes: Axes, mean: Vector, band: Matrix, series: int, label: str) -> None:
@@ -129,7 +143,7 @@ def regret_growth(
     fitted
         Curves by name ("linear", "power", "logarithmic"), each as long as the regret.
     weights
-        How well each is supported, 0 to 1, such as Akaike weights; written into the legend.
+        How well each is supported, 0 to 1, such as Akaike weights: in brackets in the legend.
     label
         Label of the y axis.
     """
@@ -152,9 +166,7 @@ def regret_growth(
     for series, (name, values) in enumerate((fitted or {}).items()):
         curve = given.vector(f"fitted[{name!r}]", values, len(regret), "decision")
         drawn = look(series)
-        said = (
-            name if not weights or name not in weights else f"{name} (weight {weights[name]:.2f})"
-        )
+        said = name if not weights or name not in weights else f"{name} ({weights[name]:.2f})"
         axes.plot(
             decision, curve, color=drawn.color, linestyle=drawn.line, label=said, linewidth=LINE
         )
@@ -212,16 +224,8 @@ def step_distances(
             _draw_shares(axes, found, edges, series, f"{label} ({found.size} steps)")
     percent(axes.yaxis)
     axes.set_ylim(bottom=0)
-    headroom(axes, 0.12 * len(sets))
-    _people_first(axes)
+    bars_first(axes)
     return axes
-
-
-def _people_first(axes: Axes) -> None:
-    """Add a legend in the order of drawing; matplotlib would list bars last."""
-    handles, said = axes.get_legend_handles_labels()
-    order = sorted(range(len(said)), key=lambda i: not hasattr(handles[i], "patches"))
-    legend(axes, handles=[handles[i] for i in order], loc="upper right")
 
 
 def _draw_shares(axes: Axes, found: Vector, edges: Vector, series: int, label: str) -> None:

@@ -10,18 +10,27 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.edges import OpenEnds, Scale, draw_intervals, mark_at_edge, say_beyond, scale
+from penchant.figures.edges import (
+    OpenEnds,
+    Scale,
+    draw_intervals,
+    mark_at_edge,
+    say_beyond,
+    scale,
+    within_bounds,
+)
+from penchant.figures.letters import FONT_SIZE, name_columns
 from penchant.figures.style import (
+    ABOVE,
     GREY,
     HAIR,
     INK,
-    SMALL,
     dress,
     empty,
     look,
     no_finite_estimate,
     remark,
-    short,
+    stay_clear,
     style,
 )
 
@@ -46,6 +55,7 @@ def population(
     name: str = "estimate",
     logarithmic: bool = False,
     limits: tuple[float, float] | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> Axes:
     """One parameter in several categories: pooled estimate and interval, over the subjects' own.
 
@@ -64,6 +74,9 @@ def population(
         Of tests between categories, by their positions: {(0, 1): 0.003}; drawn as brackets.
     name, logarithmic, limits
         Of the y axis.
+    bounds
+        What the parameter can be: intervals end there. Without, 0 to 1 for a learning rate and
+        others whose name says so.
     """
     values = given.vector("estimates", estimates)
     names = given.labels("categories", categories, len(values), "estimate")
@@ -79,16 +92,16 @@ def population(
     if not len(values):
         empty(axes)
         return axes
+    ends, bounds = within_bounds(everyone, ends, name, bounds)
     whole = ends[ends > 0] if logarithmic else ends.ravel()  # all of the pooled intervals
-    shown = scale(np.append(everyone, whole), ends, logarithmic, limits)
+    shown = scale(np.append(everyone, whole), ends, logarithmic, limits, bounds)
     shown.apply(axes, "y")
     missing = sum(_draw_people(axes, one, place, shown) for place, one in enumerate(people))
     opened = OpenEnds()
     for place in range(len(values)):
         opened += _draw_pooled(axes, place, float(values[place]), ends[place], shown)
-    said = ["\n".join(short(line, 16) for line in name.split("\n")) for name in names]
-    axes.set_xticks(range(len(values)), said)
     axes.set_xlim(-0.6, len(values) - 0.4)
+    name_columns(axes, range(len(values)), names)
     no_finite_estimate(axes, missing, "subjects with ")
     say_beyond(axes, np.concatenate([np.empty(0), *people]), shown)
     opened.say(axes, "y", logarithmic)
@@ -178,11 +191,10 @@ def _brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int) -> 
         place = axes.get_xaxis_transform() + lift
         line: dict[str, Any] = {"color": GREY, "linewidth": HAIR, "clip_on": False}
         axes.plot([first + 0.04, second - 0.04], [1, 1], "|-", transform=place, **line)
-        said: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALL}
-        axes.text((first + second) / 2, 1, _p(p), transform=place, **said)
+        said: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": FONT_SIZE}
+        axes.text((first + second) / 2, 1, _p(p), transform=place, gid=ABOVE, **said)
     if pairs:
-        above = 8 + BRACKET * len(pairs)
-        axes.set_title(axes.get_title("right"), loc="right", pad=above, fontsize=SMALL, color=GREY)
+        stay_clear(axes)
 
 
 def _p(value: float) -> str:

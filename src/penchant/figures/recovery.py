@@ -10,14 +10,29 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.edges import OpenEnds, draw_intervals, mark_at_edge, say_beyond, scale
+from penchant.figures.edges import (
+    OpenEnds,
+    draw_intervals,
+    mark_at_edge,
+    say_beyond,
+    scale,
+    within_bounds,
+)
+from penchant.figures.letters import (
+    FONT_SIZE,
+    LINE_HEIGHT,
+    name_columns,
+    name_rows,
+    room,
+    width,
+    wrapped,
+)
 from penchant.figures.style import (
     BLUE,
     COUNTS,
     GREY,
     HAIR,
     INK,
-    SMALL,
     THIN,
     VERMILLION,
     dress,
@@ -26,9 +41,9 @@ from penchant.figures.style import (
     legend,
     no_finite_estimate,
     percent,
-    short,
     style,
 )
+from penchant.figures.words import in_words, on_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,6 +128,7 @@ def recovery(
     name: str = "parameter",
     logarithmic: bool = False,
     limits: tuple[float, float] | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> Axes:
     """Estimated against true values, with the diagonal, the correlation and the coverage.
 
@@ -127,6 +143,9 @@ def recovery(
         (n, 2): 95 % intervals; those that miss the truth are drawn in another colour.
     name, logarithmic, limits
         Of both axes.
+    bounds
+        What the parameter can be: intervals end there. Without, 0 to 1 for a learning rate and
+        others whose name says so.
 
     Notes
     -----
@@ -138,11 +157,14 @@ def recovery(
     ends = given.intervals("interval", interval, len(true), "true value")
     if logarithmic:
         given.positive("true", true)
-    dress(axes, f"true {name}", f"estimated {name}")
+    # what is said above makes square axes small
+    up = wrapped(f"estimated {in_words(name)}", max(0.6 * room(axes)[1], 50.0), 3)
+    dress(axes, f"true {on_axis(name)}", up)
     if not len(true):
         empty(axes)
         return axes
-    shown = scale(np.concatenate([true, estimated]), ends, logarithmic, limits)
+    ends, bounds = within_bounds(np.append(true, estimated), ends, name, bounds)
+    shown = scale(np.concatenate([true, estimated]), ends, logarithmic, limits, bounds)
     shown.apply(axes, "x")
     shown.apply(axes, "y")
     axes.set_aspect("equal")
@@ -173,7 +195,7 @@ def recovery(
     no_finite_estimate(axes, lost)
     say_beyond(axes, estimated, shown)
     opened.say(axes, "y", logarithmic)
-    legend(axes, loc="lower right", bbox_to_anchor=(1.0, 0.04))  # marks at the edge stay free
+    legend(axes, square=True)
     _say_how_well(axes, true, estimated, ~missed[with_interval], logarithmic)
     return axes
 
@@ -192,9 +214,8 @@ def _say_how_well(
         said.append(f"r = {np.corrcoef(x, y)[0, 1]:.2f}")
     if len(covered):
         said.append(f"covered {100 * covered.mean():.0f} % of {len(covered)}")
-    axes.text(
-        0.03, 0.97, "\n".join(said), transform=axes.transAxes, va="top", ha="left", fontsize=SMALL
-    )
+    if said:
+        heading(axes, ", ".join(said))
 
 
 @style()
@@ -220,7 +241,7 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
             f"shares must have shape (n_models, n_models); got {shares.shape}. Correct its shape."
         )
     given.shares("shares", shares.ravel())
-    said = [short(name, 18) for name in given.labels("names", names, n, "model")]
+    said = given.labels("names", names, n, "model")
     dress(axes, "model found", "model simulated")
     if not n:
         empty(axes)
@@ -233,16 +254,14 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     if counts is not None:
         made = given.vector("counts", counts, n, "model")
         rows = [f"{name} ({count:.0f})" for name, count in zip(said, made, strict=True)]
-    turned: dict[str, Any] = (
-        {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
-        if max(map(len, said)) > 8
-        else {}
-    )
-    axes.set_xticks(np.arange(n) + 0.5, said, **turned)
-    axes.set_yticks(np.arange(n) + 0.5, rows)
     axes.tick_params(length=0)
-    axes.set_ylim(n, 0)
+    axes.set(xlim=(0, n), ylim=(n, 0))
     axes.set_aspect("equal")
+    name_rows(axes, list(np.arange(n) + 0.5), rows)
+    across, up = room(axes)
+    taken = max(width(label.get_text()) for label in axes.get_yticklabels()) - 20.0
+    side = min(up - 2 * LINE_HEIGHT, across - taken)
+    name_columns(axes, list(np.arange(n) + 0.5), said, share=max(side / across, 0.2))
     for spine in axes.spines.values():
         spine.set_visible(False)
     return axes
@@ -259,5 +278,5 @@ def _write_shares(axes: Axes, shares: Matrix) -> None:
             ha="center",
             va="center",
             color=color,
-            fontsize=SMALL,
+            fontsize=FONT_SIZE,
         )

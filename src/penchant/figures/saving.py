@@ -86,6 +86,51 @@ def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
     return f"{_accessible(opening, name, description)}>{_words(name, title, description)}{rest}"
 
 
+def panels(figure: Figure) -> list[str]:
+    """Where the panels of a figure that was drawn lie in its SVG, as viewBoxes, row by row.
+
+    A narrow page shows them below each other. What belongs to no panel, such as a legend for all,
+    comes last. A figure of one panel has none to take apart.
+    """
+    cells: dict[Any, list[Any]] = {}
+    for axes in figure.axes:
+        spec = axes.get_subplotspec()
+        # a colour bar lies in the cell of the axes that it was taken from
+        top = None if spec is None else spec.get_topmost_subplotspec()
+        place = (top.rowspan.start, top.colspan.start) if top is not None else ("bar", 0)
+        box = axes.get_tightbbox()
+        if box is not None:
+            cells.setdefault(place, []).append(box)
+    bars = cells.pop(("bar", 0), [])
+    if len(cells) < 2:
+        return []
+    found = [_joined(boxes) for _, boxes in sorted(cells.items())]
+    for bar in bars:
+        i = min(range(len(found)), key=lambda i: _away(found[i], bar))
+        found[i] = _joined([found[i], bar])
+    found += [legend.get_window_extent() for legend in figure.legends]
+    dots, high = figure.dpi / 72, figure.bbox.height / (figure.dpi / 72)
+    return [
+        f"{box.x0 / dots - MARGIN:.1f} {high - box.y1 / dots - MARGIN:.1f} "
+        f"{box.width / dots + 2 * MARGIN:.1f} {box.height / dots + 2 * MARGIN:.1f}"
+        for box in found
+    ]
+
+
+MARGIN = 3.0  # points around a panel that is shown by itself
+
+
+def _joined(boxes: list[Any]) -> Any:
+    from matplotlib.transforms import Bbox
+
+    return Bbox.union(boxes)
+
+
+def _away(panel: Any, bar: Any) -> float:
+    """How far a colour bar is from the right end of a panel."""
+    return float(abs(bar.x0 - panel.x1) + abs((bar.y0 + bar.y1) - (panel.y0 + panel.y1)) / 2)
+
+
 def _accessible(opening: str, name: str, description: str) -> str:
     described = f' aria-describedby="{name}-description"' if description else ""
     return (
@@ -110,8 +155,16 @@ def _labels(figure: Figure) -> str:
     return "; ".join(dict.fromkeys(filter(None, found))) or "Figure"
 
 
+def _find_places(figure: Figure) -> None:
+    """Find places for square axes first: what is above and below them depends on their width."""
+    engine = figure.get_layout_engine()
+    if engine is not None and any(axes.get_aspect() != "auto" for axes in figure.axes):
+        engine.execute(figure)
+
+
 def _drawn(figure: Figure, suffix: str) -> bytes:
     buffer = BytesIO()
     with style():
+        _find_places(figure)
         figure.savefig(buffer, format=suffix[1:], metadata=_NAMELESS[suffix])
     return buffer.getvalue()

@@ -86,7 +86,7 @@ def predicted_observed(
     _diagonal(axes, max(before, min(1.04 * most, 1.02)) or 1.0)
     if not known.all():
         remark(axes, f"no share known: {n - int(known.sum())}")
-    legend(axes, loc="upper left")
+    legend(axes, square=True)
     return axes
 
 
@@ -133,5 +133,5 @@ def choice_probability(
         axes.plot(
             difference, p, color=drawn.color, linestyle=drawn.line, label=f"$\\theta$ = {one:g}"
         )
-    legend(axes, loc="upper left")
+    legend(axes)
     return axes

@@ -14,6 +14,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from penchant.errors import DataError
+from penchant.figures.letters import FONT, FONT_SIZE, room, width, wrapped
+from penchant.figures.ticks import POWERS
+from penchant.figures.words import on_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +28,6 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 INK, GREY, PALE = BLACK, "#6E6E6E", "#D9D9D9"
 
-FONT_SIZE, SMALL = 8.0, 7.0  # points, at print size
 WIDTHS = {1: 3.5, 2: 7.16}  # inches: one and two columns of a journal page
 GOLDEN = 0.618
 LINE, THIN, HAIR = 1.3, 0.8, 0.5  # points
@@ -36,14 +38,14 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 _RC: dict[str, Any] = {
     "font.size": FONT_SIZE,
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same everywhere
+    "font.sans-serif": [FONT],
     "mathtext.fontset": "dejavusans",
     "axes.titlesize": FONT_SIZE,
     "axes.labelsize": FONT_SIZE,
     "axes.titleweight": "normal",
-    "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL,
-    "legend.fontsize": SMALL,
+    "xtick.labelsize": FONT_SIZE,
+    "ytick.labelsize": FONT_SIZE,
+    "legend.fontsize": FONT_SIZE,
     "legend.frameon": False,
     "legend.handlelength": 2.4,
     "axes.linewidth": HAIR,
@@ -61,7 +63,7 @@ _RC: dict[str, Any] = {
     "lines.markersize": 3.5,
     "lines.solid_capstyle": "butt",
     "hatch.linewidth": HAIR,
-    "axes.formatter.limits": (-3, 5),
+    "axes.formatter.limits": POWERS,
     "axes.formatter.use_mathtext": True,
     "savefig.dpi": 300,
     "figure.dpi": 150,
@@ -153,15 +155,23 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
         return Figure(figsize=(width, tall), layout="constrained")
 
 
-LONGEST = 28
-ABOVE_LEGEND = 16.0  # points that a legend above the axes is high
-_LETTERS: dict[str, Any] = {"fontfamily": "sans-serif", "fontweight": "normal", "color": INK}
+ABOVE_LEGEND = 16.0  # points that a legend of one line above the axes is high
+ABOVE = "above the axes"  # mark of what titles have to stay clear of
+WIDE = 360.0  # points from which on a legend stands at the right
+TITLE_PAD = 4.0
+_LETTERS: dict[str, Any] = {
+    "fontfamily": "sans-serif",
+    "fontweight": "normal",
+    "fontsize": FONT_SIZE,
+    "color": INK,
+}
 
 
 def dress(axes: Axes, x: str, y: str) -> Axes:
-    """Label the axes; thin spines at the left and the bottom only, whatever the axes were like."""
-    axes.set_xlabel(x, **_LETTERS, fontsize=FONT_SIZE)
-    axes.set_ylabel(y, **_LETTERS, fontsize=FONT_SIZE)
+    """Label the axes in words; thin spines at the left and the bottom, whatever axes were like."""
+    across, up = room(axes)
+    axes.set_xlabel(wrapped(on_axis(x), max(across, 100.0), 3), **_LETTERS)
+    axes.set_ylabel(wrapped(on_axis(y), max(up, 80.0), 3), **_LETTERS)
     axes.set_facecolor("white")
     axes.grid(False)
     for side, spine in axes.spines.items():
@@ -169,7 +179,7 @@ def dress(axes: Axes, x: str, y: str) -> Axes:
         spine.set_linewidth(HAIR)
         spine.set_color(INK)
     colours: dict[str, Any] = {"color": INK, "labelcolor": INK, "labelfontfamily": "sans-serif"}
-    axes.tick_params(which="both", direction="out", width=HAIR, labelsize=SMALL, **colours)
+    axes.tick_params(which="both", direction="out", width=HAIR, labelsize=FONT_SIZE, **colours)
     axes.tick_params(which="major", length=2.5)
     axes.tick_params(which="minor", length=1.5)
     for axis in (axes.xaxis, axes.yaxis):
@@ -178,29 +188,45 @@ def dress(axes: Axes, x: str, y: str) -> Axes:
 
 
 def _short_numbers(axis: Any) -> None:
-    """Take out powers of ten from numbers of more than five digits."""
+    """Take out powers of ten from numbers of more than six digits."""
     formatter = axis.get_major_formatter()
     if hasattr(formatter, "set_powerlimits"):
-        formatter.set_powerlimits((-3, 5))
+        formatter.set_powerlimits(POWERS)
         formatter.set_useMathText(True)
-    axis.get_offset_text().set(fontsize=SMALL, fontfamily="sans-serif", color=INK)
+    axis.get_offset_text().set(fontsize=FONT_SIZE, fontfamily="sans-serif", color=INK)
 
 
 def heading(axes: Axes, text: str) -> None:
-    """Say what is shown, above the left corner."""
-    axes.set_title(text, loc="left", **_LETTERS, fontsize=FONT_SIZE)
+    """Say what is shown, above the left corner and above all remarks."""
+    _say_above(axes, wrapped(text, max(room(axes)[0], 120.0), 3), axes.get_title(loc="right"))
 
 
-def remark(axes: Axes, text: str, lift: float | None = None) -> None:
-    """Say something in small grey letters above the right corner, under what was said before.
+def remark(axes: Axes, text: str, lift: float = 0.0) -> None:
+    """Say something in grey letters above the right corner, under what was said before.
 
-    Lifted by so many points, above a legend that stands there.
+    It stands above a legend; lifted by so many points at least.
     """
     said = axes.get_title(loc="right")
-    if text in said.split("\n"):
-        return
-    words = "\n".join(filter(None, (said, text)))
-    axes.set_title(words, loc="right", pad=lift, **{**_LETTERS, "color": GREY}, fontsize=SMALL)
+    if text not in said.split("\n"):
+        words = "\n".join(filter(None, (said, text)))
+        _say_above(axes, axes.get_title(loc="left").rstrip("\n"), words, lift)
+
+
+def _say_above(axes: Axes, left: str, right: str, lift: float = 0.0) -> None:
+    """Put a heading over the remarks, and both over what is marked as above the axes."""
+    top = axes.get_window_extent().y1
+    above = [artist for artist in axes.get_children() if artist.get_gid() == ABOVE]
+    high = max((artist.get_window_extent().y1 - top for artist in above), default=0.0)
+    dots = axes.figure.dpi / 72
+    pad = max(TITLE_PAD, lift, high / dots + TITLE_PAD if above else 0.0)
+    below = "\n" * (right.count("\n") + 1 if left and right else 0)
+    axes.set_title(f"{left}{below}", loc="left", pad=pad, **_LETTERS)
+    axes.set_title(right, loc="right", pad=pad, **{**_LETTERS, "color": GREY})
+
+
+def stay_clear(axes: Axes) -> None:
+    """Lift what was said above the axes over what has been drawn there since."""
+    _say_above(axes, axes.get_title(loc="left").rstrip("\n"), axes.get_title(loc="right"))
 
 
 def no_finite_estimate(axes: Axes, count: int, whose: str = "") -> None:
@@ -211,40 +237,77 @@ def no_finite_estimate(axes: Axes, count: int, whose: str = "") -> None:
 
 def empty(axes: Axes, text: str = "no data") -> None:
     """Say in the middle that there is nothing to show."""
-    place = axes.transAxes
-    axes.text(0.5, 0.5, text, transform=place, ha="center", va="center", color=GREY)
+    letters = {**_LETTERS, "color": GREY}
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", **letters)
 
 
-def legend(axes: Axes, **options: Any) -> None:
-    """Add a legend on a pale ground, if anything has a label."""
-    handles, _ = axes.get_legend_handles_labels()
-    if handles:
-        ground = {"facecolor": "white", "edgecolor": "none", "framealpha": 0.8}
-        axes.legend(frameon=True, fontsize=SMALL, **{**ground, **options})
+HANDLE, SPACE = 16.0, 5.0  # points of a line in the legend, and between it and its words
 
 
-def headroom(axes: Axes, share: float) -> None:
-    """Leave a share of the height empty above the data, for a legend."""
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high + share * (high - low))
+def legend(
+    axes: Axes, *, handles: list[Any] | None = None, side: str = "left", square: bool = False
+) -> None:
+    """Add a legend beside the data, if anything has a label: above, or at the right of wide axes.
+
+    Parameters
+    ----------
+    axes
+        What it is of.
+    handles
+        Its entries in order, if not in the order of drawing.
+    side
+        With which end of the axes a legend above them ends: "right" where rows have long names.
+    square
+        Whether the axes are square, so that flat ones have room at the right.
+    """
+    found, names = axes.get_legend_handles_labels()
+    entries: list[Any] = found if handles is None else handles
+    names = names if handles is None else [str(one.get_label()) for one in handles]
+    if not entries:
+        return
+    across, up = room(axes)
+    beside = across >= WIDE or (square and across - up >= 70.0)
+    free = across - up if square else 0.3 * across
+    free = free if beside else max(across, 120.0)
+    said = [wrapped(name, free - HANDLE - SPACE, 4 if beside else 2) for name in names]
+    corner: Any = ("upper left", (1.02, 1.0)) if beside else ("lower left", (0.0, 1.0))
+    if side == "right" and not beside:
+        corner = ("lower right", (1.0, 1.0))
+    made = axes.legend(
+        entries,
+        said,
+        loc=corner[0],
+        bbox_to_anchor=corner[1],
+        ncols=1 if beside else _columns([width(one) for one in said], free),
+        frameon=False,
+        fontsize=FONT_SIZE,
+        borderaxespad=0.0,
+        borderpad=0.3,
+        handlelength=HANDLE / FONT_SIZE,
+        handletextpad=SPACE / FONT_SIZE,
+        columnspacing=1.0,
+        labelspacing=0.3,
+    )
+    made.set_gid("" if beside else ABOVE)
+    stay_clear(axes)
+
+
+def bars_first(axes: Axes, side: str = "left") -> None:
+    """Add a legend in the order of drawing; matplotlib would list bars last."""
+    handles = axes.get_legend_handles_labels()[0]
+    legend(axes, handles=sorted(handles, key=lambda one: not hasattr(one, "patches")), side=side)
+
+
+def _columns(widths: list[float], free: float) -> int:
+    """How many columns of entries fit beside each other."""
+    for n in range(len(widths), 1, -1):
+        tall = -(-len(widths) // n)
+        columns = [max(widths[k : k + tall]) for k in range(0, len(widths), tall)]
+        if sum(columns) + len(columns) * (HANDLE + SPACE + FONT_SIZE) <= free:
+            return len(columns)
+    return 1
 
 
 def percent(axis: Any) -> None:
     """Shares as percentages."""
-    from matplotlib.ticker import PercentFormatter
-
-    axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-
-
-def short(name: str, longest: int = LONGEST) -> str:
-    """Shorten a long name in its middle.
-
-    Examples
-    --------
-    >>> short("participant-0123-session-2-pilot", 20)
-    'participan…n-2-pilot'
-    """
-    if len(name) <= longest:
-        return name
-    head = longest // 2
-    return f"{name[:head]}…{name[head + 1 - longest :]}"
+    axis.set_major_formatter(lambda share, _: f"{100 * share:.4g} %")

@@ -9,13 +9,21 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.figures import given
-from penchant.figures.edges import OpenEnds, Scale, draw_intervals, mark_at_edge, say_beyond, scale
+from penchant.figures.edges import (
+    OpenEnds,
+    Scale,
+    draw_intervals,
+    mark_at_edge,
+    say_beyond,
+    scale,
+    within_bounds,
+)
+from penchant.figures.letters import FONT_SIZE, name_rows, rows_fit
 from penchant.figures.style import (
     BLUE,
     GREY,
     HAIR,
     INK,
-    SMALL,
     THIN,
     VERMILLION,
     dress,
@@ -24,7 +32,6 @@ from penchant.figures.style import (
     look,
     no_finite_estimate,
     remark,
-    short,
     style,
 )
 
@@ -49,6 +56,7 @@ def forest(
     logarithmic: bool = False,
     ordered: bool = True,
     limits: tuple[float, float] | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> Axes:
     """Estimates of all subjects with their intervals, one row each, and the pooled one below.
 
@@ -74,6 +82,9 @@ def forest(
         Sort by estimate, the smallest at the top; those without one at the bottom.
     limits
         Ends of the x axis. What lies beyond is marked at the edge.
+    bounds
+        What the parameter can be: intervals end there. Without, 0 to 1 for a learning rate and
+        others whose name says so.
     """
     values = given.vector("estimates", estimates)
     ends = given.intervals("interval", interval, len(values), "subject")
@@ -82,14 +93,14 @@ def forest(
     if not len(values):
         empty(axes)
         return axes
-    shown = scale(
-        values if pooled is None else np.append(values, pooled), ends, logarithmic, limits
-    )
+    everyone = values if pooled is None else np.append(values, pooled)
+    ends, bounds = within_bounds(everyone, ends, name, bounds)
+    shown = scale(everyone, ends, logarithmic, limits, bounds)
     shown.apply(axes, "x")
     order = np.argsort(values, kind="stable") if ordered else np.arange(len(values))
     open_ends = _draw_rows(axes, values[order], ends[order], shown)
     if pooled is not None:
-        open_ends += _draw_pooled(axes, pooled, pooled_interval, len(values), shown)
+        open_ends += _draw_pooled(axes, pooled, pooled_interval, len(values), shown, bounds)
     _name_rows(axes, names, order, pooled is not None)
     no_finite_estimate(axes, int((~np.isfinite(values)).sum()))
     say_beyond(axes, values, shown)
@@ -143,13 +154,21 @@ def _edge(
         )
 
 
-def _draw_pooled(axes: Axes, pooled: float, interval: Any, row: int, shown: Scale) -> OpenEnds:
+def _draw_pooled(
+    axes: Axes,
+    pooled: float,
+    interval: Any,
+    row: int,
+    shown: Scale,
+    bounds: tuple[float, float] | None,
+) -> OpenEnds:
     if not np.isfinite(pooled):
         remark(axes, "no finite pooled estimate")
         return OpenEnds()
     ends = given.intervals(
         "pooled_interval", None if interval is None else [interval], 1, "population"
     )
+    ends = ends if bounds is None else np.clip(ends, *bounds)
     place = np.array([row + _gap(row)])
     found = draw_intervals(axes, place, ends, shown, "x", color=INK, linewidth=1.6)
     if not np.isnan(ends).all():
@@ -171,13 +190,13 @@ def _name_rows(axes: Axes, names: list[str] | None, order: IntVector, pooled: bo
     axes.set_ylim(last + 0.7 + 0.01 * n, -0.7 - 0.01 * n)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    if names is None or n > MOST_LABELS:
+    if names is None or n > MOST_LABELS or not rows_fit(axes, last + 1.4 + 0.02 * n):
         axes.set_yticks([last] if pooled else [], ["pooled"] if pooled else [])
-        axes.set_ylabel(f"{n} subject{'s' if n > 1 else ''}", fontsize=SMALL + 1)
+        axes.set_ylabel(f"{n} subject{'s' if n > 1 else ''}", fontsize=FONT_SIZE)
         return
     ticks = [*range(n), *([last] if pooled else [])]
-    said = [short(names[i]) for i in order] + (["pooled"] if pooled else [])
-    axes.set_yticks(ticks, said, fontsize=SMALL)
+    said = [names[i] for i in order] + (["pooled"] if pooled else [])
+    name_rows(axes, ticks, said)
 
 
 @style()
@@ -192,6 +211,7 @@ def parameter_scatter(
     names: tuple[str, str] = ("first parameter", "second parameter"),
     logarithmic: tuple[bool, bool] = (False, False),
     limits: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
+    bounds: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
 ) -> Axes:
     """Two parameters of every subject against each other, with their intervals.
 
@@ -206,8 +226,8 @@ def parameter_scatter(
         (n_subjects, 2): low and high of each.
     categories
         One per subject: told apart by colour and marker.
-    names, logarithmic, limits
-        Of the x and the y axis.
+    names, logarithmic, limits, bounds
+        Of the x and the y axis. Bounds are what a parameter can be: intervals end there.
     """
     x = given.vector("x", x)
     y = given.vector("y", y, len(x), "subject")
@@ -218,12 +238,10 @@ def parameter_scatter(
     if not len(x):
         empty(axes)
         return axes
-    across, up = (
-        scale(values, ends, log, ends_given)
-        for values, ends, log, ends_given in zip(
-            (x, y), (x_ends, y_ends), logarithmic, limits, strict=True
-        )
-    )
+    x_ends, x_bounds = within_bounds(x, x_ends, names[0], bounds[0])
+    y_ends, y_bounds = within_bounds(y, y_ends, names[1], bounds[1])
+    across = scale(x, x_ends, logarithmic[0], limits[0], x_bounds)
+    up = scale(y, y_ends, logarithmic[1], limits[1], y_bounds)
     across.apply(axes, "x")
     up.apply(axes, "y")
     opened = {"x": OpenEnds(), "y": OpenEnds()}
@@ -262,7 +280,7 @@ def _draw_crosses(
     )
     n, everyone = int((np.isfinite(x) & np.isfinite(y)).sum()), len(x)
     count = f"n = {n}" if n == everyone else f"n = {n} of {everyone}"
-    name = f"{short(label)} ({count})" if label else None
+    name = f"{label} ({count})" if label else None
     size = 3.5 if len(x) <= 80 else 2.5
     axes.plot(
         x[both],

@@ -8,16 +8,15 @@ from typing import Any, Literal, Unpack, overload
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.predict import as_described, as_episodes, is_history, weights_only
-from penchant.inference.profile.problem import Problem
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.predict import as_described, weights_only
+from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
 from penchant.inference.status import are_lost, estimates_at
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural_prior import NaturalPrior, Prior
 from penchant.models.offers.offers import Offers
-from penchant.models.task_values import for_task
+from penchant.models.record import as_episodes, for_task, is_history
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong

@@ -12,13 +12,12 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.fit import History, check_prior, fit_profiles
-from penchant.inference.predict import as_described, as_episodes, weights_only
-from penchant.inference.profile.problem import Problem
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.predict import as_described, weights_only
+from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.status import nothing_known
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
-from penchant.models.task_values import for_task
+from penchant.models.record import as_episodes, for_task
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

@@ -16,14 +16,14 @@ from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
 from penchant.inference.intervals import profile_intervals, profile_positions, values_at
-from penchant.inference.limits import at_limits, lost_there
 from penchant.inference.profile.pairs import Planes
-from penchant.inference.profile.problem import Problem
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid, whole_grids
-from penchant.inference.search.peaks import Peak
+from penchant.inference.search.peaks import Peak, at_limits, lost_there
 from penchant.inference.search.search import climb, shared_suprema
-from penchant.models.model import Declared, Model, Natural, model_words, natural_parameters
+from penchant.models import record
+from penchant.models.model import Declared, Model, model_words, natural_parameters
+from penchant.models.natural import Natural
 from penchant.models.natural_prior import Prior
 from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
 from penchant.softmax.covariance import sandwich, summed
@@ -295,7 +295,7 @@ class FromEpisodes(Source):
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
         if available is not None:
             raise DataError("available must be left out for a model; got one. Episodes have it.")
-        episodes = self.problem().episodes if data is None else predict.as_episodes(data)
+        episodes = self.problem().episodes if data is None else record.as_episodes(data)
         if average:
             return predict.averaged(self.model, episodes, self.profile, self.peak)
         psi = self.working_psi(found)
@@ -303,7 +303,7 @@ class FromEpisodes(Source):
 
     def log_likelihoods(self, found: Found, data: Any) -> Vector:
         """Log-probability of each decision scored."""
-        episodes = self.problem().episodes if data is None else predict.as_episodes(data)
+        episodes = self.problem().episodes if data is None else record.as_episodes(data)
         psi = self.working_psi(found)
         return predict.decision_log_likelihoods(self.model, episodes, self._split(found)[0], psi)
 
@@ -311,7 +311,7 @@ class FromEpisodes(Source):
 
     def attached(self, found: Found, data: Any) -> FromEpisodes:
         """The same with its episodes."""
-        episodes = predict.as_episodes(data)
+        episodes = record.as_episodes(data)
         n = sum(e.n_decisions for e in episodes)
         if n != found.n_decisions:
             raise DataError(

@@ -23,7 +23,7 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.climb import Near, climb_together
 from penchant.inference.search.grid import Grid, grid_steps
 from penchant.inference.search.peaks import Peak, Peaks
-from penchant.models.model import Natural
+from penchant.models.natural import Natural
 from penchant.tails import chi_square_point
 
 CLOSE = 1e-9  # of the root of the deviance

@@ -32,20 +32,13 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit import fit_model
-from penchant.inference.nominal import (
-    BackMap,
-    Coordinate,
-    Nominal,
-    check_coordinate,
-    nominal_point,
-)
-from penchant.inference.predict import as_episodes
-from penchant.inference.profile.problem import Problem
+from penchant.inference.nominal import BackMap, Coordinate, Nominal, check_coordinate, nominal_point
+from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.peaks import Peak
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at
 from penchant.models.model import Declared, Model, model_words, natural_parameters
-from penchant.models.task_values import for_task
+from penchant.models.record import as_episodes, for_task
 from penchant.output.notes import pooled_notes
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate

@@ -8,15 +8,14 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.inference.limits import settled_at_limits
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid, grid_steps, whole_grids
-from penchant.inference.search.peaks import Peak
+from penchant.inference.search.peaks import Peak, settled_at_limits
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at, nothing_known
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
-from penchant.models.task_values import for_task
+from penchant.models.record import for_task
 from penchant.softmax.estimate import Estimate
 from penchant.tables.events import NOTHING
 

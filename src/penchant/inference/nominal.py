@@ -11,7 +11,8 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import DataError, nearest
-from penchant.models.model import Declared, Model, Shape, natural_parameters, positive_weights
+from penchant.models.model import Declared, Model, natural_parameters, positive_weights
+from penchant.models.natural import Shape
 
 Coordinate = Literal["delta", "sigma0"]
 Nominal = RewardPrior | Mapping[str, float]

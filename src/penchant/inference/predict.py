@@ -11,21 +11,15 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import NaturalPrior, Prior
-from penchant.models.offers.attributes import offers_of_choices
+from penchant.models.record import as_episodes
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
-from penchant.tables.reading import data_of
 from penchant.wording import weak_prior
-
-
-def is_history(data: Any) -> bool:
-    """Whether a model can describe it: an episode, or static decisions."""
-    return hasattr(data, "scored_options") and hasattr(data, "n_events")
 
 
 def weights_only(prior: Prior | None) -> ParameterPrior | None:
@@ -36,28 +30,6 @@ def weights_only(prior: Prior | None) -> ParameterPrior | None:
             "Natural parameters belong to models of episodes."
         )
     return prior
-
-
-def as_episodes(episodes: Any) -> tuple[Any, ...]:
-    """One episode or several, or static decisions, as a tuple.
-
-    What `read` returns is taken, too, and a choice experiment, whose variables are attributes.
-    """
-    episodes = data_of(episodes)
-    if isinstance(episodes, Choices):
-        return tuple(offers_of_choices(episodes))
-    if not (is_history(episodes) or isinstance(episodes, Sequence)):
-        raise DataError(
-            f"episodes must be an Episode or some of them; got {type(episodes).__name__}. "
-            "Make them with Episode(chosen, rewards)."
-        )
-    found = (episodes,) if is_history(episodes) else tuple(episodes)
-    if not found or not all(is_history(e) for e in found):
-        raise DataError(
-            f"episodes must be an Episode or some of them; got {type(episodes).__name__} with "
-            f"{len(found)} entries. Make them with Episode(chosen, rewards)."
-        )
-    return found
 
 
 def as_described(data: Any, model: Model | None) -> Any:

@@ -10,7 +10,8 @@ from penchant._typing import Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
 from penchant.inference.from_episodes import heights, model_source
-from penchant.models.model import Natural, natural_parameters
+from penchant.models.model import natural_parameters
+from penchant.models.natural import Natural
 from penchant.softmax.estimate import Estimate
 
 BEYOND = 0.5  # shown outside the interval at each side, in units of its own half

@@ -12,13 +12,11 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.from_episodes import FromEpisodes
-from penchant.inference.limits import at_bounds, ends_reached
 from penchant.inference.profile.pairs import Points
-from penchant.inference.profile.problem import Problem
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.climb import pseudoinverse
 from penchant.inference.search.grid import Grid
-from penchant.inference.search.peaks import Peak, Peaks
+from penchant.inference.search.peaks import Peak, Peaks, at_bounds, ends_reached
 from penchant.inference.weakness import (
     are_run_off,
     few_words,
@@ -32,15 +30,13 @@ from penchant.inference.weakness import (
 )
 from penchant.models.model import Declared
 from penchant.models.natural_prior import NaturalPrior, Prior
-from penchant.models.task_values import doubts_of
+from penchant.models.record import doubts_of
 from penchant.output.notes import pooled_notes
-from penchant.softmax.batch import Batch
+from penchant.softmax.batch import Batch, settled
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import WEAK, diagnostics_of, status_of
-from penchant.softmax.fit_each import settled
-from penchant.softmax.near_separation import NEGLIGIBLE
-from penchant.softmax.separation import certificates
+from penchant.softmax.separation import NEGLIGIBLE, certificates
 from penchant.softmax.solution import Solution, check_units, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood
 from penchant.wording import either, profile_intervals

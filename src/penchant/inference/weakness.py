@@ -24,16 +24,14 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.intervals import still_above
-from penchant.inference.profile.problem import Problem
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak, Peaks
-from penchant.models.model import Natural
+from penchant.models.natural import Natural
 from penchant.models.natural_prior import NaturalPrior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
-from penchant.softmax.near_separation import NEGLIGIBLE, weight_of_small
-from penchant.softmax.separation import cleaned
+from penchant.softmax.separation import NEGLIGIBLE, cleaned, weight_of_small
 from penchant.softmax.solution import Solution, prepared
 from penchant.tails import chi_square_point, normal_point
 from penchant.wording import argument, give_a_prior, profile_intervals, weak_prior

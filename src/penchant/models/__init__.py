@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from penchant.models.learning.q_learning import QLearning as QLearning
     from penchant.models.learning.ucb1 import UCB1 as UCB1
     from penchant.models.model import Model as Model
-    from penchant.models.model import Natural as Natural
-    from penchant.models.model import Shape as Shape
+    from penchant.models.natural import Natural as Natural
+    from penchant.models.natural import Shape as Shape
     from penchant.models.offers.attributes import Attributes as Attributes
     from penchant.models.offers.discounting import (
         ConstantSensitivityDiscounting as ConstantSensitivityDiscounting,

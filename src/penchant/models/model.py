@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runt
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
-from penchant.models.natural import Natural as Natural
-from penchant.models.shape import Limit as Limit
-from penchant.models.shape import Shape as Shape
+from penchant.models.natural import Natural, Shape
 
 if TYPE_CHECKING:
     from penchant.bandit.beliefs import RewardPrior
+
 
 Described = Mapping[str, Matrix]  # numbers that describe every option, by name
 T = TypeVar("T")

@@ -22,8 +22,8 @@ from penchant.errors import DataError, nearest
 from penchant.models.agents import RememberingAgents, softmax
 from penchant.models.model import Agents, Declared, Model, natural_parameters
 from penchant.models.offers.offers import Offers, decision_places, read_offers
+from penchant.models.record import for_agents
 from penchant.models.task import Task
-from penchant.models.task_values import for_agents
 from penchant.softmax.probabilities import drawn_choices
 from penchant.tables.events import NOTHING, Events
 

@@ -17,7 +17,7 @@ from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, lan
 from penchant.bandit.locations import grid
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.nominal import nominal_point
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.claims import Found

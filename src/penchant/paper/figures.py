@@ -20,7 +20,9 @@ from penchant.figures import (
     style,
     without_estimate,
 )
-from penchant.figures.style import dress
+from penchant.figures.letters import FONT_SIZE
+from penchant.figures.style import dress, heading, legend, stay_clear
+from penchant.figures.ticks import plain_logarithmic
 from penchant.paper.conclusion import Conclusion
 from penchant.paper.convergence import HALF_WIDTHS, Convergence
 from penchant.paper.easier import Told
@@ -125,16 +127,16 @@ def _ucl(result: UCLFigure) -> Drawn:
         made.legend(
             *panels[0].get_legend_handles_labels(),
             loc="outside lower center",
-            ncols=5,
+            ncols=3,  # a phone shows it as wide as a page
             frameon=False,
-            fontsize=7,
+            fontsize=FONT_SIZE,
         )
     return Drawn(
         result.name,
         result.title,
-        "Mean of the linearised estimates, 95 % of them (shaded) and the median asymptotic 95 % "
-        f"interval around it (dashed), with the true value (dotted), from t = {FIRST} on; "
-        f"{found.n_replicates} replicates. Squares: exact maximum likelihood in the same "
+        "Mean of the linearised estimates (blue), 95 % of them (shaded) and the median asymptotic "
+        f"95 % interval around it (dashed), with the true value (dotted), from t = {FIRST} on; "
+        f"{found.n_replicates} replicates. Orange squares: exact maximum likelihood in the same "
         "coordinates, median and 95 % of the replicates. θ₃ in units of its true value, on an axis "
         f"that is linear between -{NEAR:g} and {NEAR:g} and logarithmic beyond. What reaches the "
         "edge goes on beyond it.",
@@ -169,7 +171,8 @@ def _panel(axes: Any, result: UCLFigure, a: int, *, wide: bool) -> None:
     )
     _exact(axes, result.setting, result.exact, a, unit)
     axes.set_xlabel("number of decisions t")
-    axes.get_legend().remove()
+    axes.get_legend().remove()  # one for all panels stands below them
+    stay_clear(axes)
     if wide:
         far = [10.0**k for k in range(1, 6) if 10.0**k <= np.nanmax(np.abs(calm))]
         with style():
@@ -237,7 +240,7 @@ def _separated(result: UCLFigure) -> Drawn:
         n_replicates=found.n_replicates,
     ).set_xlabel("number of decisions t")
     with style():
-        panels[3].set_title("proof: the choices are separated", loc="left", fontsize=8)
+        heading(panels[3], "proof: the choices are separated")
     return Drawn(
         result.name,
         result.title,
@@ -259,9 +262,9 @@ def _stopped(axes: Any, stopped: Stopped, a: int, truth: float, symbol: str) -> 
     dress(axes, "number of decisions t", symbol)
     axes.plot(stopped.t, middle, color=drawn.color, marker=drawn.marker, label="BFGS stops here")
     axes.axhline(truth, color="black", linewidth=0.8, linestyle=":", label="true value")
-    axes.set_ylim(low - room, high + 2.5 * room)
-    axes.set_title(f"reported standard error {error:.0e}", loc="left", fontsize=8)
-    axes.legend(loc="upper right", ncols=2, frameon=False, fontsize=7)
+    axes.set_ylim(low - room, high + room)
+    heading(axes, f"reported standard error {error:.0e}")
+    legend(axes)
 
 
 def _theorem(result: Theorem1) -> Drawn:
@@ -293,9 +296,9 @@ def _identified(axes: Any, result: Theorem1) -> None:
             linestyle=drawn.line,
             label=f"{said}: {design.status}",
         )
-    axes.set_ylim(-30, 14)
-    axes.set_title("less its maximum", loc="left", fontsize=8)
-    axes.legend(loc="upper center", frameon=False, fontsize=7)
+    axes.set_ylim(-30, 1)
+    heading(axes, "less its maximum")
+    legend(axes)
 
 
 @style()
@@ -304,7 +307,7 @@ def _rising(axes: Any, result: Theorem1) -> None:
     design, drawn = result.designs[3], look(3)
     axes.plot(design.along, design.log_likelihood, color=drawn.color, label=design.status)
     axes.axhline(0, color="black", linewidth=0.8, linestyle=":", label="never reached")
-    axes.legend(loc="lower right", frameon=False, fontsize=7)
+    legend(axes)
 
 
 def _conclusion(result: Conclusion) -> Drawn:
@@ -317,9 +320,12 @@ def _conclusion(result: Conclusion) -> Drawn:
         _told(right, sorted(correlated, key=lambda t: t.length_scale), "length_scale", i)
     with style():
         left.set(xscale="log", xlabel="prior variance σ₀²")
+        plain_logarithmic(left.xaxis)
         right.set(xlabel="length scale λ", xlim=(-0.3, 4.3), xticks=[0, 1, 2, 3, 4])
-        right.text(-0.15, 15, "λ = 0: nothing is told", fontsize=7)
-        left.legend(frameon=False, fontsize=7)
+        right.text(-0.15, 15, "λ = 0: nothing is told", fontsize=FONT_SIZE)
+        for axes in (left, right):
+            plain_logarithmic(axes.yaxis)
+            legend(axes)
     return Drawn(
         result.name,
         result.title,
@@ -361,7 +367,7 @@ def _landscapes(result: Experiment) -> Drawn:
     return Drawn(
         result.name,
         result.title,
-        "The interface (red: the option selected, blue: the last one taken) and the profiles of "
+        "The interface (orange: the option selected, blue: the last one taken) and the profiles of "
         "both landscapes along x, reconstructed from the paper's description.",
         made,
     )
@@ -379,12 +385,11 @@ def _tables(result: PaperTables) -> Drawn:
         name="prior variance σ₀²",
         logarithmic=True,
     )
-    for text in list(axes.texts):  # a correlation says nothing of five values
-        text.remove()
+    axes.set_title("", loc="left")  # a correlation says nothing of five values
     with style():
         third = NOMINALS["high"].variance / 3
         axes.axhline(third, color="black", linewidth=0.8, linestyle=":", zorder=0)
-        axes.text(1.0, third / 3, "a third of the nominal 1e6", fontsize=7)
+        axes.text(1.0, third / 3, "a third of the nominal 1e6", fontsize=FONT_SIZE)
     return Drawn(
         "tables",
         "What decides the prior variances of Table II",
@@ -419,7 +424,7 @@ def _study(result: SimulatedStudy) -> Drawn:
                 true = TRUTH[str(group.performance)]["prior_variance"]
                 axes.plot([i - 0.4, i + 0.4], [true, true], color="black", linestyle=":")
         word = "linearised, as in the paper" if which == "linearized" else "exact"
-        axes.set_title(word, loc="left", fontsize=8)
+        heading(axes, word)
     return Drawn(
         result.name,
         result.title,

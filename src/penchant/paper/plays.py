@@ -21,7 +21,7 @@ from penchant.bandit.locations import grid
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.nominal import BackMap, nominal_point
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.ensembles import Ensemble, fitted, joined

@@ -17,10 +17,9 @@ import numpy as np
 from penchant._progress import progress
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.softmax.batch import Grouping, fit_batch
+from penchant.softmax.batch import Grouping, fit_batch, settled
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import NEWTON_STEPS, WEAK, fit_choices
-from penchant.softmax.fit_each import settled
 from penchant.softmax.likelihood import available_threads
 
 FINITE = ("converged", "weakly identified")

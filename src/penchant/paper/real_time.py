@@ -17,7 +17,7 @@ from penchant.bandit.episode import Episode
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.live import Live, live
 from penchant.inference.nominal import nominal_point
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.paper.plays import model_of, played
 from penchant.paper.published import EXPERIMENT_DECISIONS, FIGURE_4
 from penchant.softmax.fit import fit_choices

@@ -15,6 +15,8 @@ import pyarrow as pa
 from penchant._version import __version__
 from penchant.errors import DataError
 from penchant.figures import inline_svg, save
+from penchant.figures.saving import panels
+from penchant.figures.words import in_words
 from penchant.files.atomic import failed, removed_in_the_end
 from penchant.files.output import write_json, write_table, write_text
 from penchant.output.table import number
@@ -104,10 +106,10 @@ def _errata(claim: Claim) -> str:
 
 def _section(result: Result, drawn: Drawn) -> Section:
     svg = inline_svg(drawn.figure, drawn.title, drawn.caption)
-    settings = "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in _flat(result))
+    settings = "; ".join(f"{in_words(name)}: {value}" for name, value in _flat(result))
     blocks: list[Block] = [
         Paragraph(f"{settings}."),
-        Drawing(drawn.name, drawn.title, drawn.caption, svg),
+        Drawing(drawn.name, drawn.title, drawn.caption, svg, panels(drawn.figure)),
         DataTable(
             "What the paper says, and what the run shows",
             ("verdict", "the paper says", "the run shows"),
@@ -154,7 +156,7 @@ def _flat(result: Result) -> list[tuple[str, str]]:
 
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key.replace('_', ' ')} {inner:g}" for key, inner in value.items())
+        return ", ".join(f"{in_words(key)} {inner:g}" for key, inner in value.items())
     if isinstance(value, list):
         return ", ".join(f"{inner:g}" for inner in value)
     return str(value)
@@ -171,7 +173,7 @@ def _tables(result: Result) -> list[Block]:
             made.append(
                 DataTable(
                     f"{name}.csv",
-                    [column.replace("_", " ") for column in columns],
+                    [in_words(column) for column in columns],
                     [[_cell(v) for v in row] for row in zip(*columns.values(), strict=True)],
                     folded=True,
                     words=words | {0},

@@ -30,7 +30,7 @@ from penchant.bandit.landscape import (
 from penchant.bandit.locations import grid
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.nominal import BackMap, nominal_point
-from penchant.inference.profile.problem import Problem
+from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.paper.claims import Claim, Found, Measured, Part, share_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -50,13 +51,23 @@ class DataTable:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: its name, its title, what it shows in a sentence or two, and an <svg> element."""
+    """A figure: its name, its title, what it shows in a sentence or two, and an <svg> element.
+
+    Its panels, as viewBoxes of the element, are shown below each other where the page is narrow.
+    """
 
     name: str
     title: str
     caption: str
     svg: str
+    panels: Sequence[str] = ()
     kind: str = "drawing"
+
+    @property
+    def drawn(self) -> str:
+        """Name of the group in the element that holds all that is drawn."""
+        found = re.search(r'<g id="([\w-]+)"', self.svg)
+        return found.group(1) if found else ""
 
 
 @dataclass(frozen=True)

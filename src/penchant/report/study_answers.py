@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penchant.errors import listing
+from penchant.figures.words import in_words
 from penchant.output.table import number, p_value
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
@@ -28,7 +29,7 @@ def answers(study: Findings) -> list[str]:
     for key in dict.fromkeys((row.column, row.stratum) for row in study.left_out):
         rows = [row for row in study.left_out if (row.column, row.stratum) == key]
         lost = any(row.n_left_out for row in rows)
-        said += [_left_out(study, key, rows, explain=not explained), *_answer(study, key)]
+        said += [_left_out(study, key, rows, not explained), *_answer(study, key)]
         explained = explained or lost
     return said
 
@@ -48,7 +49,7 @@ def plain_name(name: str) -> str:
     >>> plain_name("log learning_rate")
     'learning rate'
     """
-    return name.removeprefix(LOG).replace("_", " ")
+    return in_words(name.removeprefix(LOG))
 
 
 def p_words(value: float) -> str:
@@ -71,7 +72,7 @@ def _left_out(study: Findings, key: Key, rows: Sequence[LeftOutGroup], explain: 
     what = "subjects" if not _is_within(study, key) else "fits, one of each subject and condition"
     if not lost:
         sizes = ", ".join(f"{group_name(column, r.group)} {r.n_subjects}" for r in rows)
-        return f"Left out{_where(key)}: nobody; {of} have all {everyone} {what} ({sizes})."
+        return f"{of[0].upper()}{of[1:]}{_where(key)} have all {everyone} {what} ({sizes})."
     parts = "; ".join(_left_out_of(row) for row in rows) if column else rows[0].reasons
     why = (
         " They have no finite estimate, and are selected by their answers: the most consistent are "

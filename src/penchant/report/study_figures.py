@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penchant._typing import BoolVector
+from penchant._typing import BoolVector, IntVector
 from penchant.errors import listing
 from penchant.figures import (
     choice_map,
@@ -19,7 +19,10 @@ from penchant.figures import (
     population,
     regret_growth,
 )
-from penchant.models.model import Declared
+from penchant.figures.style import heading
+from penchant.figures.subjects import MOST_LABELS
+from penchant.figures.words import in_words
+from penchant.models.model import Declared, Model, natural_parameters
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
 from penchant.report.study_words import not_simulated, simulation_words
@@ -36,7 +39,9 @@ EDGES = (
     "A full arrow at the edge is an interval without a bound (on a logarithmic axis also one that "
     "goes down to 0), an open arrow one that ends beyond the axis."
 )
-ROW = 2.1  # inches that a row of panels is high
+ROW = 2.3  # inches that a row of panels is high
+NAMED = 0.14  # inches that a subject takes who is named
+UNNAMED = 0.06
 MOST_MAPS = 8
 SWITCH_RATE = "switch rate"
 
@@ -57,21 +62,43 @@ def study_figures(study: Findings) -> list[Drawn]:
     return [*made, *_populations(study), *_forward(study)]
 
 
-def _panels(n: int, draw: Callable[[Any, int], None], columns: int = 2) -> Figure:
-    """Panels in rows of two, each drawn by its number."""
+def _panels(
+    n: int,
+    draw: Callable[[Any, int], None],
+    *,
+    columns: int = 2,
+    row: float = ROW,
+    alike: bool = False,
+) -> Figure:
+    """Panels in rows, each drawn by its number; alike: with the same ends of their axes."""
+    columns = min(n, columns)
     rows = -(-n // columns)
-    made = figure(columns=2, height=max(ROW * rows, 2.4))
-    axes = np.atleast_1d(made.subplots(rows, columns, squeeze=False)).ravel()
-    for i, one in enumerate(axes):
-        if i < n:
-            draw(one, i)
-        else:
-            one.remove()
+    made = figure(columns=min(n, 2), height=max(row * rows, 2.4))
+    axes = list(np.atleast_1d(made.subplots(rows, columns, squeeze=False)).ravel())
+    for spare in axes[n:]:
+        spare.remove()
+    for i, one in enumerate(axes[:n]):
+        draw(one, i)
+    if alike:
+        for which in ("xlim", "ylim"):
+            ends = np.array([getattr(one, f"get_{which}")() for one in axes[:n]])
+            for one in axes[:n]:
+                one.set(**{which: (ends[:, 0].min(), ends[:, 1].max())})
     return made
 
 
-def _title(axes: Any, text: str) -> None:
-    axes.set_title(text, loc="left", fontsize=8)
+def bounds_of(model: Model) -> list[tuple[float, float] | None]:
+    """What natural parameters of the model can be where that is 0 to 1; None for others."""
+    return [
+        (0.0, 1.0)
+        if n.kind == "share" or (n.kind == "shape" and _is_share(model.shape[n.index]))
+        else None
+        for n in natural_parameters(model)
+    ]
+
+
+def _is_share(shape: Any) -> bool:
+    return bool(shape.scale == "linear" and 0 <= shape.low < 0.01 and 0.99 < shape.high <= 1)
 
 
 def _growth(study: Findings) -> Iterator[Drawn]:
@@ -86,7 +113,7 @@ def _growth(study: Findings) -> Iterator[Drawn]:
         curves = {name: order.curve(name).at(times) for name in ORDERS}  # type: ignore[arg-type]
         weights = {name: order.curve(name).weight for name in ORDERS}  # type: ignore[arg-type]
         regret_growth(axes, regret, curves, weights=weights)
-        _title(axes, f"{group.label}: subject {subject}")
+        heading(axes, f"{group.label}: subject {subject}")
 
     if typical:
         yield Drawn(
@@ -94,7 +121,7 @@ def _growth(study: Findings) -> Iterator[Drawn]:
             "How regret grows",
             "One subject of each group, with the middle final regret, and the three curves fitted "
             "to it; in brackets their Akaike weights. High performance is a logarithmic curve.",
-            _panels(len(typical), draw),
+            _panels(len(typical), draw, alike=True),
         )
 
 
@@ -110,42 +137,60 @@ def _maps(study: Findings) -> Iterator[Drawn]:
     if places is None or np.shape(places)[1] != 2 or len(study.groups) > MOST_MAPS:
         return
 
+    chosen = [_chosen(study, group) for group in study.groups]
+    most = max((int(np.bincount(one).max()) for one in chosen if len(one)), default=1)
+
     def draw(axes: Any, i: int) -> None:
-        group = study.groups[i]
-        mine = [study.data.episodes[k] for s in group.subjects for k in study.data.of(s)]
-        chosen = np.concatenate([e.chosen[e.is_choice] for e in mine])
-        choice_map(axes, chosen[chosen >= 0], places)
-        _title(axes, group.label)
+        choice_map(axes, chosen[i], places, most=most)
+        heading(axes, study.groups[i].label)
 
     if study.groups:
         yield Drawn(
             "choices",
             "Where people chose",
-            "How often each option was chosen by all subjects of a group, at its place.",
+            "How often each option was chosen by all subjects of a group, at its place; the same "
+            "blue is the same count in all maps.",
             _panels(len(study.groups), draw),
         )
 
 
+def _chosen(study: Findings, group: Group) -> IntVector:
+    mine = [study.data.episodes[k] for s in group.subjects for k in study.data.of(s)]
+    found = np.concatenate([episode.chosen[episode.is_choice] for episode in mine])
+    return np.asarray(found[found >= 0])
+
+
 def _forests(study: Findings) -> Iterator[Drawn]:
     logs = positive(study.plan.model)
+    bounds = bounds_of(study.plan.model)
     fits = [study.fits[subject].exact for subject in study.subjects]
     names = fits[0].natural_names
-    height = min(1.2 + 0.085 * len(fits), 9.0)
-    made = figure(columns=2, height=max(height, 2.2))
-    panels = made.subplots(1, len(names), squeeze=False)[0]
-    for j, (axes, name) in enumerate(zip(panels, names, strict=True)):
-        mine = [fit.parameters[j] for fit in fits]
+    # the same row is the same subject in every panel
+    order = np.argsort([fit.parameters[0].estimate for fit in fits], kind="stable")
+    labels = [str(study.subjects[i]) for i in order]
+
+    def draw(axes: Any, j: int) -> None:
+        mine = [fits[i].parameters[j] for i in order]
         ends = np.array([(p.low, p.high) for p in mine])
         values = np.array([p.estimate for p in mine])
-        log = bool(logs[j] and (values > 0).any())
-        labels = [str(subject) for subject in study.subjects]
-        forest(axes, values, ends, labels=labels, name=_axis(name), logarithmic=log)
+        forest(
+            axes,
+            values,
+            ends,
+            labels=labels,
+            name=names[j],
+            logarithmic=bool(logs[j] and (values > 0).any()),
+            ordered=False,
+            bounds=bounds[j],
+        )
+
+    row = 1.2 + len(fits) * (NAMED if len(fits) <= MOST_LABELS else UNNAMED)
     yield Drawn(
         "subjects",
         "Estimates of all subjects",
         f"Exact estimates with {100 * study.plan.level:g} % intervals ({study.plan.intervals}), "
-        f"sorted by estimate in every panel. {EDGES}{_without(study, fits)}",
-        made,
+        f"every panel in the order of the {in_words(names[0])}. {EDGES}{_without(study, fits)}",
+        _panels(len(names), draw, columns=2 if len(names) == 4 else 3, row=min(row, 9.0)),
     )
 
 
@@ -160,8 +205,8 @@ def _without(study: Findings, fits: Sequence[Estimate]) -> str:
         return ""
     return (
         f" Without a finite estimate of some parameter: {counted(len(lost), 'subject')} "
-        f"({listing(lost)}); a dashed line is all that their choices are consistent with, a cross "
-        "at the edge says that nothing is known."
+        f"({listing(lost)}); a dashed orange line is all that their choices are consistent with, a "
+        "cross at the edge says that nothing is known."
     )
 
 
@@ -173,9 +218,9 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
     names = fits[0].natural_names
     if len(names) < 2:
         return
-    logs = positive(study.plan.model)
+    logs, bounds = positive(study.plan.model), bounds_of(study.plan.model)
     first, second = 0, len(names) - 1 if len(names) < 3 else 2
-    made = figure(columns=2, height=3.2)
+    made = figure(height=3.0)
     axes = made.subplots()
     x, y = (np.array([f.parameters[j].estimate for f in fits]) for j in (first, second))
     shown = np.isfinite(x) & np.isfinite(y)
@@ -184,13 +229,14 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
         x,
         y,
         categories=[group_of.get(s, "not classified") for s in people],
-        names=(_axis(names[first]), _axis(names[second])),
+        names=(names[first], names[second]),
+        bounds=(bounds[first], bounds[second]),
         logarithmic=(bool(logs[first] and (x > 0).any()), bool(logs[second] and (y > 0).any())),
     )
     unit = "subject" if study.data.people is None else "fit"
     yield Drawn(
         "scatter",
-        f"{_axis(names[second]).capitalize()} against {_axis(names[first])}",
+        f"{_capital(in_words(names[second]))} against {in_words(names[first])}",
         f"Exact estimates of {int(shown.sum())} of {counted(len(people), unit)}, by group."
         f"{_lacking(np.isfinite(x), np.isfinite(y))}",
         made,
@@ -208,7 +254,7 @@ def _populations(study: Findings) -> Iterator[Drawn]:
     groups = study.groups
     if not groups:
         return
-    logs = positive(study.plan.model)
+    logs, bounds = positive(study.plan.model), bounds_of(study.plan.model)
     names = study.fits[study.subjects[0]].exact.natural_names
     pooled = [
         natural_again(study.exact[g.label]["random-effects"], study.plan.level) for g in groups
@@ -224,16 +270,23 @@ def _populations(study: Findings) -> Iterator[Drawn]:
         log = bool(logs[j]) and any((one[np.isfinite(one)] > 0).any() for one in people)
         labels = [f"{g.label}\n({_pooled(study, g)})" for g in groups]
         population(
-            axes, labels, values, ends, subjects=people, name=_axis(names[j]), logarithmic=log
+            axes,
+            labels,
+            values,
+            ends,
+            subjects=people,
+            name=names[j],
+            logarithmic=log,
+            bounds=bounds[j],
         )
 
     yield Drawn(
         "groups",
         "Groups",
-        "Exact estimates of the subjects (small), and of their group by random effects with "
-        f"{100 * study.plan.level:g} % interval (large). On logarithmic axes the group's estimate "
-        "is a geometric mean. n: subjects behind it; those without a finite estimate are marked at "
-        f"the edge and counted above. {EDGES}",
+        "Exact estimates of the subjects (small, pale), and of their group by random effects with "
+        f"{100 * study.plan.level:g} % interval (large, black line). On logarithmic axes the "
+        "group's estimate is a geometric mean. n: subjects behind it; those without a finite "
+        f"estimate are marked at the edge and counted above. {EDGES}",
         _panels(len(names), draw),
     )
 
@@ -272,9 +325,10 @@ def _forward(study: Findings) -> Iterator[Drawn]:
         yield Drawn(
             f"forward-{measure}",
             f"{'One step ahead' if ahead else 'Forward simulation'}: {quantity}",
-            f"{words}, decision by decision: people, and {simulation_words(study)}. Bands: 95 % "
+            f"{words}, decision by decision: people (blue, solid), and (orange, dashed) "
+            f"{simulation_words(study)}. Bands: 95 % "
             f"intervals of the mean over subjects.{_fewer(study)}{not_simulated(study)}",
-            _panels(len(study.groups), _forward_panel(study, measure, quantity)),
+            _panels(len(study.groups), _forward_panel(study, measure, quantity), alike=True),
         )
 
 
@@ -290,7 +344,7 @@ def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[An
         group = study.groups[i]
         people, agents = both(group, measure, study.observed, study.fits)
         expected = "expected" if study.how_simulated == "one step ahead" else "agents"
-        shares = quantity.startswith("share of") or quantity == SWITCH_RATE
+        shares = True if quantity.startswith("share of") or quantity == SWITCH_RATE else None
         if len(people):
             labels = ("people", expected)
             learning_curve(axes, people, agents, quantity=quantity, labels=labels, shares=shares)
@@ -298,11 +352,10 @@ def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[An
             alone = [getattr(study.observed[s], measure, np.empty(0)) for s in group.subjects]
             known = [row for row in alone if row is not None]
             learning_curve(axes, stacked(known), quantity=quantity, shares=shares)
-        _title(axes, group.label)
+        heading(axes, group.label)
 
     return draw
 
 
-def _axis(name: str) -> str:
-    """A parameter's name for reading."""
-    return name.replace("_", " ")
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

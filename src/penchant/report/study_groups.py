@@ -7,6 +7,7 @@ from typing import Any
 
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import listing
+from penchant.figures.words import in_words
 from penchant.models.model import Declared
 from penchant.output.table import p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
@@ -20,18 +21,7 @@ from penchant.tables.labels import in_natural_order
 
 P_VALUES = ("p_value", "adjusted_p_value")
 SHOWN_AS_P = (*P_VALUES, "wilcoxon_p_value")
-SHORT = {
-    "statistic": "t",
-    "degrees_of_freedom": "df",
-    "p_value": "p",
-    "adjusted_p_value": "adjusted p",
-    "hedges_g": "Hedges' g",
-    "name": "parameter",
-    "n_subjects": "subjects",
-    "i2": "I2",
-    "exact_log_likelihood": "exact log-likelihood",
-    "log_likelihood": "log-likelihood",
-}
+OF_T_TESTS = {"statistic": "t"}
 
 
 def study_table(
@@ -54,9 +44,9 @@ def some_columns(
     *,
     note: str = "",
     folded: bool = False,
-    names: Mapping[str, str] = SHORT,
+    names: Mapping[str, str] = OF_T_TESTS,
 ) -> DataTable:
-    """Some columns of a table, with numbers as they are read and columns called by `names`."""
+    """Some columns of a table, with numbers as they are read and headings in words."""
     present = [name for name in keep if name in table]
     columns = [[_cell(name, value) for value in table[name]] for name in present]
     words = frozenset(
@@ -65,18 +55,14 @@ def some_columns(
         if i == 0 or all(isinstance(v, str) for v in table[name])
     )
     rows = [list(row) for row in zip(*columns, strict=True)]
-    header = [names.get(name, _read(name)) for name in present]
+    header = [names.get(name, in_words(name)) for name in present]
     return DataTable(caption, header, rows, note, folded, words)
 
 
 def _cell(column: str, value: Any) -> str:
     if column in SHOWN_AS_P:
         return p_value(value)
-    return _read(value) if column in ("parameter", "name") else shown(value)
-
-
-def _read(name: str) -> str:
-    return name.replace("_", " ")
+    return in_words(value) if column in ("parameter", "name") else shown(value)
 
 
 def only(table: Mapping[str, Sequence[Any]], name: str, value: Any) -> dict[str, list[Any]]:
@@ -122,7 +108,7 @@ def _table_2(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
     rows = []
     exact = [_exact(study, column) for column in columns]
     for j, name in enumerate(columns[0].natural.names):
-        row = [name.replace("_", " ")]
+        row = [in_words(name)]
         for column, found in zip(columns, exact, strict=True):
             own = [p for p in found if p.name == name]
             row.append(shown(column.natural.estimate[j]))
@@ -166,36 +152,35 @@ def groups_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]
     keep += ["low", "high", "status"]
     return [
         *some_drawn(drawn, "groups"),
-        some_columns(
-            "Random effects, by group", exact, keep, note=f"{_weighted(study)}{_left_out(study)}"
-        ),
+        some_columns("Random effects, by group", exact, keep, note=_weighted(study)),
         study_table(
             study,
             "populations",
             "By every rule",
             ("performance", "condition", "rule", *keep[2:], "i2"),
             folded=True,
-            note="Positive parameters are pooled as logarithms and mapped back. i2: share of the "
+            note="Positive parameters are pooled as logarithms and mapped back. I²: share of the "
             "variance that lies between subjects.",
         ),
     ]
 
 
 def _weighted(study: Findings) -> str:
-    """Why these means are not those of the tests."""
+    """Why these means are not those of the tests, and who is left out of them."""
     if not (study.group_tests.differences or study.paired_tests):
-        return ""
-    return (
+        return _left_out(study)
+    said = (
         "Random effects weight subjects by how precise their estimates are. The tests of means "
         "above give everybody the same weight, so that their means are others. "
     )
+    return f"{said}{_left_out(study)}".rstrip()
 
 
 def _left_out(study: Findings) -> str:
     lost = {
         str(left) for rules in study.exact.values() for left in rules["random-effects"].left_out
     }
-    return f"Left out: {listing(in_natural_order(lost))}." if lost else "No subject was left out."
+    return f"Left out: {listing(in_natural_order(lost))}." if lost else ""
 
 
 def linearized_section(study: Findings) -> list[Block]:
@@ -251,8 +236,7 @@ def _linearized_columns(study: Findings) -> list[str]:
 def tests_section(study: Findings) -> list[Block]:
     """Tests between groups of a performance and a condition."""
     if study.exact_tests is None and not study.linearized_tests:
-        alone = not study.group_tests.differences and not study.paired_tests
-        return [Paragraph("There is one group only: nothing to compare.")] if alone else []
+        return []
     if not study.plan.performance:
         return []
     keep = ["first", "second", "name", "difference", "low", "high", "statistic"]
@@ -287,8 +271,7 @@ def _optimistic(study: Findings) -> str:
 
 def _joint(caption: str, table: Mapping[str, Sequence[Any]]) -> DataTable:
     columns = ("first", "second", "test", "statistic", "df_1", "df_2", *P_VALUES, "note")
-    own = {**SHORT, "statistic": "statistic", "df_1": "df", "df_2": "df of F"}
-    return some_columns(caption, table, columns, names=own)
+    return some_columns(caption, table, columns, names={})
 
 
 def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
@@ -299,7 +282,7 @@ def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block
     if not study.data.is_play:
         return []
     if not any(fit.simulated is not None for fit in study.fits.values()):
-        return [Paragraph("No agents played again: none were asked for, or nobody has estimates.")]
+        return []
     ahead = study.how_simulated == "one step ahead"
     measure = "regret" if study.plan.performance else "reward"
     compared, shown_as = (

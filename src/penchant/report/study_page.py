@@ -7,6 +7,7 @@ from typing import Any
 
 from penchant._version import __version__
 from penchant.errors import listing
+from penchant.figures.words import in_words
 from penchant.output.notes import counted
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
 from penchant.report.study_comparison import comparison_section, paired_section
@@ -18,7 +19,7 @@ from penchant.report.study_groups import (
     study_table,
     tests_section,
 )
-from penchant.report.study_words import asked, in_short, methods, no_performance
+from penchant.report.study_words import asked, for_reader, in_short, methods
 from penchant.studies.findings import NOT_CLASSIFIED, Findings
 
 MEANINGS = {
@@ -120,7 +121,7 @@ def _range(numbers: Sequence[int]) -> str:
 
 def _performance(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     if not study.plan.performance:
-        return [Paragraph(no_performance(study))] if study.data.is_play else []
+        return []
     table = study.columns("subjects")
     orders = ("linear", "power", "logarithmic", "none")
     conditions = [study.data.condition(s) for s in study.subjects]
@@ -136,14 +137,14 @@ def _performance(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     note = (
         "Low: linear or power law; high: logarithmic, or no growth. Which of linear and power fits "
         f"better is close to arbitrary. {_doubtful(study)}"
-    )
+    ).rstrip()
     return [DataTable("How regret grows", header, rows, note), *some_drawn(drawn, "regret-growth")]
 
 
 def _doubtful(study: Findings) -> str:
     unsure = [str(order.subject) for order in study.growth if order.confidence < 0.9]
     if not study.plan.n_bootstrap:
-        return "How sure the categories are was not asked (no bootstrap)."
+        return ""
     if not unsure:
         return "Every category holds in 90 % of the bootstrap replicates or more."
     return (
@@ -181,14 +182,14 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
 
 def _glossary(names: Sequence[str]) -> list[Block]:
     """What the parameters are, for those who meet them for the first time."""
-    known = [f"{name.replace('_', ' ')}: {MEANINGS[name]}" for name in names if name in MEANINGS]
+    known = [f"{in_words(name)}: {MEANINGS[name]}" for name in names if name in MEANINGS]
     return [Listing(known)] if known else []
 
 
 def _failures(study: Findings) -> list[Block]:
     table = study.columns("failures")
     if not table["subject"]:
-        return [Paragraph("None: every fit has converged.")]
+        return []
     kinds: dict[tuple[str, str], list[int]] = {}
     for i, kind in enumerate(zip(table["estimator"], table["status"], strict=True)):
         kinds.setdefault(kind, []).append(i)
@@ -198,7 +199,7 @@ def _failures(study: Findings) -> list[Block]:
             status,
             str(len(places)),
             listing(str(table["subject"][i]) for i in places),
-            str(table["message"][places[0]]),
+            for_reader(str(table["message"][places[0]])),
         ]
         for (estimator, status), places in kinds.items()
     ]
@@ -213,9 +214,11 @@ def _failures(study: Findings) -> list[Block]:
 
 
 def _reproduce(study: Findings, command: str) -> list[Block]:
-    facts = [[name, _fact(value)] for name, value in study.fingerprint().items()]
+    facts = [[in_words(name), _fact(value)] for name, value in study.fingerprint().items()]
+    typed = command.startswith("penchant ")
+    made, source = ("This command makes", "file") if typed else ("This call makes", "study")
     return [
-        Paragraph("This command makes the same tables, figures and report from the same file:"),
+        Paragraph(f"{made} the same tables, figures and report from the same {source}:"),
         Paragraph(command, code=True),
         DataTable(
             "Settings, and fingerprints of the data", ("what", "is"), facts, words=frozenset((0, 1))

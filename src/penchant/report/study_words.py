@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import listing
+from penchant.figures.words import PARAMETERS, in_words
 from penchant.output.notes import counted
 from penchant.output.table import number
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
@@ -17,7 +19,7 @@ from penchant.studies.groups import positive
 from penchant.studies.plan import model_words, nominal_words
 from penchant.studies.subject_fit import validity_of
 from penchant.tables.labels import in_natural_order
-from penchant.wording import argument, either
+from penchant.wording import either
 
 
 def asked(study: Findings) -> str:
@@ -47,6 +49,20 @@ def _groups_asked(column: str, study: Findings) -> str:
     return f"Do {who} (column {column}) differ in their parameters?"
 
 
+_NAMES = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b(?![=(])")
+
+
+def for_reader(message: str) -> str:
+    """A message of the library on a page: parameters in words.
+
+    >>> for_reader("Of prior_mean = 3: give a parameter_prior.")
+    'Of prior mean = 3: give a parameter_prior.'
+    """
+    return _NAMES.sub(
+        lambda found: in_words(found[0]) if found[0] in PARAMETERS else found[0], message
+    )
+
+
 def in_short(study: Findings) -> list[str]:
     """The findings, each in one sentence."""
     data = study.data
@@ -56,7 +72,7 @@ def in_short(study: Findings) -> list[str]:
     said = [f"Data: {who}, {played}{scored} scored."]
     said += [f"Note: {note}" for note in data.notes if data.people is not None][-1:]
     said += answers(study)
-    said += [_performance(study)] if study.plan.performance else [no_performance(study)]
+    said += [_performance(study)] if study.plan.performance else []
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
     weak = study.counts().get("weakly identified", 0)
     kept = " Weakly identified estimates are kept in means: read their intervals." if weak else ""
@@ -64,22 +80,6 @@ def in_short(study: Findings) -> list[str]:
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
     return [*said, *crossed, *_agreement(study)]
-
-
-def no_performance(study: Findings) -> str:
-    """Why there is no regret, and no performance."""
-    if not study.data.is_play:
-        return (
-            "Performance and regret: none, as choices among options on offer pay no rewards that "
-            "are learnt from."
-        )
-    return (
-        "Performance and regret: none, as the best option is not known (no mean rewards are given; "
-        f"where rewards drift or reverse, no option stays the best). {argument('landscape')} or "
-        f"{argument('expected')} gives the mean rewards; "
-        f"{either('performance=True', '--performance')} takes them from the data, if they do not "
-        "change."
-    )
 
 
 def _performance(study: Findings) -> str:
@@ -226,7 +226,7 @@ def methods(study: Findings) -> list[str]:
     """A methods paragraph for a paper, in its parts."""
     plan = study.plan
     logs = [
-        _axis(name) for name, log in zip(_names(study), positive(plan.model), strict=True) if log
+        in_words(name) for name, log in zip(_names(study), positive(plan.model), strict=True) if log
     ]
     scale = f" ({' and '.join(logs)} as logarithms)" if logs else ""
     how = (
@@ -249,7 +249,7 @@ def methods(study: Findings) -> list[str]:
         f"were estimated by {how} with a search over the shape parameters alone, global and "
         f"without starting values, with {100 * plan.level:g} % {kind} (Penchant {__version__}).",
         *_compared(study, scale),
-        *([_regret(study)] if study.plan.performance else []),
+        *([_regret(study)] if study.plan.performance else _no_regret(study)),
         *([_crossed(study)] if study.plan.performance else []),
         f"Exact estimates of groups were pooled{scale} by random effects (REML), and by other "
         "rules beside; subjects without a finite estimate are listed and left out, never averaged.",
@@ -339,6 +339,18 @@ def _regret(study: Findings) -> str:
     )
 
 
+def _no_regret(study: Findings) -> list[str]:
+    """How regret could be measured, where there is play whose best option is not known."""
+    if not study.data.is_play:
+        return []
+    given = either("study's landscape, or read_study's expected,", "--landscape or --expected")
+    taken = either("performance=True", "--performance")
+    return [
+        f"Regret was not measured, as mean rewards were not given: {given} gives them; {taken} "
+        "takes them from the data, if they do not change."
+    ]
+
+
 def _noise(study: Findings) -> str:
     if study.landscapes.binary:
         return "0 or 1 with the option's mean as probability"
@@ -353,10 +365,6 @@ def _bootstrap(n: int) -> str:
 
 def _names(study: Findings) -> tuple[str, ...]:
     return study.fits[study.subjects[0]].exact.natural_names
-
-
-def _axis(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def shown(value: Any, digits: int = 4) -> str:

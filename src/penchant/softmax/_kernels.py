@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._emit import LANES
-from penchant.softmax._lanes import block_moments, relative_rows
+from penchant.softmax._lanes import LANES, block_moments, relative_rows
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 

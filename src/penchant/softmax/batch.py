@@ -12,8 +12,9 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
-from penchant.softmax._emit import LANES
-from penchant.softmax._lanes import Kind, kind_of
+from penchant.softmax import separation
+from penchant.softmax._lanes import LANES, Kind, kind_of
+from penchant.softmax.fit import WEAK
 from penchant.softmax.identification import CERTAIN, EPSILON
 from penchant.softmax.likelihood import (
     block_rows,
@@ -26,6 +27,7 @@ from penchant.softmax.likelihood import (
     vectors,
 )
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
+from penchant.softmax.separation import hang_on
 
 SUBJECTS_PER_TASK = 64
 
@@ -270,3 +272,31 @@ def _compiled_prior(
         return quadratic.precision, quadratic.linear, 0.0, max_steps
     c = prior.c if isinstance(prior, ScaledPrior) else 0.0
     return np.zeros((d, d)), np.zeros(d), float(c), max_steps
+
+
+def settled(
+    batch: Batch,
+    covariances: Matrix,
+    conditions: Vector,
+    totals: Vector,
+    has_prior: bool,
+    small: Callable[[IntVector], Vector] | None = None,
+) -> BoolVector:
+    """Subjects whose maximum is proven; the others are looked at one by one.
+
+    `totals` are the weights of all decisions of each subject, or their number; `small` tells for
+    some subjects how much of that have decisions with negligible differences.
+    """
+    good = batch.converged & batch.surely_identified
+    if has_prior:
+        return np.asarray(good)
+    good &= conditions <= WEAK
+    doubtful = np.flatnonzero(good)
+    for weight in filter(None, (totals.__getitem__, small)):
+        bounds = batch.largest[doubtful, 1], batch.information[doubtful]
+        doubtful = doubtful[hang_on(weight(doubtful), *bounds)]
+    good[doubtful] = False
+    known = batch.largest[good, 1], covariances[good], batch.decrement[good]
+    exact = separation.moved(*known) <= separation.EXACT
+    good[good] = exact & separation.certificates(*known, totals[good])
+    return np.asarray(good)

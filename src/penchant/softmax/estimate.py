@@ -93,17 +93,17 @@ class Estimate(Found):
 
     @property
     def n_identified(self) -> float:
-        """Number of parameters that the decisions identify, which AIC and BIC count.
+        """Number of parameters that AIC and BIC count: the rank of the weights, and all of psi.
 
-        The rank of the weights, and every shape parameter that has an estimate: one that changes no
-        probability, as the weight that it shapes is 0, counts for nothing. NaN where an estimate
-        that was read from a file does not tell.
+        A direction of the weights that changes no probability counts for nothing. What goes to
+        infinity where choices are separated counts, as does a shape parameter that has no estimate:
+        the fit was free to choose them. NaN where an estimate that was read from a file does not
+        tell.
         """
         d = self.source.n_weights
         if d is not None:
-            return self.diagnostics.rank + int((~np.isnan(self.theta[d:])).sum())
-        known = self.status != "not identified"
-        return int((~np.isnan(self.theta)).sum()) if known else float("nan")
+            return self.diagnostics.rank + self.n_parameters - d
+        return self.n_parameters if self.status != "not identified" else float("nan")
 
     @property
     def weights(self) -> Vector:

@@ -10,18 +10,17 @@ from typing import Unpack
 import numpy as np
 
 from penchant._progress import progress
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.softmax import separation
-from penchant.softmax.batch import Batch, Grouping, fit_batch
+from penchant.softmax.batch import Batch, Grouping, fit_batch, settled
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.fit import NEWTON_STEPS, WEAK, EachOptions, estimate_from, fit_choices
+from penchant.softmax.fit import NEWTON_STEPS, EachOptions, estimate_from, fit_choices
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
-from penchant.softmax.near_separation import differ_hardly, hang_on
 from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.separation import differ_hardly
 from penchant.softmax.solution import Solution, check_units, weight_unit
 from penchant.wording import ticked
 
@@ -75,34 +74,6 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     if batch is None:
         return Estimates.of_each(choices.subject_labels, [others[i] for i in range(n)])
     return _estimates(choices, groups, batch, covariances, conditions, others, prior)
-
-
-def settled(
-    batch: Batch,
-    covariances: Matrix,
-    conditions: Vector,
-    totals: Vector,
-    has_prior: bool,
-    small: Callable[[IntVector], Vector] | None = None,
-) -> BoolVector:
-    """Subjects whose maximum is proven; the others are looked at one by one.
-
-    `totals` are the weights of all decisions of each subject, or their number; `small` tells for
-    some subjects how much of that have decisions with negligible differences.
-    """
-    good = batch.converged & batch.surely_identified
-    if has_prior:
-        return np.asarray(good)
-    good &= conditions <= WEAK
-    doubtful = np.flatnonzero(good)
-    for weight in filter(None, (totals.__getitem__, small)):
-        bounds = batch.largest[doubtful, 1], batch.information[doubtful]
-        doubtful = doubtful[hang_on(weight(doubtful), *bounds)]
-    good[doubtful] = False
-    known = batch.largest[good, 1], covariances[good], batch.decrement[good]
-    exact = separation.moved(*known) <= separation.EXACT
-    good[good] = exact & separation.certificates(*known, totals[good])
-    return np.asarray(good)
 
 
 def _weight_of_small(choices: Choices, batch: Batch) -> Callable[[IntVector], Vector]:

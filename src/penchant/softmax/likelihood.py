@@ -18,8 +18,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_threads
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
-from penchant.softmax._emit import LANES
-from penchant.softmax._lanes import Kind, kind_of
+from penchant.softmax._lanes import LANES, Kind, kind_of
 
 
 class _FirstCompilation(event.Listener):

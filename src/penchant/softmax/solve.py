@@ -14,9 +14,8 @@ from penchant.softmax.constrained import constrained
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood, PackedLikelihood, likelihood_of
-from penchant.softmax.near_separation import certified, near_separation
 from penchant.softmax.newton import Maximum, maximise
-from penchant.softmax.separation import cleaned, limit_along
+from penchant.softmax.separation import certified, cleaned, limit_along, near_separation
 from penchant.softmax.solution import (
     Solution,
     blank,

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.models.model import Model, Natural, natural_parameters
+from penchant.models.model import Model, natural_parameters
+from penchant.models.natural import Natural
 from penchant.population.subjects import SubjectEstimates
 from penchant.softmax.transformations import Parameter
 from penchant.studies.data import StudyData

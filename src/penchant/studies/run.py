@@ -12,7 +12,7 @@ import numpy as np
 from penchant.arguments import check_threads
 from penchant.errors import DataError, listing
 from penchant.models.model import Declared
-from penchant.models.task_values import for_task
+from penchant.models.record import for_task
 from penchant.output.document import numbers, plain
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.growth import GrowthOrders, growth_orders

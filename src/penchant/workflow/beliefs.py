@@ -23,8 +23,8 @@ from penchant._frames import Backend, frame
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import DataError, listing
 from penchant.inference.from_episodes import model_source
-from penchant.inference.predict import as_episodes
 from penchant.models.model import Declared
+from penchant.models.record import as_episodes
 from penchant.output.notes import counted
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

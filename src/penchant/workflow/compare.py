@@ -10,9 +10,8 @@ import numpy as np
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
-from penchant.inference.predict import as_episodes
 from penchant.models.model import Model
-from penchant.models.task_values import for_task
+from penchant.models.record import as_episodes, for_task
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.wording import argument
 from penchant.workflow.comparison import Criterion, ModelComparison

@@ -11,7 +11,8 @@ from penchant._progress import progress
 from penchant._typing import Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.model import Model, Natural, natural_parameters
+from penchant.models.model import Model, natural_parameters
+from penchant.models.natural import Natural
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
 

@@ -15,8 +15,8 @@ from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
+from penchant.models.record import for_agents
 from penchant.models.task import Task
-from penchant.models.task_values import for_agents
 from penchant.output.document import plain
 from penchant.output.table import Table, number
 from penchant.softmax.estimates import Estimates

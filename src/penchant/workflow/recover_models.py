@@ -16,8 +16,8 @@ from penchant._frames import Backend, frame
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
+from penchant.models.record import for_agents
 from penchant.models.task import Task
-from penchant.models.task_values import for_agents
 from penchant.output.document import plain
 from penchant.output.table import WIDEST, Table
 from penchant.softmax.prior import ParameterPrior

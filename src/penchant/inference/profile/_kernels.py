@@ -14,9 +14,8 @@ import numpy as np
 
 from penchant._compiled import njit
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.softmax._emit import LANES, exponentials_of
 from penchant.softmax._kernels import FIRST, bare, inner, newton_step, sum_blocks
-from penchant.softmax._lanes import kind_of
+from penchant.softmax._lanes import LANES, exponentials_of, kind_of
 from penchant.softmax.likelihood import n_moments, rooms_for, vectors
 
 _FAST: dict[str, Any] = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
-from penchant.models.model import Natural
+from penchant.models.natural import Natural
 from penchant.softmax.batch import Grouping, fit_table
 
 

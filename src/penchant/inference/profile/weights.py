@@ -21,7 +21,8 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Rows
-from penchant.models.model import Model, Natural, positive_weights
+from penchant.models.model import Model, positive_weights
+from penchant.models.natural import Natural
 from penchant.models.natural_prior import NaturalPrior
 from penchant.softmax.batch import fit_table
 from penchant.softmax.constraints import Constraints, maximise_freely, maximise_within

@@ -10,7 +10,8 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.profiles import NUMBERS_AT_ONCE, Profiles
-from penchant.models.model import Model, Shape
+from penchant.models.model import Model
+from penchant.models.natural import Shape
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.climb import Climbs, free_inverse
 from penchant.inference.search.peaks import Peak, Peaks
-from penchant.models.model import Declared
 
 MOST_STEPS = 300
 MOST_TRIALS = 40
@@ -121,8 +120,6 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
     Those that are `lost` have no finite weights, and stay. Most have stopped so close to the
     maximum that a look around is all that is needed.
     """
-    if Declared(profiles.model).smooth or not profiles.n_shape:
-        return peaks
     stuck = np.flatnonzero(~peaks.converged & ~lost)
     moved = _moved_up(profiles, stuck, peaks)
     for k in moved.tolist():

@@ -16,10 +16,8 @@ from itertools import product
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.limits import settled_at_limits
 from penchant.inference.profile.pairs import Planes, Points
-from penchant.inference.profile.problem import Problem
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.climb import Climbs, Near, climb_together
 from penchant.inference.search.grid import (
     Grid,
@@ -30,7 +28,7 @@ from penchant.inference.search.grid import (
     vertices,
 )
 from penchant.inference.search.kinks import settled_at_kinks
-from penchant.inference.search.peaks import Peak, Peaks
+from penchant.inference.search.peaks import Peak, Peaks, settled_at_limits
 from penchant.models.model import Declared
 
 ROUNDS = 14  # halvings of a step of the grid
@@ -197,7 +195,10 @@ def best_peaks(
             _look_around(profiles, climbing, best, share)
     climbs = Climbs.at(profiles, best)
     climbs.finish()
-    return settled_at_limits(profiles, settled_at_kinks(profiles, climbs.peaks(), lost), lost)
+    peaks = climbs.peaks()
+    if not Declared(profiles.model).smooth and profiles.n_shape:
+        peaks = settled_at_kinks(profiles, peaks, lost)
+    return settled_at_limits(profiles, peaks, lost)
 
 
 def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:

@@ -19,7 +19,8 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
 from penchant.models.checking.findings import Exam, Finding, place
-from penchant.models.model import Declared, Natural, Shape, natural_parameters
+from penchant.models.model import Declared, natural_parameters
+from penchant.models.natural import Natural, Shape
 from penchant.models.offers.offers import Offers
 
 

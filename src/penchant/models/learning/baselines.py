@@ -35,20 +35,18 @@ from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.agents import Habits, finite, softmax
 from penchant.models.learning._kernels import stay_or_shift
-from penchant.models.model import Natural, Shape
+from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
+    TASK,
     CompiledModel,
     Record,
-    bias_names,
-    blank_variables,
-    fill_controls,
-    known_number,
-)
-from penchant.models.task_values import (
-    TASK,
     Task,
     before_rewards,
+    bias_names,
+    blank_variables,
     doubts_of_threshold,
+    fill_controls,
+    known_number,
     start_words,
     with_agents_start,
     with_start,

@@ -35,21 +35,19 @@ from penchant.models.learning.kalman import (
     check_variance,
     prior_variances,
 )
-from penchant.models.model import Limit, Natural, Shape
+from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
+    TASK,
     CompiledModel,
     Record,
-    blank_variables,
-    control_names,
-    fill_controls,
-    known_number,
-)
-from penchant.models.task_values import (
-    TASK,
     Task,
     before_rewards,
+    blank_variables,
+    control_names,
     doubts_of_noise,
     doubts_of_start,
+    fill_controls,
+    known_number,
     start_words,
     with_agents_start,
     with_start,

@@ -33,26 +33,24 @@ from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.agents import Habits, finite, positive, share, softmax
 from penchant.models.learning._kernels import kalman, kalman_values
-from penchant.models.model import Limit, Natural, Shape
+from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
+    TASK,
     CompiledModel,
     Record,
+    Task,
+    before_rewards,
     blank_variables,
     control_names,
+    doubts_of_noise,
+    doubts_of_start,
     fill_controls,
     in_units_of_temperature,
     known_number,
-    with_starts,
-)
-from penchant.models.task_values import (
-    TASK,
-    Task,
-    before_rewards,
-    doubts_of_noise,
-    doubts_of_start,
     start_words,
     with_agents_start,
     with_start,
+    with_starts,
 )
 from penchant.wording import argument
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
-from penchant.models.model import Limit, Shape
+from penchant.models.natural import Limit, Shape
 
 Rate = float | None
 Tied = Literal["learning_rate"]

@@ -36,25 +36,23 @@ from penchant.errors import DataError
 from penchant.models.agents import Habits, finite, positive, share, softmax
 from penchant.models.learning._kernels import FICTITIOUS, FORGETTING, learner, learner_values
 from penchant.models.learning.learning_rates import LearningRates, Rate, Tied
-from penchant.models.model import Natural, Shape
+from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
+    TASK,
     CompiledModel,
     Record,
+    Task,
+    before_rewards,
     blank_variables,
     control_names,
+    doubts_of_start,
     fill_controls,
     in_units_of_temperature,
     known_number,
-    with_starts,
-)
-from penchant.models.task_values import (
-    TASK,
-    Task,
-    before_rewards,
-    doubts_of_start,
     start_words,
     with_agents_start,
     with_start,
+    with_starts,
 )
 
 

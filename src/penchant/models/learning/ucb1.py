@@ -26,25 +26,23 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.models.agents import Habits, finite, positive, softmax
 from penchant.models.learning._kernels import counts_and_means
-from penchant.models.model import Natural, Shape
+from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
+    TASK,
     CompiledModel,
     Record,
+    Task,
+    before_rewards,
     blank_variables,
     control_names,
+    doubts_of_start,
     fill_controls,
     in_units_of_temperature,
     known_number,
-    with_starts,
-)
-from penchant.models.task_values import (
-    TASK,
-    Task,
-    before_rewards,
-    doubts_of_start,
     start_words,
     with_agents_start,
     with_start,
+    with_starts,
 )
 
 

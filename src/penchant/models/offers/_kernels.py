@@ -7,7 +7,7 @@ to starts[e + 1], and row after row is filled. Slopes have no rows where they ar
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._emit import exponentials, logarithms, whole_blocks
+from penchant.softmax._lanes import exponentials, logarithms, whole_blocks
 
 PRELEC, TVERSKY_KAHNEMAN = 1, 2  # weightings of probabilities
 LARGE = 700.0  # exp(700) is all but infinite

@@ -20,14 +20,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.models.model import Described, Natural, Shape
+from penchant.models.model import Described
+from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.variables import (
-    Pairs,
-    Prepared,
-    StaticModel,
-    check_attributes,
-)
+from penchant.models.offers.variables import Pairs, Prepared, StaticModel, check_attributes
 
 Option = tuple[Vector, Vector]  # amount and delay
 

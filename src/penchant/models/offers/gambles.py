@@ -21,7 +21,8 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.errors import DataError
-from penchant.models.model import Described, Natural, Shape
+from penchant.models.model import Described
+from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
 from penchant.models.offers.variables import Pairs, Prepared, StaticModel
 from penchant.wording import either

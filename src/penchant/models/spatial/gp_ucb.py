@@ -34,15 +34,10 @@ from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.locations import check_locations, distances
 from penchant.errors import DataError
 from penchant.models.agents import softmax
-from penchant.models.model import Natural, Shape
+from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record, with_starts
 from penchant.models.spatial._kernels import KERNELS, process
-from penchant.models.spatial.locality import (
-    LocalityAgents,
-    check_terms,
-    fill_locality,
-    spacing,
-)
+from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality, spacing
 from penchant.wording import argument
 
 

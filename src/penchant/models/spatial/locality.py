@@ -26,7 +26,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.locations import check_locations, distances
 from penchant.errors import DataError, nearest
 from penchant.models.agents import softmax
-from penchant.models.model import Natural, Shape
+from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import TERMS, nearness, spread_over
 

@@ -37,7 +37,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.locations import check_locations, distances, distances_to
 from penchant.errors import DataError
 from penchant.models.agents import softmax
-from penchant.models.model import Natural, Shape
+from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import upper_limits
 from penchant.wording import argument

@@ -1,0 +1,233 @@
+"""Letters of one size: how wide they are, and names over as many lines as there is room for."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+from math import floor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+FONT, FONT_SIZE = "DejaVu Sans", 7.5  # comes with matplotlib, the same everywhere; in points
+LINE_HEIGHT = 1.2 * FONT_SIZE  # points from one line to the next
+HINTED = 1.04  # on screens letters are moved to whole dots, and are wider by so much at most
+LABELS = (45.0, 32.0)  # points that labels at the left and the bottom take of a cell
+CUT = "…"
+_BREAKS = re.compile(r"(?:(?<=[\s/,;_])|(?<=\w\w-))(?=\S)")  # after which a line may end
+
+
+@lru_cache(maxsize=4096)
+def width(text: str) -> float:
+    """Points that the widest line of a text takes.
+
+    Examples
+    --------
+    >>> width("wide words") > width("thin")
+    True
+    """
+    from matplotlib.cbook import is_math_text
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    letters = FontProperties(family=FONT, size=FONT_SIZE)
+    paths = TextToPath()
+    found = []
+    for line in text.split("\n"):
+        is_math = bool(is_math_text(line))
+        length, _, _ = paths.get_text_width_height_descent(line, letters, ismath=is_math)
+        found.append(HINTED * float(length))
+    return max(found)
+
+
+def room(axes: Axes) -> tuple[float, float]:
+    """Points that axes are wide and high, before labels are given their place; a careful guess."""
+    figure = axes.figure
+    dots, spec = figure.dpi / 72, axes.get_subplotspec()
+    if spec is None or figure.get_layout_engine() is None:
+        place = axes.get_position(original=True).transformed(figure.transSubfigure)
+        return float(place.width / dots), float(place.height / dots)
+    cells = spec.get_gridspec()
+    across, up = np.array(cells.get_width_ratios()), np.array(cells.get_height_ratios())
+    wide = across[spec.colspan.start : spec.colspan.stop].sum() / across.sum()
+    high = up[spec.rowspan.start : spec.rowspan.stop].sum() / up.sum()
+    whole = figure.bbox
+    return (
+        max(float(wide * whole.width / dots) - LABELS[0], 20.0),
+        max(float(high * whole.height / dots) - LABELS[1], 20.0),
+    )
+
+
+def lines(text: str, longest: float) -> list[str] | None:
+    """A text over lines of so many points, broken between words; None if a word is longer.
+
+    Examples
+    --------
+    >>> lines("healthy controls", 50.0)
+    ['healthy', 'controls']
+    >>> lines("healthy controls", 20.0) is None
+    True
+    """
+    found: list[str] = []
+    for part in _parts(text, longest):
+        if found and width((found[-1] + part).rstrip()) <= longest:
+            found[-1] += part
+        elif width(part.rstrip()) <= longest:
+            found.append(part)
+        else:
+            return None
+    return [line.rstrip() for line in found] or [""]
+
+
+def wrapped(text: str, longest: float, most: int = 2) -> str:
+    r"""A text over at most so many lines; where that cannot be, its end is cut.
+
+    Lines are as even as they can be. What stands in brackets at the end, a count, is never cut.
+
+    Examples
+    --------
+    >>> wrapped("healthy control participants", 80.0)
+    'healthy control\nparticipants'
+    >>> wrapped("healthy control participants (n = 12)", 74.0, 1)
+    'healthy… (n = 12)'
+    """
+    if "\n" in text:
+        return "\n".join(wrapped(line, longest, most) for line in text.split("\n"))
+    fits = lines(text, longest)
+    if fits is not None and len(fits) <= most:
+        return "\n".join(_even(text, longest, len(fits)))
+    filled = _filled(text, longest)
+    if len(filled) <= most:
+        return "\n".join(filled)
+    body, count = _count(text)
+
+    def cut(end: int) -> list[str]:
+        return _filled(f"{body[:end].rstrip(' ,;:(-_/')}{CUT}{count}", longest)
+
+    fewer = bisect_right(range(len(body)), most, key=lambda end: len(cut(end)))
+    return "\n".join(cut(max(fewer - 1, 0)))
+
+
+def _filled(text: str, longest: float) -> list[str]:
+    """Lines broken between words; a word longer than a line is broken where the line is full."""
+    found = [""]
+    for part in _parts(text, longest):
+        if width((found[-1] + part).rstrip()) <= longest:
+            found[-1] += part
+            continue
+        found += [""] if found[-1] else []
+        length = 0.0
+        for letter in part:
+            length += width(letter)
+            if found[-1] and length > longest:
+                found.append("")
+                length = width(letter)
+            found[-1] += letter
+    return [line.rstrip() for line in found]
+
+
+def _parts(text: str, longest: float) -> list[str]:
+    """What no line divides: words, and a count in brackets that fits on a line."""
+    body, count = _count(text)
+    if not count or width(count.strip()) > longest:
+        return _BREAKS.split(text)
+    space = count[: len(count) - len(count.lstrip())]
+    return [*(_BREAKS.split(body + space) if body else []), count.lstrip()]
+
+
+def _count(text: str) -> tuple[str, str]:
+    """A name, and the count in brackets behind it."""
+    found = re.search(r"\s*\([^()]*\d[^()]*\)$", text)
+    is_count = found is not None and re.search(r"n = |^\s*\(\d", found.group()) is not None
+    return (text[: found.start()], found.group()) if found and is_count else (text, "")
+
+
+def _even(text: str, longest: float, n: int) -> list[str]:
+    """The same number of lines, of about the same length."""
+    best = lines(text, longest) or [text]
+    for share in (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6):
+        tried = lines(text, share * longest)
+        if tried is None or len(tried) > n:
+            break
+        best = tried
+    return best
+
+
+def name_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look: Any) -> None:
+    """Name rows at the y axis: over several lines where rows are high, whole where that fits.
+
+    The end of a long name is cut only where rows are low, and no two names would read the same.
+    """
+    across, up = room(axes)
+    low, high = sorted(axes.get_ylim())
+    pitch = up / (high - low)
+    most = max(1, min(4, floor(pitch / LINE_HEIGHT)))
+    longest = 0.5 * across
+    said = [wrapped(name, longest, most) for name in names]
+    if len(set(said)) < len(set(names)):
+        said = list(names)
+    axes.set_yticks(list(places), said, fontsize=FONT_SIZE, **look)
+
+
+def rows_fit(axes: Axes, n: float) -> bool:
+    """Whether the names of so many rows can stand below each other."""
+    return room(axes)[1] / max(n, 1) >= 1.02 * FONT_SIZE
+
+
+STEEP, SINE = 40.0, 0.64  # degrees that names are turned by that do not fit side by side
+# by how much, and points that they may be long: the first that will do
+TURNED = ((STEEP, 80.0), (STEEP, 100.0), (90.0, 80.0), (90.0, 100.0), (90.0, 120.0))
+
+
+def name_columns(
+    axes: Axes, places: Sequence[float], names: Sequence[str], share: float = 1.0
+) -> None:
+    """Name categories at the x axis: side by side over several lines, else turned.
+
+    Lines of a name that the caller has broken, such as a count below it, stay lines of their own
+    where names stand side by side. The end of a name is cut only where it is turned and longer
+    than some 30 letters a line; a count in brackets stays whole.
+
+    Parameters
+    ----------
+    axes
+        Whose x axis.
+    places, names
+        Of the categories.
+    share
+        Of the width of the axes that the categories have, if their cells are square.
+    """
+    across, _ = room(axes)
+    low, high = sorted(axes.get_xlim())
+    pitch = share * across / (high - low)
+    level = [_level(name, pitch - 5) for name in names]
+    if all(one is not None for one in level):
+        axes.set_xticks(list(places), [str(one) for one in level], fontsize=FONT_SIZE)
+        return
+    whole = [" ".join(name.split("\n")) for name in names]
+    pitch *= 1.0 if share == 1.0 else 0.75  # turned names make square cells smaller
+    for angle, longest in TURNED:
+        per_line = LINE_HEIGHT / (SINE if angle == STEEP else 1.0)
+        said = [wrapped(name, longest, max(1, min(5, floor(pitch / per_line)))) for name in whole]
+        if pitch >= per_line and not any(CUT in one for one in said):
+            break
+    turned: dict[str, Any] = {"rotation": angle, "va": "top"}
+    turned |= {"ha": "right", "rotation_mode": "anchor"} if angle == STEEP else {}
+    axes.set_xticks(list(places), said, fontsize=FONT_SIZE, **turned)
+
+
+def _level(name: str, longest: float, most: int = 5) -> str | None:
+    """A name that stands level over a few lines; None if it does not fit."""
+    found: list[str] = []
+    for line in name.split("\n"):
+        parts = lines(line, longest)
+        if parts is None:
+            return None
+        found += _even(line, longest, len(parts))
+    return "\n".join(found) if len(found) <= most else None

@@ -1,0 +1,104 @@
+"""What parameters and columns are called where people read: figures, pages, headings of tables.
+
+Files for machines keep the names of the code; this is the one place that turns them into words.
+"""
+
+from __future__ import annotations
+
+import re
+
+# the words, and the unit where the parameter has one
+PARAMETERS = {
+    "decision_noise": ("decision noise", "units of reward"),
+    "prior_mean": ("prior mean", "units of reward"),
+    "prior_variance": ("prior variance", "units of reward²"),
+    "drift_variance": ("drift variance", "units of reward²"),
+    "implied_noise_sd": ("implied SD of reward noise", "units of reward"),
+    "length_scale": ("length scale", "units of distance"),
+    "temperature": ("temperature", "units of value"),
+    "inverse_temperature": ("inverse temperature", "1 / units of value"),
+    "learning_rate": ("learning rate", ""),
+    "learning_rate_positive": ("positive learning rate", ""),
+    "learning_rate_negative": ("negative learning rate", ""),
+    "discount_rate": ("discount rate", "per unit of delay"),
+    "win_stay": ("win-stay", "log-odds"),
+    "lose_shift": ("lose-shift", "log-odds"),
+    "stickiness": ("stickiness", ""),
+}
+COLUMNS = {
+    "p_value": "p",
+    "adjusted_p_value": "adjusted p",
+    "wilcoxon_p_value": "Wilcoxon p",
+    "degrees_of_freedom": "df",
+    "df_1": "df",
+    "df_2": "df of F",
+    "hedges_g": "Hedges' g",
+    "cohens_dz": "Cohen's dz",
+    "name": "parameter",
+    "n_subjects": "subjects",
+    "n_decisions": "decisions",
+    "n_left_out": "left out",
+    "n_pairs": "pairs",
+    "i2": "I²",
+    "log_likelihood": "log-likelihood",
+    "exact_log_likelihood": "exact log-likelihood",
+    "standard_error": "std. error",
+}
+ENDINGS = {"_standard_error": "std. error", "_low": "low", "_high": "high"}
+LOG = "log "
+NUMBERED = (
+    (re.compile(r"bias_(\w+)$"), "bias for option {}"),
+    (re.compile(r"reward_(\d+)$"), "reward, {} back"),
+    (re.compile(r"choice_(\d+)$"), "choice, {} back"),
+)
+SHARES = re.compile(r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$")
+NAME = re.compile(r"[^\W\d]\w*(?:/\w+)*$")
+
+
+def in_words(name: str) -> str:
+    """A name of the code in words; what is in words already stays as it is.
+
+    Examples
+    --------
+    >>> in_words("learning_rate"), in_words("log prior_variance"), in_words("learning_rate_low")
+    ('learning rate', 'log prior variance', 'learning rate, low')
+    >>> in_words("adjusted_p_value"), in_words("bias_0"), in_words("response time (s)")
+    ('adjusted p', 'bias for option 0', 'response time (s)')
+    """
+    if name.startswith(LOG):
+        return LOG + in_words(name.removeprefix(LOG))
+    if name in PARAMETERS:
+        return PARAMETERS[name][0]
+    if name in COLUMNS:
+        return COLUMNS[name]
+    for ending, words in ENDINGS.items():
+        if name.endswith(ending) and NAME.match(name):
+            return f"{in_words(name.removesuffix(ending))}, {words}"
+    for pattern, words in NUMBERED:
+        found = pattern.match(name)
+        if found:
+            return words.format(found.group(1))
+    return name.replace("_", " ").replace("/", " / ") if NAME.match(name) else name
+
+
+def on_axis(name: str) -> str:
+    """A name of the code for an axis: in words, with its unit where that is known.
+
+    Examples
+    --------
+    >>> on_axis("prior_mean"), on_axis("learning_rate"), on_axis("estimate")
+    ('prior mean (units of reward)', 'learning rate', 'estimate')
+    """
+    unit = PARAMETERS.get(name, ("", ""))[1]
+    return f"{in_words(name)} ({unit})" if unit else in_words(name)
+
+
+def range_of(name: str) -> tuple[float, float] | None:
+    """What a parameter of this name can be: 0 to 1 for shares and rates of learning.
+
+    Examples
+    --------
+    >>> range_of("learning_rate"), range_of("temperature")
+    ((0.0, 1.0), None)
+    """
+    return (0.0, 1.0) if SHARES.match(name) else None
