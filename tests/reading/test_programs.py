@@ -265,3 +265,14 @@ def test_labels_that_change_their_places_are_asked(file):
     assert labelled.options == {"blue": "0", "red": "1"}
     first = [json.loads(row["choices"])[row["response"]] for row in rows[:5]]
     assert labelled.data[0].chosen[:5].tolist() == [("blue", "red").index(one) for one in first]
+
+
+@pytest.mark.parametrize("names", [("option_left", "option_right"), ("left", "right"), ("A", "B")])
+def test_offers_in_words_are_amounts_and_delays(file, names):
+    rows = []
+    for person in SAVERS:
+        for option, (sooner, later, days) in zip(person.chosen, person.offers, strict=True):
+            cells = {names[0]: f"£{sooner:g} today", names[1]: f"£{later:g} in {days} days"}
+            answer = None if option is None else cells[names[option]]
+            rows.append({"subject": person.name, **cells, "Response": answer})
+    assert_offered(pn.read(file(as_csv(rows))))

@@ -33,7 +33,12 @@ from penchant.tables.programs import (
     program_of,
     psychopy_loops,
 )
-from penchant.tables.unfolding import one_row_per_decision, unfolded, without_single_lists
+from penchant.tables.unfolding import (
+    offers_apart,
+    one_row_per_decision,
+    unfolded,
+    without_single_lists,
+)
 from penchant.tables.where import check_some_left, rows_where, used_columns
 from penchant.wording import argument
 
@@ -301,6 +306,9 @@ class _Work:
         self._take_labels(self.given.get("chosen"))
         step = unfolded(self.table)
         self.table, self.rows = step.table, self.rows[step.rows]
+        self.notes += step.notes
+        step = offers_apart(self.table, self.part("chosen", CHOSEN))
+        self.table = step.table
         self.notes += step.notes
         if not step.notes:
             step = one_row_per_decision(self.table, self.subject)

@@ -14,7 +14,8 @@ from penchant.wording import argument, either, ticked
 
 # Between the parts of a name: a mark, a letter that begins a word, a letter or number at the end.
 _CUTS = re.compile(
-    r"[ _.:\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d+$)|(?<=\d)(?=[_.])"
+    r"[ _.:\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    r"|(?<=[A-Za-z])(?=\d+$)|(?<=\d)(?=[_.])"
 )
 _PREFIX = re.compile(r"(?:option|opt|alternative|altern|alt|choice|product|prod|card|offer)s?")
 # What surveys call the option that is none of those shown.
