@@ -435,6 +435,7 @@ def test_check_recognises_a_history_of_play(penchant, played):
         "Decisions per episode: 30.",
         ended.out.splitlines()[2],
         "The table can be used by penchant fit --model and penchant study.",
+        "Next: penchant fit play.csv --model q-learning",
     ]
     assert ended.out.splitlines()[2].startswith("Options chosen: 12, from 0 to 11; rewards from ")
 

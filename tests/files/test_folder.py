@@ -50,3 +50,13 @@ def test_a_folder_without_tables_is_refused(tmp_path, inside, said):
 def test_a_pattern_without_files_is_refused(tmp_path):
     with pytest.raises(DataError, match="path must match some files"):
         read_raw(tmp_path / "*.csv")
+
+
+def test_a_table_of_participants_says_who_was_in_which_group(tmp_path):
+    _file(tmp_path, "dataset_description.json", "{}")
+    _file(tmp_path, "participants.tsv", "participant_id\tgroup\nsub-02\tyoung\nsub-01\told\n")
+    _file(tmp_path, "data/sub-01_data.csv", "choice,reward\n1,2\n")
+    _file(tmp_path, "data/sub-02_data.csv", "choice,reward\n0,1\n")
+    table = read_raw(tmp_path).table
+    assert table["subject"].to_pylist() == ["01", "02"]
+    assert table["group"].to_pylist() == ["old", "young"]

@@ -131,6 +131,15 @@ def test_an_empty_attribute_of_an_option_is_named_by_its_line(file):
     assert kept.n_decisions == len(rows) - 1
 
 
+def test_decimal_commas_are_asked_for(file):
+    rows = [row | {"A_price": f"€{k},50"} for k, row in enumerate(survey(PEOPLE))]
+    rows = [row | {"B_price": f"€{k},75"} for k, row in enumerate(rows)]
+    with pytest.raises(pn.DataError, match=r"'€0,50' at line 2. It looks like decimal comma"):
+        pn.read(file(rows, delimiter=";"))
+    price = pn.read(file(rows, delimiter=";"), decimal=",").data.explanatory[:2, 0]
+    assert price.tolist() == [0.5, 0.75]
+
+
 def test_decisions_without_a_choice_are_left_out_and_counted(file):
     rows = survey(PEOPLE)
     rows[3]["choice"] = None

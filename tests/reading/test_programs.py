@@ -234,3 +234,45 @@ def test_a_folder_of_psych_ds_is_read_with_the_groups_in_its_names(tmp_path):
     reading = pn.read(psych_ds(tmp_path / "study", PLAYERS))
     assert_played(reading)
     assert reading.groups("group") == {person.name: person.group for person in PLAYERS}
+
+
+def test_a_group_that_is_called_practice_is_kept(file):
+    rows = [row | {"group": "practice" if k % 2 else "rest"} for k, row in _rows(PLAYERS)]
+    reading = pn.read(file(as_csv(rows)))
+    assert_played(reading)
+    assert reading.groups("group")["p02"] == "practice"
+
+
+def _rows(people):
+    for k, person in enumerate(people):
+        for t, (option, reward) in enumerate(zip(person.chosen, person.rewards, strict=True)):
+            yield k, {"subject": person.name, "trial": t + 1, "choice": option, "reward": reward}
+
+
+def test_labels_that_change_their_places_are_asked(file):
+    rows = []
+    for k, (_, row) in enumerate(_rows(PLAYERS)):
+        labels = ["blue", "red"] if k % 2 else ["red", "blue"]
+        row["response"] = row.pop("choice")
+        rows.append(row | {"choices": json.dumps(labels)})
+    path = file(as_csv(rows))
+    with pytest.raises(
+        pn.DataError, match=r"place or the label. Pass chosen='response', or chosen="
+    ):
+        pn.read(path)
+    assert_played(pn.read(path, chosen="response"))
+    labelled = pn.read(path, chosen="choices[response]")
+    assert labelled.options == {"blue": "0", "red": "1"}
+    first = [json.loads(row["choices"])[row["response"]] for row in rows[:5]]
+    assert labelled.data[0].chosen[:5].tolist() == [("blue", "red").index(one) for one in first]
+
+
+@pytest.mark.parametrize("names", [("option_left", "option_right"), ("left", "right"), ("A", "B")])
+def test_offers_in_words_are_amounts_and_delays(file, names):
+    rows = []
+    for person in SAVERS:
+        for option, (sooner, later, days) in zip(person.chosen, person.offers, strict=True):
+            cells = {names[0]: f"£{sooner:g} today", names[1]: f"£{later:g} in {days} days"}
+            answer = None if option is None else cells[names[option]]
+            rows.append({"subject": person.name, **cells, "Response": answer})
+    assert_offered(pn.read(file(as_csv(rows))))

@@ -115,3 +115,18 @@ def test_groups_must_not_vary_within_a_subject():
         reading.groups("trial")
     with pytest.raises(pn.DataError, match=r"got 'grop'.*Did you mean 'group'"):
         reading.groups("grop")
+
+
+def test_gambles_in_percent_are_offers():
+    rows = [
+        {"id": 1, "A_outcome": 5, "A_probability": "100%", "B_outcome": 20, "B_probability": "30%"}
+        | {"answer": answer}
+        for answer in ("A", "B", "A")
+    ]
+    reading = pn.read(pa.Table.from_pylist(rows))
+    assert (reading.kind, reading.next) == (
+        "offers",
+        "pn.fit(reading, pn.models.ExpectedUtility())",
+    )
+    np.testing.assert_array_equal(reading.data[0].offers["probability"][0], [1.0, 0.3])
+    assert reading.data[0].chosen.tolist() == [0, 1, 0]

@@ -17,14 +17,16 @@ COST = {"cost": ("cost_A", "cost_B"), "time": ("time_A", "time_B")}
         ["A cost", "B cost", "A time", "B time"],
         ["time-B", "time-A", "cost-B", "cost-A"],
         ["costA", "costB", "timeA", "timeB"],
+        ["OptionACost", "OptionATime", "OptionBCost", "OptionBTime"],
         ["opt_A_cost", "opt_B_cost", "opt_A_time", "opt_B_time"],
     ],
 )
 def test_options_are_found_before_and_after_the_attribute(names):
     layout = wide_layout(names, ["Option A", "Option B"])
-    assert {*layout.attributes} == {"cost", "time"}
+    attributes = {name.lower(): own for name, own in layout.attributes.items()}
+    assert {*attributes} == {"cost", "time"}
     first = layout.words["Option A"]
-    own = [layout.attributes[name][layout.options.index(first)] for name in ("cost", "time")]
+    own = [attributes[name][layout.options.index(first)] for name in ("cost", "time")]
     assert all("A" in name for name in own)
 
 

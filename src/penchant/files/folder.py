@@ -26,6 +26,8 @@ _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9]*)-([A-Za-z0-9.]+)")
 _ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
 # Who is in a file by BIDS's and Psych-DS's names, in words.
 _OF_FOLDERS = ("sub", "ses", "subject", "session", "participant", "group", "condition")
+_PEOPLE = re.compile(r"(?:^|[_-])(?:participants|subjects|demographics)(?:_data)?$", re.IGNORECASE)
+_SUBJECTS = ("participant_id", "participant", "subject", "subject_id", "sub", "id")
 _SPELLED = {"sub": "subject", "ses": "session", "participant": "subject", "run": "block"}
 
 
@@ -110,7 +112,7 @@ def read_raw(
     Notes
     -----
     What the name of a file says by keywords, as in subject-07_group-old_data.csv, becomes columns
-    where the file has none of that name.
+    where the file has none of that name; so does what a table of participants says of each.
     """
     read = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     files = _files(path)
@@ -118,12 +120,17 @@ def read_raw(
         origin = source(path)
         table = read_table(origin, **read)  # type: ignore[arg-type]
         return Raw(table, ((origin, len(table)),), origin.name, delimiter, encoding)
+    about = [file for file in files if _PEOPLE.search(Path(file).stem)]
+    if len(about) == 1 < len(files):
+        files.remove(about[0])
     sources = [source(file) for file in files]
     tables = [read_table(one, **read) for one in sources]  # type: ignore[arg-type]
     _check_alike(sources, tables, str(path))
     told = _told([Path(one.name) for one in sources], tables)
     pieces = tuple((one, len(table)) for one, table in zip(sources, tables, strict=True))
     whole = joined([_with(table, own) for table, own in zip(tables, told, strict=True)])
+    if len(about) == 1 and about[0] not in files:
+        whole = _with_people(whole, read_table(about[0], **read))  # type: ignore[arg-type]
     return Raw(whole, pieces, str(path), delimiter, encoding)
 
 
@@ -145,6 +152,7 @@ def _files(path: Any) -> list[str] | None:
     folder = Path(given)
     described = (folder / DESCRIPTION).exists()
     inside = folder / "data" if (folder / "data").is_dir() else folder
+    about = [file for file in sorted(folder.glob("*.[ct]sv")) if _PEOPLE.search(file.stem)]
     files = [
         file
         for file in sorted(inside.rglob("*") if described else inside.iterdir())
@@ -153,6 +161,7 @@ def _files(path: Any) -> list[str] | None:
     data = [file for file in files if file.stem == "data" or file.stem.endswith("_data")]
     if described and data:
         files = data
+    files += [file for file in about if file not in files]
     if not files:
         raise DataError(
             f"{either('path', 'FILE')} must be a folder with tables; got {given}, which has no "
@@ -202,6 +211,31 @@ def _told(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, s
     kept = [{key: value for key, value in own.items() if key in every} for own in found]
     named = [own | {FILE: file.stem} for own, file in zip(kept, files, strict=True)]
     return named if FILE not in columns and len(files) > 1 else kept
+
+
+def _with_people(table: pa.Table, people: pa.Table) -> pa.Table:
+    """A table with what another says of every subject, where both name them."""
+    shared = [name for name in people.column_names if name in table.column_names]
+    pairs = [(name, name) for name in shared]
+    pairs += [(own, "subject") for own in people.column_names if own.lower() in _SUBJECTS]
+    for own, name in pairs:
+        if name not in table.column_names:
+            continue
+        keys = [_bare(key) for key in people[own].to_pylist()]
+        place = {key: k for k, key in enumerate(keys)}
+        rows = [place.get(_bare(key)) for key in table[name].to_pylist()]
+        if len(place) < len(keys) or all(row is None for row in rows):
+            continue
+        for more in people.column_names:
+            if more not in table.column_names and more != own:
+                table = table.append_column(more, people[more].take(pa.array(rows, pa.int64())))
+        return table
+    return table
+
+
+def _bare(key: Any) -> str:
+    """The name of a subject without BIDS's prefix: sub-07 and 07 are one."""
+    return re.sub(r"^(?:sub|subject|participant)-", "", str(key))
 
 
 def _with(table: pa.Table, told: Mapping[str, str]) -> pa.Table:

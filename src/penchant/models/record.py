@@ -23,6 +23,7 @@ from penchant.errors import DataError
 from penchant.models.learning._kernels import last_choice
 from penchant.models.model import Declared
 from penchant.models.natural import Natural
+from penchant.models.offers.offers import offers_of_choices
 from penchant.tables.reading import data_of
 
 
@@ -381,8 +382,6 @@ def as_episodes(episodes: Any) -> tuple[Any, ...]:
     """
     episodes = data_of(episodes)
     if isinstance(episodes, Choices):
-        from penchant.models.offers.attributes import offers_of_choices
-
         return tuple(offers_of_choices(episodes))
     if not (is_history(episodes) or isinstance(episodes, Sequence)):
         raise DataError(

@@ -13,7 +13,7 @@ from penchant.models.offers.table import offers_from_frame
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
 from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.columns import named_column, plain_name
-from penchant.tables.laboratory import Cleaned
+from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
     NO_COLUMN,
@@ -22,7 +22,6 @@ from penchant.tables.offer_columns import (
     OfferColumns,
     offer_columns,
 )
-from penchant.tables.offer_columns import USUAL as OFFERED
 from penchant.tables.surveys import WideLayout, options_said
 from penchant.wording import argument, either, ticked
 
@@ -65,7 +64,7 @@ def from_offers(
     offers = asked.offers or (None if layout is None else offers_of(layout))
     given = {part: asked.columns.get(part) for part in ("subject", "block", "chosen", "scored")}
     if given["chosen"] is None and layout is not None:
-        given["chosen"] = chosen_column(table, asked, OFFERED["chosen"])
+        given["chosen"] = chosen_column(table, asked, CHOSEN)
     found = offer_columns(table.column_names, given, offers)
     table, notes = _with_numbers(table, found, asked)
     words = layout.words if layout is not None else None

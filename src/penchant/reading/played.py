@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from penchant.tables.frames import open_frame, row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stray_labels
-from penchant.wording import ticked
+from penchant.wording import argument, ticked
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored")
 
@@ -30,6 +31,8 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     locations = asked.policies.get("locations")
     sides = 0 if locations is None else np.shape(locations)[1]
     found = play_columns(table.column_names, given, coordinates=sides)
+    if asked.columns.get("chosen") is None:
+        _check_places(table, str(found.chosen))
     table, notes = with_rewards(table, found, asked)
     policies = dict(asked.policies)
     if clean.counted_on:
@@ -65,6 +68,29 @@ _NUMBER = "option taken"
 
 def _n_options(episodes: Sequence[Any]) -> int:
     return max(int(episode.chosen.max()) for episode in episodes) + 1
+
+
+def _check_places(table: pa.Table, chosen: str) -> None:
+    """Refuse places of labels that change theirs: which of both is the option has to be said."""
+    if not pa.types.is_integer(table[chosen].type):
+        return
+    for name in table.column_names:
+        stem = name.removesuffix("_0")
+        several = [
+            other for other in table.column_names if re.fullmatch(f"{re.escape(stem)}_\\d", other)
+        ]
+        if stem == name or len(several) < 2:
+            continue
+        shown = [table[other].to_pylist() for other in several]
+        rows = [labels for labels in zip(*shown, strict=True) if None not in labels]
+        text = all(isinstance(label, str) for labels in rows for label in labels)
+        if text and len({*rows}) > 1 and len({frozenset(labels) for labels in rows}) == 1:
+            labelled = f"{stem}[{chosen}]"
+            raise DataError(
+                f"{argument('chosen')} must be given, as {chosen} is a place and the labels in "
+                f"{stem} change theirs: the option can be the place or the label. Pass "
+                f"{argument('chosen', chosen)}, or {argument('chosen', labelled)}."
+            )
 
 
 def with_rewards(

@@ -34,7 +34,8 @@ _OF_GAMES = frozenset(
     (
         *("reward", "payoff", "outcome", "point", "prob", "p", "probability", "mean", "value"),
         *("rt", "onset", "x", "y", "pos", "position", "color", "colour", "image", "img", "stim"),
-        *("stimulu", "key", "name", "file", "resp", "response"),
+        *("stimulu", "key", "name", "file", "resp", "response", "choice", "option", "label"),
+        *("button", "item", "shape", "symbol"),
     )
 )
 

@@ -11,7 +11,7 @@ from penchant._typing import BoolVector, Vector
 from penchant.errors import DataError, listing
 from penchant.reading.asked import Asked, word
 from penchant.reading.formula import Factor, Formula
-from penchant.tables.cells import Amounts, amounts, is_nothing
+from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER, in_natural_order
 from penchant.tables.numbers import exact_floats
@@ -84,6 +84,12 @@ class Columns:
     def _check_words(self, name: str) -> None:
         """Refuse numbers that are written oddly, and words among numbers: they are no levels."""
         given = [cell for cell in self.cells[name] if not is_nothing(cell)]
+        if self.asked.decimal == "." and all(amount(cell, ",") is not None for cell in given):
+            row = next(k for k, c in enumerate(self.cells[name]) if amount(c) is None and c)
+            raise DataError(
+                f"{name} must hold numbers; got {self.cells[name][row]!r} at {row_place(row)}. "
+                f"It looks like decimal comma; pass {argument('decimal', ',')}."
+            )
         if not all(is_word(cell) for cell in given):
             cells = np.array([None if is_nothing(c) else _as_number(c) for c in self.cells[name]])
             exact_floats(cells, name, row_place)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from penchant.errors import DataError, named
 from penchant.files.table import read_table
-from penchant.models.offers.attributes import offers_of_choices
+from penchant.models.offers.offers import offers_of_choices
 from penchant.models.offers.table import offers_from_frame
 from penchant.studies.data import StudyData, full_labels, play_data, units_of
 from penchant.tables.frames import check_columns, column_labels, open_frame

@@ -126,6 +126,22 @@ def _unit(before: str | None, after: str | None) -> str | None:
     return name if name is None or after else None
 
 
+def amount_and_delay(cell: Any, decimal: str = ".") -> tuple[str, str] | None:
+    """Both parts of an offer in words, such as £20 in 30 days; None if it is no such offer.
+
+    >>> amount_and_delay("£20 in 30 days"), amount_and_delay("$5 now"), amount_and_delay("£20")
+    (('£20', '30 days'), ('$5', 'now'), None)
+    """
+    words = str(cell).split()
+    for k in range(1, len(words)):
+        paid, waited = " ".join(words[:k]), " ".join(words[k:])
+        later = re.sub(r"^(?:in|after)\s+", "", waited, flags=re.IGNORECASE)
+        both = amount(paid, decimal), amount(later, decimal)
+        if both[0] and both[1] and both[1][1] in TIMES and both[0][1] not in (*TIMES, "%"):
+            return paid, later
+    return None
+
+
 def amounts(
     cells: Sequence[Any], name: str, *, decimal: str = ".", units: Mapping[str, float] | None = None
 ) -> Amounts | None:

@@ -19,7 +19,7 @@ from penchant.files.folder import FILE
 from penchant.files.json_table import RECORD, typed
 from penchant.files.text import MISSING_WORDS
 from penchant.output.notes import counted
-from penchant.tables.cells import is_nothing
+from penchant.tables.cells import array_cell, is_nothing
 from penchant.tables.columns import USUAL, named_column, plain_name
 from penchant.tables.labels import NUMBER
 from penchant.tables.offer_columns import USUAL as OFFERED
@@ -33,13 +33,19 @@ from penchant.tables.programs import (
     program_of,
     psychopy_loops,
 )
-from penchant.tables.unfolding import one_row_per_decision, unfolded, without_single_lists
+from penchant.tables.unfolding import (
+    offers_apart,
+    one_row_per_decision,
+    unfolded,
+    without_single_lists,
+)
 from penchant.tables.where import check_some_left, rows_where, used_columns
 from penchant.wording import argument
 
 _PRACTICE_FLAGS = ("practice", "ispractice", "practicetrial", "practise", "ispracticetrial")
 _SHORT = 30  # characters of a word that says what a row is
 _LONG = 60  # characters of several
+_FEW_KINDS = 40
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 CHOSEN = (*USUAL["chosen"], *OFFERED["chosen"], "chose", "picked", "answer")
 
@@ -174,7 +180,7 @@ class _Work:
             if name in asked or name == self.given.get("chosen"):
                 continue
             own = self._practice(name)
-            if own.any() and not own.all():
+            if own.any() and self._is_part_of_everybody(own):
                 pairs = zip(self.cells(name), own, strict=True)
                 words = listing(dict.fromkeys(repr(cell) for cell, is_own in pairs if is_own))
                 practice |= own
@@ -183,6 +189,12 @@ class _Work:
             where = argument("where")
             said = f"practice ({' and '.join(why)}); name the column in {where} to decide otherwise"
             self.leave_out(practice, said)
+
+    def _is_part_of_everybody(self, rows: BoolVector) -> bool:
+        """Whether nobody has these rows alone: a group may be called practice, too."""
+        who = self.cells(self.subject) if self.subject else [None] * len(rows)
+        others = {whose for whose, own in zip(who, rows, strict=True) if not own}
+        return all(whose in others for whose, own in zip(who, rows, strict=True) if own)
 
     def _practice(self, name: str) -> BoolVector:
         none: BoolVector = np.zeros(len(self.table), dtype=bool)
@@ -233,7 +245,7 @@ class _Work:
         if chosen is None or chosen not in self.table.column_names:
             return
         kinds = [name for name in self.program.kinds if name in self.table.column_names]
-        kinds = [name for name in kinds if name != chosen]
+        kinds = [name for name in kinds if name != chosen and self._has_few_words(name)]
         if kinds:
             columns = [self.cells(name) for name in kinds]
             columns = [cells for cells in columns if len({*cells}) > 1] or columns[:1]
@@ -244,6 +256,11 @@ class _Work:
             self.leave_out(idle, f"nothing to choose ({self._named_kinds(keys, idle)})")
         if self.program.name is not None:
             self._leave_out_empty(chosen)
+
+    def _has_few_words(self, name: str) -> bool:
+        """Whether a column is of words that come again and again, not of numbers or sentences."""
+        column = self.table[name]
+        return pa.types.is_string(column.type) and len(pc.unique(column)) <= _FEW_KINDS
 
     def _named_kinds(self, keys: Sequence[tuple[Any, ...]], idle: BoolVector) -> str:
         count = Counter(
@@ -286,13 +303,35 @@ class _Work:
 
     def unfold(self) -> None:
         """One value in every cell, and one decision in every row."""
+        self._take_labels(self.given.get("chosen"))
         step = unfolded(self.table)
         self.table, self.rows = step.table, self.rows[step.rows]
+        self.notes += step.notes
+        step = offers_apart(self.table, self.part("chosen", CHOSEN))
+        self.table = step.table
         self.notes += step.notes
         if not step.notes:
             step = one_row_per_decision(self.table, self.subject)
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
+
+    def _take_labels(self, chosen: str | None) -> None:
+        """A column of the labels that were chosen, where it is asked for as labels[place]."""
+        match = re.fullmatch(r"(.+)\[(.+)\]", chosen or "")
+        names = self.table.column_names
+        if match is None or chosen in names or not {match[1], match[2]} <= {*names}:
+            return
+        labels: list[Any] = []
+        for row, cell in enumerate(self.cells(match[2])):
+            shown = array_cell(self.cells(match[1])[row])
+            place = None if is_nothing(cell) else int(float(cell))
+            if place is not None and (shown is None or not 0 <= place < len(shown)):
+                raise DataError(
+                    f"{argument('chosen')} must be a place in {match[1]}, counted from 0; got "
+                    f"{cell!r} at row {row}. Correct it."
+                )
+            labels.append(None if place is None or shown is None else shown[place])
+        self.table = self.table.append_column(chosen, typed(labels))
 
     def done(self, loops: Loops) -> Cleaned:
         """The result."""

@@ -13,7 +13,10 @@ from penchant.tables.options import NOTHING_WORDS
 from penchant.wording import argument, either, ticked
 
 # Between the parts of a name: a mark, a letter that begins a word, a letter or number at the end.
-_CUTS = re.compile(r"[ _.:\-]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d+$)|(?<=\d)(?=[_.])")
+_CUTS = re.compile(
+    r"[ _.:\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    r"|(?<=[A-Za-z])(?=\d+$)|(?<=\d)(?=[_.])"
+)
 _PREFIX = re.compile(r"(?:option|opt|alternative|altern|alt|choice|product|prod|card|offer)s?")
 # What surveys call the option that is none of those shown.
 OPT_OUTS = frozenset(
@@ -318,8 +321,12 @@ def options_said(options: Sequence[Any] | Mapping[Any, Any]) -> str:
 
 
 def where_said(condition: str) -> str:
-    """A condition as an argument, or as one types it."""
-    return either(f'where="{condition}"', f'--where "{condition}"')
+    """A condition as an argument, or as one types it: a shell would run what backticks hold."""
+    typed = f'--where "{condition}"'
+    if "`" in condition:
+        inside = condition.replace("'", '"')
+        typed = f"--where '{inside}'"
+    return either(f'where="{condition}"', typed)
 
 
 def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str) -> None:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from penchant._typing import IntVector
 from penchant.errors import DataError, listing
 from penchant.files.json_table import typed
-from penchant.tables.cells import array_cell, is_nothing
+from penchant.tables.cells import amount_and_delay, array_cell, is_nothing
 from penchant.tables.columns import FEWEST, USUAL, plain_name
 from penchant.tables.frames import row_place
 
@@ -172,6 +172,52 @@ def _widened(table: pa.Table, place: int, name: str, cells: Sequence[Any]) -> pa
 
 def _item(value: Any) -> Any:
     return str(value) if isinstance(value, (list, dict)) else value
+
+
+def offers_apart(table: pa.Table, chosen: str | None, decimal: str = ".") -> Unfolded:
+    """A table whose columns of offers in words, £20 in 30 days, are amounts and delays apart.
+
+    A choice that repeats the words of an offer becomes the name of its column.
+    """
+    same: IntVector = np.arange(len(table))
+    offered: dict[str, list[tuple[str, str] | None]] = {}
+    for name in table.column_names:
+        if name == chosen or not pa.types.is_string(table[name].type):
+            continue
+        cells = table[name].to_pylist()
+        if not any(cell and any(mark.isdigit() for mark in cell) for cell in cells[:20]):
+            continue
+        read = [None if is_nothing(cell) else amount_and_delay(cell, decimal) for cell in cells]
+        if any(read) and all(one or is_nothing(c) for one, c in zip(read, cells, strict=True)):
+            offered[name] = read
+    if len(offered) < 2:
+        return Unfolded(table, same)
+    if chosen is not None:
+        table = _by_words(table, chosen, list(offered))
+    for name, read in offered.items():
+        table = table.remove_column(table.column_names.index(name))
+        for k, part in enumerate(("amount", "delay")):
+            cells = [None if one is None else one[k] for one in read]
+            table = table.append_column(f"{name}_{part}", pa.array(cells, pa.string()))
+    return Unfolded(table, same, (f"{listing(offered)} taken for an amount and a delay each",))
+
+
+def _by_words(table: pa.Table, chosen: str, names: Sequence[str]) -> pa.Table:
+    """The choices by the name of the column whose words they repeat, if all repeat one."""
+    offers = [table[name].to_pylist() for name in names]
+    taken: list[str | None] = []
+    for row, cell in enumerate(table[chosen].to_pylist()):
+        if is_nothing(cell):
+            taken.append(None)
+            continue
+        own = [
+            k for k, column in enumerate(offers) if str(column[row]).strip() == str(cell).strip()
+        ]
+        if len(own) != 1:
+            return table
+        taken.append(names[own[0]])
+    place = table.column_names.index(chosen)
+    return table.set_column(place, chosen, pa.array(taken, pa.string()))
 
 
 def one_row_per_decision(table: pa.Table, subject: str | None) -> Unfolded:

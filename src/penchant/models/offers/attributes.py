@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.choices import Choices
 from penchant.errors import DataError, nearest
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.offers import Offers
 from penchant.models.offers.variables import Pairs, Prepared, StaticModel
 
 
@@ -87,31 +85,3 @@ class Attributes(StaticModel):
     def __str__(self) -> str:
         worth = "" if self.price is None else f", worth in {self.price}"
         return f"attributes {', '.join(self.attributes)}{worth}"
-
-
-def offers_of_choices(choices: Choices) -> list[Offers]:
-    """Decisions of a choice experiment as offers, by subject: every variable is an attribute.
-
-    Parameters
-    ----------
-    choices
-        With as many options in every decision.
-    """
-    sizes = np.diff(choices.first_row)
-    if (sizes != sizes[0]).any() or choices.available is not None or choices.offset is not None:
-        raise DataError(
-            "choices must have the same options in every decision, all on offer, without an "
-            f"offset; got {sizes.min()} to {sizes.max()} options. Fit them with fit_each instead."
-        )
-    n, m = len(sizes), int(sizes[0])
-    cubes = choices.explanatory.reshape(n, m, -1)
-    codes = np.zeros(n, dtype=np.int64) if choices.subject is None else choices.subject
-    labels = choices.subject_labels or (None,)
-    return [
-        Offers(
-            choices.chosen[codes == code],
-            {name: cubes[codes == code, :, k] for k, name in enumerate(choices.names)},
-            subject=label,
-        )
-        for code, label in enumerate(labels)
-    ]

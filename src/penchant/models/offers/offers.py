@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix
+from penchant.choices import Choices
 from penchant.errors import DataError, listing
 from penchant.output.notes import counted
 from penchant.tables.events import (
@@ -245,3 +246,31 @@ def read_chosen(chosen: Any, place: Place) -> IntVector:
             " Give the index of one option per decision, counted from 0."
         )
     return options
+
+
+def offers_of_choices(choices: Choices) -> list[Offers]:
+    """Decisions of a choice experiment as offers, by subject: every variable is an attribute.
+
+    Parameters
+    ----------
+    choices
+        With as many options in every decision.
+    """
+    sizes = np.diff(choices.first_row)
+    if (sizes != sizes[0]).any() or choices.available is not None or choices.offset is not None:
+        raise DataError(
+            "choices must have the same options in every decision, all on offer, without an "
+            f"offset; got {sizes.min()} to {sizes.max()} options. Fit them with fit_each instead."
+        )
+    n, m = len(sizes), int(sizes[0])
+    cubes = choices.explanatory.reshape(n, m, -1)
+    codes = np.zeros(n, dtype=np.int64) if choices.subject is None else choices.subject
+    labels = choices.subject_labels or (None,)
+    return [
+        Offers(
+            choices.chosen[codes == code],
+            {name: cubes[codes == code, :, k] for k, name in enumerate(choices.names)},
+            subject=label,
+        )
+        for code, label in enumerate(labels)
+    ]

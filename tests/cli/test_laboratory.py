@@ -1,0 +1,149 @@
+"""Files as laboratories have them: check says what they are, and other commands take them."""
+
+import json
+
+import pytest
+
+from laboratory_files import (
+    as_csv,
+    gorilla_offers,
+    jspsych_offers,
+    jspsych_play,
+    lists_over_options,
+    players,
+    psych_ds,
+    psychopy_play,
+    qualtrics,
+    savers,
+    shoppers,
+    survey,
+)
+
+PLAYERS, SAVERS, SHOPPERS = players(4, 30), savers(4, 30), shoppers(4, 16)
+FILES = {
+    "jspsych.json": lambda: json.dumps(jspsych_play(PLAYERS)),
+    "psychopy.csv": lambda: as_csv(psychopy_play(PLAYERS), bom=True),
+    "gorilla.csv": lambda: as_csv(gorilla_offers(SAVERS), bom=True),
+    "lists.csv": lambda: as_csv(lists_over_options(SAVERS)),
+    "survey.csv": lambda: as_csv(survey(SHOPPERS)),
+    "qualtrics.csv": lambda: as_csv(qualtrics(SHOPPERS)),
+}
+
+
+@pytest.fixture
+def lab(folder):
+    for name, text in FILES.items():
+        (folder / name).write_text(text(), encoding="utf-8")
+    psych_ds(folder / "psych-ds", PLAYERS)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "said", "following"),
+    [
+        ("jspsych.json", "chosen = response; reward = reward; subject = subject_id", "q-learning"),
+        ("psychopy.csv", "chosen = key_resp.keys; reward = reward; subject = part", "q-learning"),
+        ("psych-ds", "chosen = choice; reward = reward; subject = subject", "q-learning"),
+        ("gorilla.csv", "subject = Participant Private ID; chosen = Response", "hyperbolic"),
+        ("lists.csv", "amount = amounts_0, amounts_1; delay = delays_0, delays_1", "hyperbolic"),
+    ],
+)
+def test_check_says_what_a_file_is_and_what_to_run_next(penchant, lab, file, said, following):
+    ended = penchant("check", file)
+    assert ended.code == 0, ended.err
+    assert said in ended.err
+    command = f"penchant fit {file} --model {following}"
+    assert f"Next: {command}\n" in ended.out
+    fitted = penchant(*command.split()[1:], "--prior", "weak", "--json")
+    assert fitted.code == 0, fitted.err
+    assert len(json.loads(fitted.out)) == 4
+
+
+@pytest.mark.parametrize(
+    ("file", "who"), [("survey.csv", "subject"), ("qualtrics.csv", "ResponseId")]
+)
+def test_check_and_fit_take_a_choice_experiment(penchant, lab, file, who):
+    ended = penchant("check", file)
+    assert ended.code == 0, ended.err
+    assert "price = A_price, B_price; time = A_time, B_time" in ended.err
+    assert f"--subject {who} gives one estimate each" in ended.err
+    fitted = penchant("fit", file, "--attributes", "price + C(brand)", "--json")
+    names = [one["name"] for one in json.loads(fitted.out)["parameters"]]
+    assert names[:2] == ["price", "brand:Zen"]
+    assert names[2].lower() == "constant:neither"
+    each = penchant("fit", file, "--subject", who, "--prior", "weak", "--json")
+    assert len(json.loads(each.out)) == 4
+
+
+def test_where_keeps_rows_and_is_in_the_next_command(penchant, lab):
+    where = "phase == 'test' and trial_index < 40"
+    ended = penchant("check", "jspsych.json", "--where", where)
+    assert "kept by --where" in ended.err
+    assert f'Next: penchant fit jspsych.json --where "{where}" --model q-learning' in ended.out
+
+
+def test_check_prints_what_was_taken_for_what_as_json(penchant, lab):
+    found = json.loads(penchant("check", "gorilla.csv", "--json").out)
+    assert found["kind"] == "offers"
+    assert found["options"] == {"Now": "0 (sooner)", "Later": "1 (later)"}
+    assert found["columns"]["amount"] == "amount now, amount later"
+    assert found["next"] == "penchant fit gorilla.csv --model hyperbolic"
+
+
+def test_what_can_be_read_in_two_ways_is_asked_with_the_option_that_decides(refused, lab, penchant):
+    (lab / "keys.csv").write_text(as_csv(jspsych_offers(SAVERS, answers=("f", "j"))))
+    message = refused("check", "keys.csv")
+    assert "Pass --options f,j if 'f' is 0 (sooner), or --options j,f if it is 1" in message
+    (lab / "none.csv").write_text(as_csv(survey(SHOPPERS, words=("A", "B", "none"))))
+    message = refused("fit", "none.csv")
+    assert "Pass --opt-out none for the first, or --where \"choice != 'none'\"" in message
+    assert penchant("fit", "none.csv", "--opt-out", "none").code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace('"reward": 5.0', '"reward": "five"', 1), "'five' at row"),
+        (lambda text: text[:-30], "must be a JSON file; got .* at line 1"),
+        (lambda text: "[]", "must hold one object per row; got none"),
+    ],
+)
+def test_bad_files_get_one_sentence_with_place_and_remedy(refused, lab, change, said):
+    text = (lab / "jspsych.json").read_text()
+    (lab / "bad.json").write_text(change(text))
+    message = refused("fit", "bad.json", "--model", "q-learning")
+    import re
+
+    assert re.search(said, message), message
+
+
+def test_a_wrong_condition_is_refused_with_the_values_there_are(refused, lab):
+    message = refused("fit", "jspsych.json", "--model", "q-learning", "--where", "phase == 'tset'")
+    assert "--where must keep at least one row" in message
+    assert "'practice', 'test'" in message
+
+
+STUDIES = {
+    "survey.csv": ("--price", "price"),
+    "gorilla.csv": ("--model", "hyperbolic"),
+    "lists.csv": ("--model", "hyperbolic"),
+    "jspsych.json": ("--model", "q-learning", "--replicates", "1"),
+    "psychopy.csv": ("--model", "q-learning", "--replicates", "1"),
+    "psych-ds": ("--model", "q-learning", "--replicates", "1"),
+    "qualtrics.csv": ("--price", "price"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", sorted(STUDIES))
+def test_groups_are_compared_and_drawn_in_one_command(penchant, lab, file):
+    group = "Group" if file == "qualtrics.csv" else "group"
+    asked = ("study", file, "--condition", group, "--prior", "weak", *STUDIES[file])
+    ended = penchant(*asked, "-o", "results", "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    assert {one["condition"] for one in found["groups"]} == {"old", "young"}
+    assert found["comparison"]
+    assert {"groups.svg", "subjects.svg"} <= {
+        path.name for path in (lab / "results" / "figures").iterdir()
+    }
