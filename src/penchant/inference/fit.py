@@ -8,7 +8,6 @@ from typing import Any, Literal, Unpack, overload
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.predict import weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
@@ -20,6 +19,7 @@ from penchant.models.record import as_episodes, for_task, is_history
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
+from penchant.softmax.prior import ParameterPrior
 from penchant.wording import argument
 
 History = Episode | Offers
@@ -129,6 +129,16 @@ def fit(
         max_steps=max_steps,
         threads=threads,
     )
+
+
+def weights_only(prior: Prior | None) -> ParameterPrior | None:
+    """The prior of choices, which have no natural parameters."""
+    if isinstance(prior, NaturalPrior):
+        raise DataError(
+            "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
+            "Natural parameters belong to models of episodes."
+        )
+    return prior
 
 
 def fit_model(

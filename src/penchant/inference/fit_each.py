@@ -11,8 +11,7 @@ from penchant._progress import progress
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.fit import History, check_prior, fit_profiles
-from penchant.inference.predict import weights_only
+from penchant.inference.fit import History, check_prior, fit_profiles, weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.status import nothing_known
 from penchant.models.model import Declared, Model

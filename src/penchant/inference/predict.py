@@ -13,20 +13,8 @@ from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
 from penchant.models.model import Model
-from penchant.models.natural_prior import NaturalPrior, Prior
-from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
 from penchant.wording import weak_prior
-
-
-def weights_only(prior: Prior | None) -> ParameterPrior | None:
-    """The prior of choices, which have no natural parameters."""
-    if isinstance(prior, NaturalPrior):
-        raise DataError(
-            "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
-            "Natural parameters belong to models of episodes."
-        )
-    return prior
 
 
 def _log_probabilities(
