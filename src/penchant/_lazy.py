@@ -30,6 +30,8 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if homes[name] == package:  # a part of the package, itself a module
             return import_module(f"{package}.{name}")
-        return getattr(import_module(homes[name]), name)
+        found = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, found)  # it is not looked for again
+        return found
 
     return find, lambda: sorted(homes), sorted(homes)

@@ -8,7 +8,6 @@ from typing import Any, Literal, Unpack, overload
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.predict import as_described, weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
@@ -16,11 +15,13 @@ from penchant.inference.status import are_lost, estimates_at
 from penchant.models.model import Model
 from penchant.models.natural_prior import DensityPrior, Prior
 from penchant.models.offers.offers import Offers
-from penchant.models.record import as_episodes, for_task, is_history
+from penchant.models.population_prior import PopulationPrior
+from penchant.models.record import as_described, as_episodes, data_of, for_task, is_history
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
-from penchant.tables.reading import Reading, data_of
+from penchant.softmax.prior import ParameterPrior
+from penchant.tables.reading import Reading
 from penchant.wording import argument
 
 History = Episode | Offers
@@ -131,6 +132,18 @@ def fit(
         max_steps=max_steps,
         threads=threads,
     )
+
+
+def weights_only(prior: Prior | None) -> ParameterPrior | None:
+    """The prior of choices, which have no natural parameters."""
+    if isinstance(prior, PopulationPrior):
+        return prior.on_variables()
+    if isinstance(prior, DensityPrior):
+        raise DataError(
+            "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
+            "Natural parameters belong to models of episodes."
+        )
+    return prior
 
 
 def fit_model(

@@ -11,20 +11,19 @@ from penchant._progress import progress
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.fit import History, check_prior, fit_profiles
-from penchant.inference.predict import as_described, weights_only
+from penchant.inference.fit import History, check_prior, fit_profiles, weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.status import nothing_known
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
-from penchant.models.record import as_episodes, for_task
+from penchant.models.record import as_described, as_episodes, data_of, for_task
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import EachOptions
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.likelihood import available_threads
-from penchant.tables.reading import Reading, data_of
+from penchant.tables.reading import Reading
 
 # Subjects whose profiles are searched together: steps cost little more for many than for one.
 FEWEST, MOST = 64, 512

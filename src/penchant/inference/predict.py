@@ -3,45 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
-from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
-from penchant.models.model import Declared, Model
-from penchant.models.natural_prior import DensityPrior, Prior
-from penchant.models.population_prior import PopulationPrior
-from penchant.models.record import as_episodes
-from penchant.softmax.prior import ParameterPrior
+from penchant.models.model import Model
 from penchant.softmax.probabilities import log_probabilities
 from penchant.wording import weak_prior
-
-
-def weights_only(prior: Prior | None) -> ParameterPrior | None:
-    """The prior of choices, which have no natural parameters."""
-    if isinstance(prior, PopulationPrior):
-        return prior.on_variables()
-    if isinstance(prior, DensityPrior):
-        raise DataError(
-            "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
-            "Natural parameters belong to models of episodes."
-        )
-    return prior
-
-
-def as_described(data: Any, model: Model | None) -> Any:
-    """A choice experiment as offers where a model of attributes is given; other data as they are.
-
-    Choices need no model: one of their attributes says what these are worth.
-    """
-    describes = model is not None and bool(Declared(model).attributes)
-    return as_episodes(data) if describes and isinstance(data, Choices) else data
 
 
 def _log_probabilities(

@@ -21,10 +21,10 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.models.learning._kernels import last_choice
-from penchant.models.model import Declared
+from penchant.models.model import Declared, Model
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
-from penchant.tables.reading import data_of
+from penchant.tables.reading import Reading
 
 
 @dataclass(frozen=True)
@@ -373,6 +373,20 @@ def _within(episodes: Sequence[Any], n_options: int) -> tuple[Vector, Any]:
 def is_history(data: Any) -> bool:
     """Whether a model can describe it: an episode, or static decisions."""
     return hasattr(data, "scored_options") and hasattr(data, "n_events")
+
+
+def data_of(given: Any) -> Any:
+    """The data of a reading; anything else as it is."""
+    return given.data if isinstance(given, Reading) else given
+
+
+def as_described(data: Any, model: Model | None) -> Any:
+    """A choice experiment as offers where a model of attributes is given; other data as they are.
+
+    Choices need no model: one of their attributes says what these are worth.
+    """
+    describes = model is not None and bool(Declared(model).attributes)
+    return as_episodes(data) if describes and isinstance(data, Choices) else data
 
 
 def as_episodes(episodes: Any) -> tuple[Any, ...]:

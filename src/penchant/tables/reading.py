@@ -139,8 +139,3 @@ class Reading:
     def __repr__(self) -> str:
         who = f"{counted(len(self.subjects), 'subject')}, " if self.subjects else ""
         return f"<Reading of {self.kind}: {who}{counted(self.n_decisions, 'decision')}>"
-
-
-def data_of(given: Any) -> Any:
-    """The data of a reading; anything else as it is."""
-    return given.data if isinstance(given, Reading) else given
