@@ -116,7 +116,7 @@ def test_d69_a_number_that_is_none_is_a_fault_and_no_result(penchant, folder, mo
         object.__setattr__(estimate, "theta", estimate.theta * float("nan"))
         return estimate
 
-    monkeypatch.setattr(running, "fit", broken)
+    monkeypatch.setattr(running, "fit_choices", broken)
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     ended = penchant("fit", "trips.csv", "-o", "out.csv")
     assert (ended.code, ended.out) == (70, "")

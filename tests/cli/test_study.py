@@ -238,7 +238,7 @@ class Stop:
 WHOLE = {}  # the files of the study that was not interrupted
 POINTS_TO_STOP = [
     (fitting, "fit_each_model"),
-    (fitting, "of_exact"),
+    (fitting.Estimate, "kept"),
     (fitting, "fit_linearized"),
     (fitting, "simulated"),
     (folders, "write_json"),

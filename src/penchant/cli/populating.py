@@ -20,6 +20,7 @@ from penchant.errors import DataError
 from penchant.files.output import TABLES, write_table
 from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
+from penchant.models.model import Declared
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
 
@@ -120,7 +121,7 @@ def _loaded(
         say_trials(trials)
         return trials, model_named(agent, 0), populated.within
     ready = ready_model(agent, data, history)
-    play = load_episodes(file, data, history, getattr(ready, "locations", None))
+    play = load_episodes(file, data, history, Declared(ready).locations)
     say_episodes(play.episodes)
     model = model_for_play(ready, play, agent)
     return play.episodes, model, _conditions(play, history, populated.within)
