@@ -7,5 +7,28 @@ from typing import TYPE_CHECKING
 
 from penchant._lazy import lazily
 
+if TYPE_CHECKING:
+    from penchant.bandit.episode_table import episode_rows as episode_rows
+    from penchant.inference.live import Live as Live
+    from penchant.models.checking.findings import ModelCheck as ModelCheck
+    from penchant.population.comparison import GroupComparison as GroupComparison
+    from penchant.population.comparison import adjusted_p_values as adjusted_p_values
+    from penchant.population.estimate import PopulationEstimate as PopulationEstimate
+    from penchant.population.estimate import PopulationEstimates as PopulationEstimates
+    from penchant.population.growth import GrowthOrder as GrowthOrder
+    from penchant.population.growth import GrowthOrders as GrowthOrders
+    from penchant.report.study import Study as Study
+    from penchant.softmax.estimates import Estimates as Estimates
+    from penchant.studies.data import StudyData as StudyData
+    from penchant.workflow.beliefs import Latent as Latent
+    from penchant.workflow.comparison import ModelComparison as ModelComparison
+    from penchant.workflow.design import Design as Design
+    from penchant.workflow.draws import log_likelihood_draws as log_likelihood_draws
+    from penchant.workflow.predictive import PredictiveCheck as PredictiveCheck
+    from penchant.workflow.recover import Recovery as Recovery
+    from penchant.workflow.recover_models import ModelRecovery as ModelRecovery
+    from penchant.workflow.selection import ModelSelection as ModelSelection
+    from penchant.workflow.selection import select_models as select_models
+
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazily(__name__)
