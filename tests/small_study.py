@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 import penchant as pn
-from penchant.studies.data import StudyData
 
 WIDTH, HEIGHT = 4, 3
 N_OPTIONS = WIDTH * HEIGHT
@@ -45,7 +44,7 @@ def table(n_a=5, n_b=4, n_decisions=30, seed=3) -> pd.DataFrame:
     return pd.DataFrame(list(_rows(n_a, n_b, n_decisions, seed)), columns=columns)
 
 
-def data(frame=None, **options) -> StudyData:
+def data(frame=None, **options) -> pn.results.StudyData:
     options = {"conditions": ["landscape"]} | options
     return pn.read_study(table() if frame is None else frame, **options)
 

@@ -74,7 +74,7 @@ def test_every_subject_gets_the_estimate_of_the_library(penchant, offers):
         assert one["log_likelihood"] == pytest.approx(own.log_likelihood, rel=1e-12)
         assert estimates(one) == pytest.approx({p.name: p.estimate for p in own.parameters})
     assert "amount = amount_sooner, amount_later; delay = delay_sooner, delay_later" in ended.err
-    assert "Offers: 80 decisions scored of 80 of 2 subjects, 2 options" in ended.err
+    assert "Offers: 80 trials included of 80 of 2 subjects, 2 options" in ended.err
 
 
 def test_pool_gives_one_estimate_of_all_subjects(penchant, offers):
@@ -159,7 +159,7 @@ def test_offers_need_their_model_and_models_their_offers(refused, offers):
     assert "Add --model hyperbolic" in refused("fit", "--example", "delays")
     message = refused("fit", "--example", "menu", "--model", "hyperbolic")
     assert "Try --example delays" in message
-    assert "--model must be given with decisions between offers" in refused("fit", offers())
+    assert "--model must be given with one-shot choices" in refused("fit", offers())
     assert "--offers must be left out without --model" in refused(
         "fit", offers(), "--offers", "amount=a/b"
     )

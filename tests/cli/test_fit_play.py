@@ -75,7 +75,7 @@ def test_a_table_without_subjects_gives_one_estimate(penchant, play):
     ended = penchant("fit", play(rows, HEADER[1:]), *UCL)
     assert ended.code == 0
     assert "Exact maximum likelihood\n" in ended.out
-    assert "Play: 2 episodes, 34 decisions scored of 34 events" in ended.err
+    assert "Task data: 2 blocks, 34 trials included of 34 events" in ended.err
 
 
 def test_q_learning_counts_the_options_in_the_file_unless_told(penchant, play):
@@ -111,7 +111,7 @@ def test_none_leaves_a_column_of_a_usual_name_aside(penchant, play):
     rows = [[1, *row] for row in played(subjects=("ann",), blocks=(1,))]
     ended = penchant("fit", play(rows, ["game", *HEADER]), *UCL, "--block", "none", "--pool")
     assert "block" not in ended.err.splitlines()[0]
-    assert "Play: 1 episode, 1 subject" in ended.err
+    assert "Task data: 1 block, 1 subject" in ended.err
 
 
 def test_without_numbers_of_decisions_rows_are_in_order_of_time(penchant, play):
@@ -164,7 +164,7 @@ def test_options_shown_before_play_are_learnt_from_and_not_scored(penchant, play
     rows = [[*row, int(row[2] > 1)] for row in played()]
     ended = penchant("fit", play(rows, [*HEADER, "is_choice"]), *UCL)
     assert "is_choice = is_choice" in ended.err
-    assert "64 decisions scored of 68 events" in ended.err
+    assert "64 trials included of 68 events" in ended.err
 
 
 def test_options_shown_may_be_counted_where_no_column_says_so(penchant, play):
@@ -208,7 +208,7 @@ def test_a_decision_without_a_choice_is_noted(penchant, play):
     rows[4][3:] = ["", ""]
     ended = penchant("fit", play(rows), *UCL)
     assert "Note: 1 decision without a choice: counted in time, not scored." in ended.err
-    assert "67 decisions scored of 68 events" in ended.err
+    assert "67 trials included of 68 events" in ended.err
 
 
 def test_d50_the_first_choice_is_said_to_tell_nothing(penchant, play):

@@ -34,7 +34,7 @@ def test_options_of_fit_are_grouped(penchant):
     text = penchant("fit", "--help").out
     places = [
         text.index(f" {group} ")
-        for group in ("Data", "Terms", "Model", "Agent", "History of play", "Output")
+        for group in ("Data", "Terms", "Model", "Agent", "Task data", "Output")
     ]
     assert places == sorted(places)
     assert "--no-" not in text and "--empty-" not in text and "[default: []]" not in text

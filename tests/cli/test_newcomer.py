@@ -39,7 +39,7 @@ def test_options_counted_from_0_need_no_word(play, penchant):
 
 def test_a_history_of_play_without_a_model_is_told_to_name_one(play, refused):
     said = refused("fit", play(0))
-    assert "--model must be given with a history of play" in said
+    assert "--model must be given with task data" in said
     assert "penchant models lists them" in said
 
 

@@ -104,7 +104,8 @@ def test_the_check_is_printed_and_drawn(penchant, play, folder):
     arguments = ["predict", play(), *Q, "--check", 20, "--seed", 3]
     ended = penchant(*arguments, "--figure", "check.pdf", "-o", "latent.parquet")
     assert ended.code == 0, ended.err
-    assert "Predictive check, given what happened" in ended.out and "switches" in ended.out
+    assert "Posterior predictive check, given what happened" in ended.out
+    assert "switches" in ended.out
     assert (folder / "check.pdf").read_bytes().startswith(b"%PDF")
     assert (folder / "latent.parquet").exists()
     again = penchant(*arguments)

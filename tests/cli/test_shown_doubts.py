@@ -28,7 +28,7 @@ def test_places_numbered_from_0_ask_whether_the_first_was_shown(check):
     header = ["subject", "block", "trial", "x", "y", "reward"]
     assert f"and options are places: {HINT}" in check(rows, header)
     said = check(rows, header, "--shown", "1")
-    assert "64 decisions scored of 68 events" in said and HINT not in said
+    assert "64 trials included of 68 events" in said and HINT not in said
 
 
 def test_a_horizon_one_less_than_the_events_asks_too(check):
@@ -49,4 +49,4 @@ def test_other_tables_are_not_asked(check):
 def test_an_option_of_play_alone_says_that_a_table_is_one(check):
     rows, header = from_0(played()), ["subject", "block", "trial", "tile_no", "gold"]
     options = ["--chosen", "tile_no", "--reward", "gold", "--shown", "1"]
-    assert "64 decisions scored of 68 events" in check(rows, header, *options)
+    assert "64 trials included of 68 events" in check(rows, header, *options)

@@ -49,7 +49,7 @@ def written(folder):
 def test_a_table_becomes_a_report_tables_and_numbers(penchant, played):
     ended = penchant(*STUDY, "--landscape", "means.csv", "-o", "out")
     assert ended.code == 0, ended.err
-    assert ended.out.splitlines()[0] == "Data: 9 subjects, 9 episodes, 270 decisions scored."
+    assert ended.out.splitlines()[0] == "Data: 9 subjects, 9 blocks, 270 trials included."
     assert ended.out.splitlines()[-1] == "Report: out/report.html"
     assert "Columns: chosen = choice; reward = reward; subject = subject; decision" in ended.err
     kept = pyarrow.csv.read_csv(played / "out" / "tables" / "subjects.csv").to_pydict()
@@ -119,7 +119,7 @@ def test_a_table_as_it_comes(penchant, played):
     ended = penchant("study", "raw.csv", *STUDY[2:], *options, "-o", "out")
     assert ended.code == 0, ended.err
     assert "Note: 4 decisions without a choice, in 3 subjects (2, 5, 8)" in ended.err
-    assert ended.out.startswith("Data: 9 subjects, 18 episodes, 266 decisions scored.")
+    assert ended.out.startswith("Data: 9 subjects, 18 blocks, 266 trials included.")
     kept = pyarrow.csv.read_csv(played / "out" / "tables" / "subjects.csv").to_pydict()
     assert kept["subject"] == sorted(ids.values())
 
@@ -431,8 +431,8 @@ def test_check_recognises_a_history_of_play(penchant, played):
     ended = penchant("check", FILE)
     assert ended.code == 0
     assert ended.out.splitlines() == [
-        "History of play: 9 subjects, 9 episodes, 270 decisions scored of 270 events.",
-        "Decisions per episode: 30.",
+        "Task data: 9 subjects, 9 blocks, 270 trials included of 270 events.",
+        "Trials per block: 30.",
         ended.out.splitlines()[2],
         "The table can be used by penchant fit --model and penchant study.",
         "Next: penchant fit play.csv --model q-learning",
@@ -479,7 +479,7 @@ def test_real_people_go_through_the_command(penchant, evidence, folder):
         *("--landscape", data / "landscapes.csv", "--exact-only", *QUICK, "-o", "out"),
     )
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("Data: 40 subjects, 320 episodes, 9,600 decisions scored.")
+    assert ended.out.startswith("Data: 40 subjects, 320 blocks, 9,600 trials included.")
     assert "agree with this map" in ended.err
     subjects = pyarrow.csv.read_csv(folder / "out" / "tables" / "subjects.csv").to_pydict()
     assert subjects["status"].count("converged") >= 36
@@ -529,7 +529,7 @@ def test_conditions_within_subjects_are_compared_as_pairs(penchant, folder):
     ended = penchant(*command, "--condition", "arm", "--intervals", "wald", "--figures", "none")
     assert ended.code == 0, ended.err
     assert "Note: arm varies within 20 of 20 subjects" in ended.err
-    assert "Data: 20 subjects, 1,191 decisions scored." in ended.out
+    assert "Data: 20 subjects, 1,191 trials included." in ended.out
     assert "Do a and b differ within subjects (arm)? No difference is shown in" in ended.out
     report = (folder / "out" / "report.html").read_text()
     assert "Do conditions differ within subjects?" in report and "Wilcoxon p" in report

@@ -14,7 +14,7 @@ ROWS = [match.groups() for match in map(ROW.fullmatch, PAGE.read_text().splitlin
 
 
 def made(name, arguments):
-    return eval(f"{name}({arguments})", {name: getattr(pn, name), "grid": pn.grid})
+    return eval(f"{name}({arguments})", {name: getattr(pn.models, name), "grid": pn.grid})
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}({row[1]}) {row[2]}")

@@ -82,7 +82,7 @@ def test_terms_of_locality_are_told_apart_on_a_grid_but_not_on_two_places():
     narrow = pn.Episode(rng.integers(0, 2, 80), rng.normal(size=80))
     only(
         check(pn.models.Locality(pn.grid(2, 1)), narrow),
-        "not told apart",
+        "not identifiable",
         "distance, log_distance, same",
     )
 
@@ -92,7 +92,7 @@ def test_what_was_looked_at_is_said():
         "declarations",
         "shape and type of the variables, the same at every call",
         "no look at the future",
-        "parameters told apart",
+        "parameters identifiable",
     )
 
 
@@ -452,7 +452,7 @@ def test_agents_that_choose_by_other_probabilities_are_found():
     only(check(Broken()), "agents", "got KeyError: 'temperature'")
 
 
-# -- parameters that cannot be told apart ----------------------------------------------------------
+# -- parameters that are not identifiable ----------------------------------------------------------
 
 
 def test_variables_that_are_combinations_of_each_other_are_found():
@@ -464,7 +464,7 @@ def test_variables_that_are_combinations_of_each_other_are_found():
             last = np.roll(x, 1, axis=0) * (np.arange(len(x)) > 0)[:, None, None]
             return np.concatenate([x, last, 2 * x - 3 * last], axis=2)
 
-    only(check(Wrong()), "not told apart", "value, surprise, double", "combination of each other")
+    only(check(Wrong()), "not identifiable", "value, surprise, double", "combination of each other")
 
 
 def test_a_variable_that_is_the_same_for_all_options_is_found():
@@ -476,7 +476,7 @@ def test_a_variable_that_is_the_same_for_all_options_is_found():
             time = np.broadcast_to(np.arange(len(x))[:, None, None], x.shape)
             return np.concatenate([x, time], axis=2)
 
-    only(check(Wrong()), "not told apart", "time must change", "same for all options")
+    only(check(Wrong()), "not identifiable", "time must change", "same for all options")
 
 
 def test_a_shape_parameter_without_effect_is_found():
@@ -488,7 +488,7 @@ def test_a_shape_parameter_without_effect_is_found():
         def explanatory(self, episode, learning_rate, decay):
             return self.rows(episode, learning_rate)
 
-    only(check(Wrong()), "not told apart", "decay must change", "do not change with it")
+    only(check(Wrong()), "not identifiable", "decay must change", "do not change with it")
 
 
 def test_a_shape_parameter_that_a_weight_undoes_is_found():
@@ -507,7 +507,7 @@ def test_a_shape_parameter_that_a_weight_undoes_is_found():
 
     only(
         check(Wrong()),
-        "not told apart",
+        "not identifiable",
         "inverse_temperature, sensitivity must each change",
         "undone by the others",
     )
@@ -531,14 +531,14 @@ def test_the_summary_lists_every_problem():
     found = check(Wrong())
     text = found.summary()
     assert text.startswith("Wrong: 2 problems.\n1. slopes: ")
-    assert "\n2. not told apart: value, taken" in text
+    assert "\n2. not identifiable: value, taken" in text
     assert text.endswith(
         "Right: declarations, shape and type of the variables, the same at every "
         "call, no look at the\n   future."
     )
     assert str(found) == text
     assert max(map(len, text.splitlines())) <= 96
-    assert repr(found) == "<ModelCheck of Wrong: slopes, not told apart>"
+    assert repr(found) == "<ModelCheck of Wrong: slopes, not identifiable>"
 
 
 def test_the_same_seed_says_the_same():

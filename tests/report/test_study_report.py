@@ -83,7 +83,7 @@ def test_every_figure_has_a_title_for_screen_readers(text):
 
 
 def test_estimates_of_subjects_are_those_of_the_fits(found, text):
-    rows = cells(text, "Exact estimates of all subjects")
+    rows = cells(text, "Maximum-likelihood estimates of all subjects")
     assert len(rows) == 1 + len(found.subjects)
     header = rows[0]
     for row in rows[1:]:
@@ -121,7 +121,7 @@ def test_table_1_is_that_of_the_paper_with_its_validity(found, text):
 
 
 def test_table_2_maps_the_average_back_beside_the_exact_estimate(found, text):
-    rows = cells(text, "Table II: natural parameters, high performance (logarithmic)")
+    rows = cells(text, "Table II: model parameters, high performance (logarithmic)")
     columns = [c for c in found.linearized if c.group.performance == "high"]
     for j, column in enumerate(columns):
         for a in range(3):
@@ -129,7 +129,7 @@ def test_table_2_maps_the_average_back_beside_the_exact_estimate(found, text):
 
 
 def test_tests_are_those_of_the_comparison(found, text):
-    rows = cells(text, "Exact estimates: Welch's tests")[1:]
+    rows = cells(text, "Maximum-likelihood estimates: Welch's tests")[1:]
     assert len(rows) == len(found.exact_tests.differences)
     for row, d in zip(rows, found.exact_tests.differences, strict=True):
         assert row[:2] == [d.first, d.second]
@@ -230,7 +230,7 @@ def test_an_interval_down_to_0_is_drawn_to_the_edge_and_nobody_is_dropped(found)
 
 def test_captions_say_what_agents_were_paid_by_and_who_is_left_out(found):
     said = captions(found)["forward-regret"]
-    assert "in the landscape of each episode, whose mean rewards are known" in said
+    assert "in the reward environment of each block, whose mean rewards are known" in said
     assert "Left out, without a finite estimate: 1 subject (a05)." in said
     assert "the same tasks" not in said
 
@@ -240,11 +240,11 @@ def test_where_the_task_is_not_known_captions_words_and_tables_say_one_step_ahea
     drawn = captions(made)
     assert "forward-regret" not in drawn and "forward-reward" not in drawn
     for name in ("forward-likeliest", "forward-distance"):
-        assert "after what the subject truly chose and received before it" in drawn[name]
-        assert "the table does not say what every option paid" in drawn[name]
+        assert "after the subject's own choices and rewards before it" in drawn[name]
+        assert "the table does not give the payoffs of all options" in drawn[name]
     page = study_page(made, [], title="x", command="y")
     assert "Forward simulation, one step ahead, as the table does not say" in page
-    assert cells(page, "People, and what is expected one step ahead")[1:]
+    assert cells(page, "People, and predictions one step ahead")[1:]
     assert "Rewards and regret were not simulated" in page
     assert set(made.columns("forward")["how"]) == {"one step ahead"}
 
@@ -262,7 +262,7 @@ def test_captions_name_the_columns_that_paid_agents():
 
 def test_the_report_says_what_was_asked_how_and_by_which_command(text):
     for words in (
-        "What was asked",
+        "Questions",
         "penchant study FILE -o X",
         "stochastic UCL, 12 options, noise variance 2.5, length scale 1.5",
         "Regret is measured in mean rewards that are known (2 landscapes)",
@@ -343,9 +343,10 @@ def test_fits_of_the_same_subjects_are_not_counted_as_subjects(within):
     ahead = next(one for one in in_short(within) if one.startswith("Forward simulation"))
     assert "4 subjects (8 fits) choose the option" in ahead
     scatter = next(one for one in study_figures(within) if one.name == "scatter")
-    assert scatter.caption.startswith("Exact estimates of 7 of 8 fits, by group.")  # one at a limit
+    said = "Maximum-likelihood estimates of 7 of 8 fits, by group."  # one at a limit
+    assert scatter.caption.startswith(said)
     text = study_page(within, [], title="Phases", command="penchant study FILE -o X")
-    assert cells(text, "Status of the exact fits")[0][1] == "fits"
+    assert cells(text, "Status of the maximum-likelihood fits")[0][1] == "fits"
     rows = cells(text, "Conditions within subjects: paired t tests")
     more = cells(text, "Conditions within subjects: effect sizes and rank tests")
     for row, tests, d in zip(rows[1:], more[1:], within.paired_tests, strict=True):
@@ -359,19 +360,17 @@ def test_fits_of_the_same_subjects_are_not_counted_as_subjects(within):
 def test_one_step_ahead_asks_whether_people_choose_as_their_model_expects(within, text):
     ahead = study_page(within, [], title="Phases", command="penchant study FILE -o X")
     assert "Do the subjects choose as their model expects?" in ahead
-    assert "Predictive check: do people choose as their model expects?</h2>" in ahead
+    assert "Posterior predictive check: do people choose as their model expects?</h2>" in ahead
     assert "behave like" not in ahead
-    assert (
-        cells(ahead, "People, and what is expected one step ahead")[0][4] == "switch rate: people"
-    )
-    assert "Predictive check: do agents behave like the people?</h2>" in text
+    assert cells(ahead, "People, and predictions one step ahead")[0][4] == "switch rate: people"
+    assert "Posterior predictive check: do agents behave like the people?</h2>" in text
     assert cells(text, "People and agents")[0][4] == "mean step: people"  # options have places
 
 
 def test_means_of_two_kinds_are_explained_where_they_differ(found, text):
     assert "so that their means are others." in text
     weak = found.counts().get("weakly identified", 0)
-    said = next(one for one in in_short(found) if one.startswith("Exact fits"))
+    said = next(one for one in in_short(found) if one.startswith("Maximum-likelihood fits"))
     assert ("Weakly identified estimates are kept in means" in said) is bool(weak)
 
 

@@ -94,7 +94,7 @@ def test_a_tiny_but_real_difference_is_identified():
     estimate = pn.fit(pn.Choices.from_arrays(x, chosen))
     assert estimate.diagnostics.rank == 3
     assert estimate.status == "weakly identified"
-    assert "x1, x3 can hardly be told apart" in estimate.message
+    assert "the effects of x1, x3 are hardly identifiable separately" in estimate.message
 
 
 @pytest.mark.parametrize("size", [1e-4, 1e-6, 1e-7, 1e-8])

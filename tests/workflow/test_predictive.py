@@ -281,7 +281,7 @@ def test_tables_and_what_figures_take():
     found = pn.predictive_check(estimates, n_draws=6, rng=np.random.default_rng(9))
     rows = found.to_frame(backend="pyarrow")
     assert rows.column("statistic").to_pylist() == list(found.names)
-    assert "Predictive check, given what happened" in found.summary()
+    assert "Posterior predictive check, given what happened" in found.summary()
     predicted, observed = found.shares
     assert predicted.sum() == pytest.approx(1.0) and observed.sum() == pytest.approx(1.0)
     people, simulated = found.curves

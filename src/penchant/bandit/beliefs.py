@@ -37,7 +37,7 @@ class RewardPrior:
     variance
         sigma0^2: how uncertain the agent is about it.
     length_scale
-        lambda: how far rewards go together; None where the model fixes it.
+        lambda: distance over which rewards are correlated; None where the model fixes it.
 
     Examples
     --------

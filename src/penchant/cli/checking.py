@@ -130,7 +130,7 @@ FEW = 10  # decisions below which hardly anything can be told of a subject
 
 
 def is_history(file: str | None, data: Data, terms: Terms, agent: Agent, history: History) -> bool:
-    """Whether the file is a history of play: it is said to be, or looks like one."""
+    """Whether the file holds task data (a history of play): the options say so, or its columns."""
     if agent.model is not None or _says_play(history):
         return True
     asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
@@ -178,7 +178,7 @@ def _says_play(history: History) -> bool:
 def run_check_play(file: str | None, data: Data, agent: Agent, history: History, json: bool) -> int:
     """Read the table as `fit` and `study` do, and say what is in it; the exit code."""
     if agent.model is None:
-        say("This is a history of play; --model checks the model, too.")
+        say("These are task data, one row per trial; --model checks the model, too.")
         no_model = {option.name for option in fields(agent)} - PLACES
         refuse(agent, "without --model", "Say which: --model ucl or --model q-learning", no_model)
         places = _places(str(file), agent, data, history)
@@ -274,11 +274,11 @@ def _doubts(episodes: Sequence[Episode], play: Play) -> list[str]:
 
 def _words(document: dict[str, Any]) -> list[str]:
     lines = [
-        f"History of play: {counted(document['n_subjects'], 'subject')}, "
-        f"{counted(document['n_episodes'], 'episode')}, "
-        f"{counted(document['n_decisions'], 'decision')} scored of "
+        f"Task data: {counted(document['n_subjects'], 'subject')}, "
+        f"{counted(document['n_episodes'], 'block')}, "
+        f"{counted(document['n_decisions'], 'trial')} included of "
         f"{counted(document['n_events'], 'event')}.",
-        f"Decisions per episode: {listing(map(str, document['decisions_per_episode']))}.",
+        f"Trials per block: {listing(map(str, document['decisions_per_episode']))}.",
     ]
     if document["rewards"] is not None:
         low, high = document["rewards"]

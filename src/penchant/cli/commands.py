@@ -212,7 +212,7 @@ def fit(
     agent: Agent = Agent(),  # noqa: B008
     history: History = History(),  # noqa: B008
 ) -> int:
-    """Estimate the weights of a softmax model from choices, or a model from a history of play.
+    """Estimate the weights of a softmax model from choices, or a model from task data.
 
     Exit code 0: done; 1: no valid estimate, or none could be written; 2: wrong usage or data.
 

@@ -214,8 +214,8 @@ def say_episodes(episodes: Sequence[Episode]) -> None:
     subjects = list(dict.fromkeys(e.subject for e in episodes))
     who = "" if subjects == [None] else f", {counted(len(subjects), 'subject')}"
     say(
-        f"Play: {counted(len(episodes), 'episode')}{who}, "
-        f"{counted(sum(e.n_decisions for e in episodes), 'decision')} scored of "
+        f"Task data: {counted(len(episodes), 'block')}{who}, "
+        f"{counted(sum(e.n_decisions for e in episodes), 'trial')} included of "
         f"{counted(sum(e.n_events for e in episodes), 'event')}"
     )
     without = sum(int((e.chosen == NOTHING).sum()) for e in episodes)

@@ -1,4 +1,4 @@
-"""What `fit` does with a history of play or offers: load, fit, arrange, show."""
+"""What `fit` does with task data (a history of play) or offers: load, fit, arrange, show."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def run_fit_play(
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit a model to a history of play or to offers, write, print; the exit code."""
+    """Fit a model to task data or to offers, write, print; the exit code."""
 
     def result() -> Result:
         refuse(terms, "with --model")
@@ -236,7 +236,7 @@ def run_fit_play(
 def play_result(
     file: str | None, data: Data, model: Model, show: Show, agent: Agent, history: History
 ) -> Result:
-    """What a history of play, or choices among offers, tell of the agent."""
+    """The fit of a model to task data, or to one-shot choices among offers."""
     refuse(model, "with --model", names=OF_CHOICES)
     options = fit_options(model)
     assert agent.model is not None
@@ -308,8 +308,8 @@ def ready_model(agent: Agent, data: Data, history: History) -> Any:
     assert agent.model is not None
     if entry_of(agent.model).data != "play":
         raise DataError(
-            f"--model must be one of a history of play; got {agent.model}, which is for offers. "
-            "penchant models lists both."
+            f"--model must be one of task data with rewards; got {agent.model}, which is for "
+            "offers. penchant models lists both."
         )
     refuse(history, f"with --model {agent.model}", names={"offers"})
     if not counts_options(agent):

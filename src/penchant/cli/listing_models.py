@@ -12,8 +12,8 @@ from penchant.models.model import natural_parameters
 
 WIDTH = 100
 TITLES = {
-    "play": "Histories of play: what was chosen, and what it paid",
-    "offers": "Offers: amounts, delays, probabilities",
+    "play": "Task data: choices and rewards, trial after trial",
+    "offers": "One-shot choices among offers: amounts, delays, probabilities",
 }
 
 
@@ -48,7 +48,7 @@ def document(entry: Entry) -> dict[str, Any]:
 
 def table() -> str:
     """All models: name, what, natural parameters."""
-    header = ("name", "what", "natural parameters")
+    header = ("name", "what", "model parameters")
     rows = {kind: [_row(e) for e in CATALOGUE.values() if e.data == kind] for kind in TITLES}
     every = [header, *(row for group in rows.values() for row in group)]
     widths = [max(len(row[a]) for row in every) + 2 for a in range(2)]

@@ -169,13 +169,13 @@ def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
     if data.option is None and not data.explanatory and is_offers(columns):
         raise DataError(
-            "--model must be given with decisions between offers, one row each; got none, and "
+            "--model must be given with one-shot choices, one row each; got none, and "
             f"columns {named(columns)}. Say which, such as --model hyperbolic for delays or "
             "--model prospect for gambles: penchant models lists them."
         )
     if data.option is None and not data.explanatory and is_play(columns):
         raise DataError(
-            "--model must be given with a history of play, one row per event; got none, and "
+            "--model must be given with task data, one row per trial; got none, and "
             f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
             "lists them."
         )

@@ -169,7 +169,7 @@ def say_trials(trials: Sequence[Offers]) -> None:
     scored, events = sum(t.n_decisions for t in trials), sum(t.n_events for t in trials)
     subjects = len({t.subject for t in trials})
     whose = f" of {counted(subjects, 'subject')}" if trials[0].subject is not None else ""
-    said = f"Offers: {counted(scored, 'decision')} scored of {events:,}{whose}, "
+    said = f"Offers: {counted(scored, 'trial')} included of {events:,}{whose}, "
     say(said + f"{counted(trials[0].n_options, 'option')}, {' and '.join(trials[0].offers)}")
     without = sum(int((t.chosen < 0).sum()) for t in trials)
     if without:

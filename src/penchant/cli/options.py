@@ -362,18 +362,18 @@ class Show:
 @Parameter(name="*", group=Group("Agent", sort_key=4))
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """How decisions follow from a history of play.
+    """How choices follow from task data: the choices and rewards before them.
 
     Parameters
     ----------
     model
-        FILE is a history of play, one row per event, or a table of offers; see penchant models.
+        FILE holds task data, one row per trial, or one-shot choices; see penchant models.
     settings
         Settings of the model, NAME=VALUE,... (free: estimated), as penchant models NAME lists them.
     noise_variance
         Variance of a reward around its mean; 10 in the paper's human data.
     length_scale
-        How far rewards go together in the agent's prior; estimated if not given.
+        Distance over which rewards are correlated in the agent's prior; estimated if not given.
     kernel
         How the correlation falls with distance.
     cooling
@@ -396,10 +396,10 @@ class Agent:
     initial_value: Annotated[float | None, Parameter(metavar="VALUE")] = None
 
 
-@Parameter(name="*", group=Group("History of play", sort_key=5))
+@Parameter(name="*", group=Group("Task data", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """Which column of a history of play is what, and how it is read.
+    """The columns of task data (a history of play), and how they are read.
 
     Parameters
     ----------

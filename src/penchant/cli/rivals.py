@@ -66,7 +66,7 @@ def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -
 
 
 def _models(agents: dict[str, Agent], ready: dict[str, Any], play: Play) -> dict[str, Any]:
-    """The models for these data; what is assumed of the options is said once."""
+    """The models for these data; assumptions about the options are reported once."""
     found: dict[str, Any] = {}
     said: set[str] = set()
     for name, agent in agents.items():

@@ -130,7 +130,7 @@ def _other_model(agent: Agent, n_options: int) -> Any:
 def _check_play(name: str) -> None:
     if entry_of(name).data != "play":
         raise DataError(
-            f"--model must be one of a history of play; got {name}, which is for offers. "
+            f"--model must be one of task data with rewards; got {name}, which is for offers. "
             "Use simulate in Python."
         )
 

@@ -76,7 +76,7 @@ def check_file(file: str | None) -> None:
 
 
 def check_criterion(criterion: str | None, folds: str | None) -> None:
-    """Refuse to rank by what is held out where nothing is."""
+    """Refuse to rank by held-out trials where no trial is held out."""
     if criterion == "held-out" and folds is None:
         raise DataError(
             "--criterion held-out must come with --folds; got none. Try --folds 5 or block."

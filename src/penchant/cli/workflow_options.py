@@ -152,7 +152,7 @@ class Rivals:
     noise_variance
         Variance of a reward around its mean, for the models that know it: ucl, kalman, hybrid.
     length_scale
-        How far rewards go together, for ucl and gp-ucb; estimated if not given.
+        Distance over which rewards are correlated, for ucl and gp-ucb; estimated if not given.
     """
 
     model: Annotated[Repeated, Parameter(metavar="NAME[:SETTINGS]")] = field(default_factory=list)
@@ -175,7 +175,7 @@ class Judged:
     criterion
         What ranks the models: bic, aic, or held-out; the last with --folds, else bic.
     prior
-        Of the fits that predict what is held out: weak or weak:C; none; or normal:MEAN,SD.
+        Prior of the fits that predict held-out trials: weak or weak:C; none; or normal:MEAN,SD.
     """
 
     folds: Annotated[str | None, Parameter(metavar="N|block|COLUMN")] = None
@@ -473,10 +473,10 @@ class Analysis:
     exact_only
         No linearised estimates.
     intervals
-        Of the exact estimates: profile (by likelihood ratio), or wald.
+        Intervals of the estimates: profile (by likelihood ratio), or wald.
     replicates
         Agents that play again with the estimates of each subject, where --payoffs or --landscape
-        tell what every option paid; else choices are foretold from each subject's own history.
+        give the payoffs of all options; else choices are predicted one step ahead.
     bootstrap
         Replicates that tell how sure the performance of a subject is.
     joint

@@ -93,9 +93,10 @@ _MENU = Dataset(
     name="menu",
     description=(
         "A simulation: 20 subjects choose 40 times among three options that differ in price and "
-        "quality. Three subjects (s05, s11, s17) always take what is best for them, so that no "
-        "finite weights are most likely; s14 sees equal prices, which tell nothing of their "
-        "weight; for s08 quality follows price so closely that they can hardly be told apart."
+        "quality. Three subjects (s05, s11, s17) always take the option that is best for them, so "
+        "that no finite weights are most likely; s14 sees equal prices, which tell nothing of "
+        "their weight; for s08 quality follows price so closely that their weights are hardly "
+        "identifiable."
     ),
     source="Simulated for this library.",
     licence="BSD-3-Clause",

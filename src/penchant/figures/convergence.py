@@ -69,7 +69,7 @@ def convergence(
         Share of replicates with a finite estimate; where below 1, a grey strip says so.
     name, limits
         Label and ends of the y axis. Without limits the most erratic tenth may leave the axes; how
-        often the band does is said.
+        often the band does is reported.
     """
     n = given.vector("n", n)
     mean = given.vector("mean", mean, len(n), "n")

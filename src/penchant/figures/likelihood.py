@@ -48,7 +48,7 @@ def profile_likelihood(
     estimate, interval
         The maximum, and low and high of the interval. An end that is infinite, or at 0 or below on
         a logarithmic axis, goes on to the edge with an arrow; one beyond the values with an open
-        arrow, and is said.
+        arrow, and is reported.
     level
         Of the interval: the dashed line is half a chi-square quantile below the maximum.
     name

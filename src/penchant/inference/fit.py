@@ -55,10 +55,11 @@ def fit(
     Parameters
     ----------
     data
-        `Choices`: decisions described by explanatory variables. Or an `Episode`, or several that
-        share their parameters: decisions given as a history of play. Or what `read` returns.
+        `Choices`: decisions among options with attributes (explanatory variables). Or an
+        `Episode`, or several that share their parameters: task data, choices and rewards in order.
+        Or what `read` returns.
     model
-        For episodes: how the history explains the decisions, such as `UCL` or `QLearning`.
+        For episodes: how choices follow from the history, such as `UCL` or `QLearning`.
     parameter_prior
         `GaussianPrior` or `ScaledPrior` on the weights: the MAP estimate. `ScaledPrior()` is
         recommended for prediction and for small samples. `NaturalPrior` on natural parameters of a

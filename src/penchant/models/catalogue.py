@@ -56,7 +56,8 @@ class Entry:
     what
         What it says of the player, in a few words.
     data
-        "play": a history of play; "offers": decisions each described by what was offered.
+        "play": task data, choices and rewards in order; "offers": one-shot choices among options
+        described by their attributes.
     plain
         Arguments of the example whose weights and shape parameters are shown.
     """

@@ -25,7 +25,7 @@ from penchant.figures.words import in_words
 from penchant.models.model import Declared, Model, natural_parameters
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
-from penchant.report.study_words import not_simulated, simulation_words
+from penchant.report.study_words import capital, exact_words, not_simulated, simulation_words
 from penchant.softmax.estimate import Estimate
 from penchant.studies.findings import Findings
 from penchant.studies.forward_table import both, stacked
@@ -188,8 +188,9 @@ def _forests(study: Findings) -> Iterator[Drawn]:
     yield Drawn(
         "subjects",
         "Estimates of all subjects",
-        f"Exact estimates with {100 * study.plan.level:g} % intervals ({study.plan.intervals}), "
-        f"every panel in the order of the {in_words(names[0])}. {EDGES}{_without(study, fits)}",
+        f"{capital(exact_words(study))} estimates with {100 * study.plan.level:g} % intervals "
+        f"({study.plan.intervals}), every panel in the order of the {in_words(names[0])}. "
+        f"{EDGES}{_without(study, fits)}",
         _panels(len(names), draw, columns=2 if len(names) == 4 else 3, row=min(row, 9.0)),
     )
 
@@ -236,8 +237,9 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
     unit = "subject" if study.data.people is None else "fit"
     yield Drawn(
         "scatter",
-        f"{_capital(in_words(names[second]))} against {in_words(names[first])}",
-        f"Exact estimates of {int(shown.sum())} of {counted(len(people), unit)}, by group."
+        f"{capital(in_words(names[second]))} against {in_words(names[first])}",
+        f"{capital(exact_words(study))} estimates of {int(shown.sum())} of "
+        f"{counted(len(people), unit)}, by group."
         f"{_lacking(np.isfinite(x), np.isfinite(y))}",
         made,
     )
@@ -283,10 +285,10 @@ def _populations(study: Findings) -> Iterator[Drawn]:
     yield Drawn(
         "groups",
         "Groups",
-        "Exact estimates of the subjects (small, pale), and of their group by random effects with "
-        f"{100 * study.plan.level:g} % interval (large, black line). On logarithmic axes the "
-        "group's estimate is a geometric mean. n: subjects behind it; those without a finite "
-        f"estimate are marked at the edge and counted above. {EDGES}",
+        f"{capital(exact_words(study))} estimates of the subjects (small, pale), and of their "
+        f"group by random effects with {100 * study.plan.level:g} % interval (large, black line). "
+        "On logarithmic axes the group's estimate is a geometric mean. n: subjects behind it; "
+        f"those without a finite estimate are marked at the edge and counted above. {EDGES}",
         _panels(len(names), draw),
     )
 
@@ -355,7 +357,3 @@ def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[An
         heading(axes, group.label)
 
     return draw
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]

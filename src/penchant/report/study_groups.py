@@ -11,7 +11,13 @@ from penchant.figures.words import in_words
 from penchant.models.model import Declared
 from penchant.output.table import p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
-from penchant.report.study_words import not_simulated, shown, simulation_words
+from penchant.report.study_words import (
+    capital,
+    exact_words,
+    not_simulated,
+    shown,
+    simulation_words,
+)
 from penchant.softmax.transformations import Parameter
 from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings
@@ -115,8 +121,11 @@ def _table_2(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
             row += [shown(v) for p in own for v in (p.estimate, p.low, p.high)] or ["-"] * 3
         rows.append(row)
     rows.append(["Delta / nominal", *(cell for c in columns for cell in (_ratio(c), "", "", ""))])
-    note = "exact, low, high: the exact estimates of the same subjects by random effects."
-    return DataTable(f"Table II: natural parameters, {words}", header, rows, note)
+    note = (
+        f"exact, low, high: the {exact_words(study)} estimates of the same subjects, by random "
+        "effects."
+    )
+    return DataTable(f"Table II: model parameters, {words}", header, rows, note)
 
 
 def _exact(study: Findings, column: LinearizedGroup) -> tuple[Parameter, ...]:
@@ -200,8 +209,8 @@ def linearized_section(study: Findings) -> list[Block]:
         Paragraph(
             "Table I averages theta over the subjects of a group; Table II maps the average back, "
             "which is not the average of the maps. Delta / nominal tells how far the average lies "
-            f"from the nominal point, and should be small beside 1. {doubt} The exact estimates "
-            f"need no nominal point.{_own_scale(study)}"
+            f"from the nominal point, and should be small beside 1. {doubt} The "
+            f"{exact_words(study)} estimates need no nominal point.{_own_scale(study)}"
         ),
         study_table(
             study,
@@ -244,7 +253,7 @@ def tests_section(study: Findings) -> list[Block]:
     tests, joint = study.columns("tests"), study.columns("joint-tests")
     blocks: list[Block] = []
     for estimator, caption in (
-        ("exact", "Exact estimates: Welch's tests"),
+        ("exact", f"{capital(exact_words(study))} estimates: Welch's tests"),
         ("linearised", "Linearised theta: the paper's Welch tests between conditions"),
     ):
         mine, both = only(tests, "estimator", estimator), only(joint, "estimator", estimator)
@@ -308,7 +317,7 @@ def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block
     who = "expected" if ahead else "agents"
     step = "switch rate" if Declared(study.plan.model).locations is None else "mean step"
     header = ("group", "subjects", f"{shown_as}: people", who, f"{step}: people", who)
-    caption = "People, and what is expected one step ahead" if ahead else "People and agents"
+    caption = "People, and predictions one step ahead" if ahead else "People and agents"
     note = f"Beside the people: {simulation_words(study)}.{not_simulated(study)}"
     return [*figures, DataTable(caption, header, rows, note)]
 

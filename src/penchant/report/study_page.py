@@ -19,7 +19,14 @@ from penchant.report.study_groups import (
     study_table,
     tests_section,
 )
-from penchant.report.study_words import asked, for_reader, in_short, methods
+from penchant.report.study_words import (
+    asked,
+    capital,
+    exact_words,
+    for_reader,
+    in_short,
+    methods,
+)
 from penchant.studies.findings import NOT_CLASSIFIED, Findings
 
 MEANINGS = {
@@ -40,7 +47,7 @@ STATUSES = {
     "weakly identified": "an estimate, but the data hardly limit some direction: read the interval",
     "at a bound": "the likelihood rises to the end of the range that was searched",
     "separated": "some direction predicts every choice, so that no finite estimate is best",
-    "not identified": "the choices cannot tell the parameters apart",
+    "not identified": "the choices do not identify all parameters",
     "stopped early": "no maximum was reached",
 }
 
@@ -61,7 +68,7 @@ def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, comma
     """
     drawn = {one.name: one for one in figures}
     sections = [
-        Section("What was asked", [Paragraph(asked(study))]),
+        Section("Questions", [Paragraph(asked(study))]),
         Section("In short", [Listing(in_short(study))]),
         Section("Do the groups differ?", comparison_section(study, command)),
         Section("Do conditions differ within subjects?", paired_section(study, command)),
@@ -69,7 +76,7 @@ def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, comma
         Section("Performance", _performance(study, drawn)),
         Section("Estimates of subjects", _subjects(study, drawn)),
         Section("Fits without a converged estimate", _failures(study)),
-        Section("Groups: exact estimates", groups_section(study, drawn)),
+        Section(f"Groups: {exact_words(study)} estimates", groups_section(study, drawn)),
         Section("The paper's linearised estimates", linearized_section(study)),
         Section("Tests by performance", tests_section(study)),
         Section(_checked(study), forward_section(study, drawn)),
@@ -83,8 +90,8 @@ def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, comma
 def _checked(study: Findings) -> str:
     """The question that a posterior predictive check answers."""
     if study.how_simulated == "one step ahead":
-        return "Predictive check: do people choose as their model expects?"
-    return "Predictive check: do agents behave like the people?"
+        return "Posterior predictive check: do people choose as their model expects?"
+    return "Posterior predictive check: do agents behave like the people?"
 
 
 def _data(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
@@ -100,7 +107,7 @@ def _data(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
         if data.is_play:
             cells += [len(mine), _range(sorted({int(e.is_choice.sum()) for e in mine}))]
         rows.append([str(cell) for cell in cells])
-    header = ("condition", "subjects", "decisions scored", "episodes", "decisions per episode")
+    header = ("condition", "subjects", "trials included", "blocks", "trials per block")
     caption = "Who played, and how long" if data.is_play else "Who chose, and how often"
     shown = header if data.is_play else header[:3]
     blocks: list[Block] = [DataTable(caption, shown, rows)]
@@ -162,7 +169,7 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
         keep += [name, f"{name}_low", f"{name}_high"]
     return [
         DataTable(
-            "Status of the exact fits",
+            f"Status of the {exact_words(study)} fits",
             ("status", "subjects" if study.data.people is None else "fits", "what it means"),
             counts,
             words=frozenset((0, 2)),
@@ -172,7 +179,7 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
         study_table(
             study,
             "subjects",
-            "Exact estimates of all subjects",
+            f"{capital(exact_words(study))} estimates of all subjects",
             keep,
             folded=True,
             note=f"low and high: {100 * study.plan.level:g} % {study.plan.intervals} intervals.",

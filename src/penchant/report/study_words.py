@@ -63,20 +63,30 @@ def for_reader(message: str) -> str:
     )
 
 
+def exact_words(study: Findings) -> str:
+    """The estimator of the exact fits, as readers know it."""
+    return "maximum-likelihood" if study.plan.parameter_prior is None else "MAP"
+
+
+def capital(words: str) -> str:
+    """The words as they begin a sentence."""
+    return words[:1].upper() + words[1:]
+
+
 def in_short(study: Findings) -> list[str]:
     """The findings, each in one sentence."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
-    played = f"{counted(len(data.episodes), 'episode')}, " if data.is_play else ""
-    who, scored = counted(data.n_people, "subject"), counted(decisions, "decision")
-    said = [f"Data: {who}, {played}{scored} scored."]
+    played = f"{counted(len(data.episodes), 'block')}, " if data.is_play else ""
+    who, trials = counted(data.n_people, "subject"), counted(decisions, "trial")
+    said = [f"Data: {who}, {played}{trials} included."]
     said += [f"Note: {note}" for note in data.notes if data.people is not None][-1:]
     said += answers(study)
     said += [_performance(study)] if study.plan.performance else []
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
     weak = study.counts().get("weakly identified", 0)
     kept = " Weakly identified estimates are kept in means: read their intervals." if weak else ""
-    said.append(f"Exact fits: {counts}.{kept}")
+    said.append(f"{capital(exact_words(study))} fits: {counts}.{kept}")
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
     return [*said, *crossed, *_agreement(study)]
@@ -194,19 +204,19 @@ def simulation_words(study: Findings) -> str:
     if study.how_simulated == "payoffs":
         assert study.data.payoffs is not None
         return (
-            "agents that play every subject's own episodes anew with the subject's exact "
+            "agents that play every subject's own blocks anew with the subject's "
             f"estimates: who chooses an option gets {study.data.payoffs.words}, at that decision "
             "of that subject"
         )
     if study.how_simulated == "landscape":
         return (
-            "agents that play anew with each subject's exact estimates, in the landscape of each "
-            f"episode, whose mean rewards are known; rewards are drawn: {_noise(study)}"
+            "agents that play anew with each subject's estimates, in the reward environment of "
+            f"each block, whose mean rewards are known; rewards are drawn: {_noise(study)}"
         )
     return (
-        "what the model expects with each subject's exact estimates at every decision, after what "
-        "the subject truly chose and received before it (one step ahead). Nobody plays anew, as "
-        "the table does not say what every option paid"
+        "the predictions of the model with each subject's estimates at every trial, after the "
+        "subject's own choices and rewards before it (one step ahead). Nobody plays anew, as "
+        "the table does not give the payoffs of all options"
     )
 
 
@@ -251,8 +261,9 @@ def methods(study: Findings) -> list[str]:
         *_compared(study, scale),
         *([_regret(study)] if study.plan.performance else _no_regret(study)),
         *([_crossed(study)] if study.plan.performance else []),
-        f"Exact estimates of groups were pooled{scale} by random effects (REML), and by other "
-        "rules beside; subjects without a finite estimate are listed and left out, never averaged.",
+        f"{capital(exact_words(study))} estimates of groups were pooled{scale} by random effects "
+        "(REML), and by other rules beside; subjects without a finite estimate are listed "
+        "and left out, never averaged.",
     ]
     if plan.nominals:
         points = "; ".join(
@@ -316,12 +327,12 @@ def _simulation(study: Findings) -> str:
         return (
             "For every subject with an estimate, the choice probabilities of the fitted model were "
             "taken at every decision after the subject's own choices and rewards up to it (one "
-            "step ahead). Rewards and regret were not simulated, as what options paid that were "
-            "not chosen is not known: columns of payoffs, or a landscape, let agents play."
+            "step ahead). Rewards and regret were not simulated, as the payoffs of options that "
+            "were not chosen are unknown: columns of payoffs, or a landscape, let agents play."
         )
     paid = f"rewards drawn in known landscapes ({_noise(study)})"
     if study.data.payoffs is not None:
-        paid = f"what they chose paying {study.data.payoffs.words}, at that decision"
+        paid = f"the options they chose paying {study.data.payoffs.words}, at that decision"
     return (
         f"For every subject with an estimate, {study.plan.n_replicates} agents played the "
         "subject's own episodes, with the same options shown and the same decisions missed, making "

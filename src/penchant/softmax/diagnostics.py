@@ -159,8 +159,8 @@ def weak_sentence(condition: float, names: list[str]) -> str:
     """That the estimate hangs on little."""
     return (
         f"theta is weakly identified: the scaled information has condition number {condition:.2g}; "
-        f"{', '.join(names)} can hardly be told apart. Standard errors are right but large in that "
-        f"direction; drop one of these variables or {give_a_prior()}."
+        f"the effects of {', '.join(names)} are hardly identifiable separately. Standard errors "
+        f"are right but large in that direction; drop one of these variables or {give_a_prior()}."
     )
 
 

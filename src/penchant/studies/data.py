@@ -38,14 +38,14 @@ UNIT = "subject in condition"
 
 @dataclass(frozen=True)
 class Units:
-    """A table, the column of who is fitted, and whose each of these is.
+    """A table, the column that names the units of the fits, and the subject of each unit.
 
     Attributes
     ----------
     table
         With a column more where conditions vary within subjects.
     subject
-        Column of who is fitted: a subject, or a subject in one condition.
+        Column of the units: a subject, or a subject in one condition.
     people
         {subject in condition: subject}; None where every subject was in one condition.
     """
@@ -56,7 +56,7 @@ class Units:
 
 
 def units_of(table: Table, subject: str, conditions: Sequence[str]) -> Units:
-    """Tell apart what subjects did in different conditions, if any was in several.
+    """Make a unit of each subject in each condition, if any subject was in several.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class Nowhere:
     """Keeps nothing."""
 
     def kept(self, name: str) -> Any | None:
-        """Nothing is."""
+        """None: nothing was kept."""
         return None
 
     def keep(self, name: str, document: Any) -> None:

@@ -213,7 +213,7 @@ def play_columns(
 
 
 def is_play(names: Sequence[str]) -> bool:
-    """Whether the columns are those of a history of play rather than of options on offer.
+    """Whether the columns are those of task data rather than of options on offer.
 
     >>> is_play(["subject", "trial", "choice", "reward"]), is_play(["option", "chosen", "price"])
     (True, False)

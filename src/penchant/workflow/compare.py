@@ -49,9 +49,10 @@ def compare_models(
         By which models are ranked: "bic", "aic" or "held_out", the cross-validated log-likelihood;
         the last if folds are given, else "bic".
     parameter_prior
-        Prior on the weights of the fits that predict what is held out. Without one (None), choices
-        that are separated in training make the loss infinite sooner or later, and the result says
-        for which models. AIC, BIC and likelihood ratios are of maximum-likelihood fits always.
+        Prior on the weights of the fits that predict held-out decisions. Without one (None),
+        choices that are separated in training make the loss infinite sooner or later, and the
+        result says for which models. AIC, BIC and likelihood ratios are of maximum-likelihood fits
+        always.
     nested
         Pairs (smaller, larger) of names for likelihood-ratio tests. That the larger model contains
         the smaller is on your word; where it fits worse, the result says so.

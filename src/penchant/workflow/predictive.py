@@ -126,7 +126,7 @@ class PredictiveCheck:
         if self.left_out:
             notes.append(f"Left out, without standard errors: {len(self.left_out)} subjects.")
         return Table(
-            f"Predictive check, {self.how}",
+            f"Posterior predictive check, {self.how}",
             (("Decisions", str(self.n_decisions)), ("Draws", str(len(self.replicated)))),
             ("", "observed", "predicted", f"{100 * level:g} % low", "high", "p"),
             rows,

@@ -1,4 +1,4 @@
-"""Can the models be told apart: simulate each, fit all, count which one is found.
+"""Model recovery: simulate each, fit all, count which one is found.
 
 The confusion matrix holds p(found | simulated), the inversion matrix p(simulated | found) if every
 model is as likely beforehand (Wilson & Collins 2019).

@@ -3,7 +3,7 @@
 After `checks`, which look at the declarations and the variables, these ask whether the ways in
 which a model says the same thing agree: slopes with differences, many episodes at once with each by
 itself, the objective and the agents with the variables times the weights. Last, whether the
-parameters can be told apart on the data: to first order a change of weights and psi changes the
+parameters are identifiable from the data: to first order a change of weights and psi changes the
 objective by x d_theta + (dx/dpsi theta) d_psi, and directions in which nothing changes, at every
 psi that was tried, cannot be estimated.
 """
@@ -45,7 +45,7 @@ def check_model(
     not finite; a model that changes the episode or remembers the last call; rows that look at the
     choice or reward that they predict, or at what comes after; slopes, `explanatory_many`, agents
     or an objective that disagree with the variables; weights in which the objective is not linear;
-    and parameters that cannot be told apart on these data.
+    and parameters that are not identifiable from these data.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _checks(
             lambda exam: objective_agrees(exam, given),
         ),
         (told.agents or told.option_values, "agents", agents_agree),
-        (True, "parameters told apart", told_apart),
+        (True, "parameters identifiable", identifiable),
     ]
     return [(what, check) for applies, what, check in offered if applies]
 
@@ -344,7 +344,7 @@ def _numbers(p: Vector) -> str:
     return "(" + ", ".join(f"{value:.3g}" for value in p[:6]) + (", ...)" if len(p) > 6 else ")")
 
 
-def told_apart(exam: Exam) -> list[Finding]:
+def identifiable(exam: Exam) -> list[Finding]:
     """Parameters without effect, and combinations that leave every choice as it was."""
     names = [*exam.model.weights, *(s.name for s in exam.model.shape)]
     changes = [_changes(exam, psi) for psi in exam.inside]
@@ -400,7 +400,7 @@ def _without_effect(name: str, is_weight: bool) -> Finding:
         else "the variables do not change with it, or by the same for all options"
     )
     return Finding(
-        "not told apart",
+        "not identifiable",
         f"{name} must change the probability of some choice; got no effect on these data: {why}. "
         "Leave it out, or collect data in which it matters.",
     )
@@ -416,7 +416,7 @@ def _undone(names: list[str], null: Matrix, weights: list[str]) -> Finding:
         else "A change of one is undone by the others: hold one fixed."
     )
     return Finding(
-        "not told apart",
+        "not identifiable",
         f"{', '.join(words)} must each change the choices in their own way; got directions in "
         f"which they change together and no probability moves ({len(null)} on these data). "
         f"{advice}",

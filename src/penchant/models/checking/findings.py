@@ -22,7 +22,7 @@ class Finding:
     ----------
     code
         What kind of mistake: "declaration", "explanatory", "shape", "dtype", "not finite", "state",
-        "future", "slopes", "many", "objective", "agents" or "not told apart".
+        "future", "slopes", "many", "objective", "agents" or "not identifiable".
     message
         What is wrong, where, and what to do.
     """

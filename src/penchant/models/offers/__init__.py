@@ -1,1 +1,1 @@
-"""Models of decisions that stand by themselves."""
+"""Models of one-shot choices."""

@@ -114,8 +114,8 @@ class ProspectValue(StaticModel):
     ----------
     weighting
         How probabilities are weighted: "none" (w = p), "prelec" (w = exp(-(-log p)^gamma)) or
-        "tversky-kahneman" (w = p^gamma / (p^gamma + (1 - p)^gamma)^(1/gamma)). gamma can only be
-        told apart from the curvature where probabilities differ between decisions.
+        "tversky-kahneman" (w = p^gamma / (p^gamma + (1 - p)^gamma)^(1/gamma)). gamma is
+        identifiable beside the curvature only where probabilities differ between decisions.
     losses
         False where no gamble has a loss: there is no loss aversion to estimate then.
 

@@ -1,4 +1,4 @@
-"""Decisions that stand by themselves: what was offered, by attribute, and what was taken."""
+"""One-shot choices: the options on offer, by attribute, and the option taken."""
 
 from __future__ import annotations
 

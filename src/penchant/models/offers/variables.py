@@ -1,4 +1,4 @@
-"""Models of decisions that stand by themselves: variables from what is offered, at many psi."""
+"""Models of one-shot choices: variables from the options on offer, at many psi."""
 
 from __future__ import annotations
 
