@@ -171,7 +171,8 @@ def _group(option: Any) -> str:
 
 def _option(option: Any) -> str:
     """A row: the option as it is typed, what it does, what it may be and is."""
-    names = [name for name in option.names if not name.startswith(("--no-", "--empty-"))]
+    added = ("--no-", "--empty-")  # cyclopts adds such names to those that a command declares
+    names = [name for name in option.names if not name.startswith(added)] or [option.name]
     choices = option.get_choices(force=True) or ()
     takes = option.parameter.metavar or ("CHOICE" if choices else "")
     is_flag = option.hint is bool or not names[0].startswith("-")

@@ -69,7 +69,11 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+TWICE = {"reproduce", "study"}  # --json runs the same, and writes the same files
+MARKED = [pytest.param(n, marks=pytest.mark.slow) if n in TWICE else n for n in COMMANDS]
+
+
+@pytest.mark.parametrize("name", MARKED)
 def test_a_command_says_what_it_said(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["simulate", *ONE, "-o", "play.csv"]) == 0

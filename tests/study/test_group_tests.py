@@ -9,6 +9,7 @@ import penchant as pn
 from penchant.errors import DataError
 from penchant.report.study_words import asked, in_short, methods
 from penchant.studies.factors import factors_of, ranges_of
+from penchant.wording import in_options
 
 MODEL = pn.QLearning(2)
 DECISIONS = 40
@@ -199,12 +200,14 @@ def test_offers_have_no_performance_to_ask_for():
 
 def test_the_methods_say_how_regret_can_be_measured_in_the_language_of_the_user(mixed):
     assert "egret" not in " ".join(in_short(mixed))
-    typed, called = (" ".join(methods(mixed, python=python)) for python in (False, True))
-    assert "--landscape or --expected gives them; --performance takes them" in typed
+    called = " ".join(methods(mixed))
     assert "performance=True takes them" in called and "--" not in called
-    assert "--prior weak" in in_short(mixed)[1]
-    assert "parameter_prior=penchant.ScaledPrior()" in in_short(mixed, python=True)[1]
-    assert "--" not in " ".join(in_short(mixed, python=True))
+    assert "parameter_prior=ScaledPrior()" in in_short(mixed)[1]
+    assert "--" not in " ".join(in_short(mixed))
+    with in_options():
+        typed = " ".join(methods(mixed))
+        assert "--landscape or --expected gives them; --performance takes them" in typed
+        assert "--prior weak" in in_short(mixed)[1]
 
 
 def test_the_report_asks_whether_the_groups_differ(mixed):
@@ -239,7 +242,12 @@ def test_what_is_said_first_is_who_is_left_out_and_what_keeps_them(mixed):
     assert said[0].startswith("Data: 17 subjects")
     lost = sum(row.n_left_out for row in mixed.left_out)
     assert said[1].startswith(f"Left out of the tests of means (group): {lost} of 17 subjects (co")
-    for words in ("selected by their answers", "Fisher's exact test", "--prior weak", "rank tests"):
+    for words in (
+        "selected by their answers",
+        "Fisher's exact test",
+        "ScaledPrior()",
+        "rank tests",
+    ):
         assert words in said[1]
     assert said[2].startswith("Do control and patient differ (group)? ")
 
@@ -278,7 +286,7 @@ def test_a_weak_prior_leaves_nobody_out():
     lost = sum(row.n_left_out for row in found.left_out)
     plain = sum(row.n_left_out for row in quick(table).left_out)
     assert lost < plain
-    assert "--prior weak" not in " ".join(in_short(found))
+    assert "ScaledPrior()" not in " ".join(in_short(found))
 
 
 def test_without_conditions_all_subjects_are_one_group_of_which_some_are_left_out():

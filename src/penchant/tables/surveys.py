@@ -322,11 +322,11 @@ def options_said(options: Sequence[Any] | Mapping[Any, Any]) -> str:
 
 def where_said(condition: str) -> str:
     """A condition as an argument, or as one types it: a shell would run what backticks hold."""
-    typed = f'--where "{condition}"'
+    typed = f'"{condition}"'
     if "`" in condition:
         inside = condition.replace("'", '"')
-        typed = f"--where '{inside}'"
-    return either(f'where="{condition}"', typed)
+        typed = f"'{inside}'"
+    return either(f'where="{condition}"', f"--where {typed}")
 
 
 def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str) -> None:

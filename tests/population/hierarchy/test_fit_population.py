@@ -292,7 +292,7 @@ def test_options_not_on_offer_weights_and_offsets_count_as_in_fit():
 
 def test_a_population_written_and_read_says_the_same(people, tmp_path):
     text = json.dumps(people.to_dict(), allow_nan=False)
-    again = pn.PopulationFit.from_dict(json.loads(text))
+    again = pn.results.PopulationFit.from_dict(json.loads(text))
     assert json.dumps(again.to_dict(), allow_nan=False) == text
     np.testing.assert_array_equal(again.coefficients, people.coefficients)
     assert again.parameters == people.parameters

@@ -30,6 +30,7 @@ def test_one_model_is_its_population():
     np.testing.assert_allclose(mixed.responsibilities, 1.0)
 
 
+@pytest.mark.slow
 def test_people_are_told_apart_by_the_model_they_follow():
     people = mixed_people(10, 40, np.random.default_rng(2))
     mixed = pn.fit_mixture(people, {"learner": MODEL, "habit": HABIT}, nodes=5)
