@@ -43,8 +43,8 @@ def run_population(
     refuse(history, "with a population", names={"pool", "linearized"})
     if written.figure is not None:
         raise DataError(
-            f"--figure must be left out with population; got {written.figure}. Draw "
-            "penchant.figures.shrinkage."
+            f"--figure must be left out with population; got {written.figure}. Write people "
+            "with --subjects, and draw them."
         )
     people = None if populated.people is None else read_table(str(populated.people))
     own = written.overwrite
