@@ -35,6 +35,7 @@ LAYERS = {
     "models": 5,
     "inference": 6,
     "population": 7,
+    "scale": 7,
     "workflow": 8,
     "studies": 9,
     "figures": 10,

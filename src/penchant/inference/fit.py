@@ -7,6 +7,7 @@ from typing import Any, Literal, Unpack, overload
 
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.chunks import Chunks
 from penchant.errors import DataError
 from penchant.inference.predict import weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -20,6 +21,7 @@ from penchant.models.record import as_episodes, for_task, is_history
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
+from penchant.softmax.passed_fit import fit_chunks
 from penchant.wording import argument
 
 History = Episode | Offers
@@ -27,6 +29,10 @@ History = Episode | Offers
 
 @overload
 def fit(data: Choices, model: None = None, **options: Unpack[FitOptions]) -> Estimate: ...
+@overload
+def fit(
+    data: Chunks, model: None = None, *, engine: Any = None, **options: Unpack[FitOptions]
+) -> Estimate: ...
 @overload
 def fit(
     data: History | Sequence[History],
@@ -47,6 +53,7 @@ def fit(
     start: Any = None,
     max_steps: int | None = None,
     threads: int | None = None,
+    engine: Any = None,
 ) -> Estimate:
     """Estimate what a decision-maker wants and believes.
 
@@ -54,7 +61,8 @@ def fit(
     ----------
     data
         `Choices`: decisions described by explanatory variables. Or an `Episode`, or several that
-        share their parameters: decisions given as a history of play.
+        share their parameters: decisions given as a history of play. Or a `scan` of files that do
+        not fit in memory.
     model
         For episodes: how the history explains the decisions, such as `UCL` or `QLearning`.
     parameter_prior
@@ -75,6 +83,10 @@ def fit(
     threads
         For choices: processors to use on large data; all, if not given. The answer does not depend
         on it.
+    engine
+        For a scan: who looks at its chunks. Threads, if not given; or any executor of
+        `concurrent.futures`; or a client of `dask.distributed`, or its address. The answer does not
+        depend on it.
     strict
         Raise instead of returning an estimate whose status is not "converged" (or "at a bound").
 
@@ -113,6 +125,22 @@ def fit(
                 "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
             )
         return fit_model(as_episodes(data), model, parameter_prior=parameter_prior, strict=strict)
+    if isinstance(data, Chunks) and model is None:
+        return fit_chunks(
+            data.on(engine, threads),
+            parameter_prior=weights_only(parameter_prior),
+            method=method,
+            constraints=constraints,
+            covariance=covariance,
+            strict=strict,
+            start=start,
+            max_steps=max_steps,
+        )
+    if engine is not None:
+        raise DataError(
+            f"engine must be left out for data in memory; got {type(engine).__name__}. "
+            "It is for a scan."
+        )
     if model is not None:
         raise DataError(
             f"data must be episodes where a model is given; got {type(data).__name__}. "
