@@ -194,6 +194,15 @@ def test_an_estimate_of_a_scan_says_how_often_it_looked(trips, tmp_path):
     assert repr(pn.scan(path, **ALL)) == f"Scan: {rows}, 3 variables (x1, x2, x3)"
 
 
+def test_few_passes_are_needed_where_chunks_agree(tmp_path):
+    path = _parquet(table_of(n=20_000), tmp_path / "trips.parquet")
+    given = COLUMNS | {"explanatory": ["x1", "x2", "x3"], "offset": "known"}
+    estimate = pn.fit(pn.scan(path, **given, chunk_rows=10_000))
+    # the mean of the chunks' maxima is a fraction of a standard error off: two steps, one to see
+    assert estimate.notes[-1].startswith("4 passes over")
+    assert estimate.status == "converged"
+
+
 def test_an_estimate_of_a_scan_is_written_and_pickled(trips, tmp_path):
     estimate = pn.fit(pn.scan(_parquet(trips, tmp_path / "trips.parquet"), **ALL))
     again = pickle.loads(pickle.dumps(estimate))

@@ -28,10 +28,11 @@ class Chunks(Protocol):
     def on(self, engine: Any, threads: int | None) -> Chunks:
         """The same pieces, looked at by this engine."""
 
-    def each(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
+    def each(self, work: Callable[[Choices], T], what: str, again: bool = False) -> Iterator[T]:
         """Results of work on each piece, in the order of pieces whoever did it.
 
-        `what` is done, in words, for those who watch.
+        `what` is done, in words, for those who watch; `again`, if all pieces were looked at before
+        and need not be checked.
         """
 
     def described(self) -> str:

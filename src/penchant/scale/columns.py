@@ -18,6 +18,7 @@ from penchant.tables.labels import python_values
 from penchant.tables.long import LongColumns
 from penchant.wording import ticked
 
+BLOCK = 4096
 FEW_OPTIONS = 62  # each has a bit of a whole number
 
 
@@ -61,9 +62,26 @@ class Layout:
         return (*(() if subject is None else (subject,)), *self.columns.decision)
 
     @property
+    def needed(self) -> frozenset[str]:
+        """Columns without which there are no choices; options need no name there."""
+        needed = {role for role in self.columns.roles() if role != "option" or self.labelled}
+        return frozenset(n for role in needed for n in self.columns.roles()[role])
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Columns that are read, each once."""
         return tuple(dict.fromkeys(name for part in self.columns.roles().values() for name in part))
+
+
+def _matrix(columns: Sequence[Vector], kept: BoolVector | None, n_rows: int) -> Matrix:
+    """Columns side by side, block by block of rows while these stay in the processor's cache."""
+    matrix = np.empty((n_rows, len(columns)))
+    given = columns if kept is None else [column[kept] for column in columns]
+    for begin in range(0, n_rows, BLOCK):
+        block = matrix[begin : begin + BLOCK]
+        for a, column in enumerate(given):
+            block[:, a] = column[begin : begin + BLOCK]
+    return matrix
 
 
 def check_names(file: str, schema: pa.Schema, columns: LongColumns) -> None:
@@ -229,7 +247,7 @@ class Part:
     subject: pa.Array | None
 
 
-def part_of(rows: Rows, layout: Layout) -> Part:
+def part_of(rows: Rows, layout: Layout, again: bool = False) -> Part:
     """Arrays of whole decisions; rows not on offer are left out."""
     columns = layout.columns
     for name in layout.key:
@@ -247,7 +265,8 @@ def part_of(rows: Rows, layout: Layout) -> Part:
         None if name is None else numbers(rows, name, role, on_offer)
         for role, name in (("weight", columns.weight), ("offset", columns.offset))
     )
-    _check_options(rows, columns.option, first_row)
+    if not again:
+        _check_options(rows, columns.option, first_row)
     sizes = np.diff(first_row)
     if on_offer is not None:
         if (picked & ~on_offer).any():
@@ -262,9 +281,7 @@ def part_of(rows: Rows, layout: Layout) -> Part:
     decided = sizes > 0
     first = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=first[1:])
-    explanatory = np.empty((int(first[-1]), len(variables)))
-    for a, values in enumerate(variables):
-        explanatory[:, a] = values[kept]
+    explanatory = _matrix(variables, on_offer, int(first[-1]))
     at = np.flatnonzero(picked[kept])
     if not at.size:
         raise DataError(

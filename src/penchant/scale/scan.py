@@ -51,18 +51,20 @@ class Looking:
 
     layout: Layout
     work: Callable[[Choices], Any]
+    again: bool
 
     def __call__(self, spans: tuple[Span, ...]) -> Any:
         """Read the chunk and do it."""
-        return self.work(read_chunk(spans, self.layout))
+        return self.work(read_chunk(spans, self.layout, self.again))
 
 
-def read_chunk(spans: Sequence[Span], layout: Layout) -> Choices:
-    """The decisions of a chunk."""
+def read_chunk(spans: Sequence[Span], layout: Layout, again: bool = False) -> Choices:
+    """The decisions of a chunk; the names of options are not read again."""
+    names = [name for name in layout.names if not again or name in layout.needed]
     parts = []
     for span in spans:
-        table = span.file.read(layout.names, span.begin, span.end, span.edges)
-        parts.append(part_of(Rows(table, span.file.name, span.begin), layout))
+        table = span.file.read(names, span.begin, span.end, span.edges)
+        parts.append(part_of(Rows(table, span.file.name, span.begin), layout, again))
     return choices_of(parts, layout)
 
 
@@ -102,9 +104,9 @@ class Scan:
         check_engine(engine, threads)
         return replace(self, engine=engine, threads=threads)
 
-    def each(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
+    def each(self, work: Callable[[Choices], T], what: str, again: bool = False) -> Iterator[T]:
         """Results of the work on each chunk, in the order of chunks."""
-        looking = Looking(self.layout, work)
+        looking = Looking(self.layout, work, again)
         with progress(what, self.n_chunks) as advance:
             for result in in_order(looking, self.chunks, self.engine, self.threads):
                 advance(1)

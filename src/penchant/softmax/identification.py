@@ -24,6 +24,7 @@ from penchant.softmax.likelihood import Likelihood
 EPSILON = float(np.finfo(np.float64).eps)
 CERTAIN = 1e-6  # smallest eigenvalue of the scaled scatter beyond which rounding is no question
 ROWS_AT_ONCE = 200_000
+ROWS_AT_FIRST = 1_000  # in which most variables that are not whole show it
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,12 @@ def whole_numbers(choices: Choices) -> BoolVector:
     x = choices.explanatory
     if choices.available is not None:
         x = x[choices.available]
-    return np.asarray((x == np.rint(x)).all(axis=0))
+    some = x[:ROWS_AT_FIRST]
+    whole = np.asarray((some == np.rint(some)).all(axis=0))
+    if whole.any() and len(x) > ROWS_AT_FIRST:
+        rest = x[ROWS_AT_FIRST:, whole]
+        whole[whole] = (rest == np.rint(rest)).all(axis=0)
+    return whole
 
 
 def _by_singular_values(rows: Scatter, scale: Vector, size: Vector) -> Identification:

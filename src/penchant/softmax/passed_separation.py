@@ -275,17 +275,6 @@ def limits(passes: Passes, cut: Cut, direction: Vector) -> Vector:
 
 
 @dataclass(frozen=True)
-class WeightOfSmall:
-    """Weight of decisions in which a variable hardly differs from the chosen option's."""
-
-    unit: Vector
-
-    def __call__(self, choices: Choices) -> Vector:
-        """Of these choices."""
-        return separation.weight_of_small(choices, self.unit)
-
-
-@dataclass(frozen=True)
 class HasSmall:
     """Whether some variable hardly differs from the chosen option's."""
 
@@ -324,10 +313,8 @@ def near_separation(
         bounds = likelihood.largest[1][None], maximum.information[None]
         if not separation.hang_on(np.array([found.total_weight]), *bounds)[0]:
             return None
-        small = np.zeros(1)
-        for part in passes.each(WeightOfSmall(bounds[0][0]), "small differences"):
-            small = small + part
-        if not separation.hang_on(small, *bounds)[0]:
+        small = likelihood.weight_of_small()
+        if not separation.hang_on(np.array([small]), *bounds)[0]:
             return None
     limit = NEGLIGIBLE * typical_difference(passes, known.scale)
     if not any(list(passes.each(HasSmall(limit), "small differences"))):

@@ -19,6 +19,7 @@ from penchant.softmax.careful import Careful, CarefulMoments
 from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers
 from penchant.softmax.likelihood import Moments, likelihood_of
 from penchant.softmax.newton import maximise
+from penchant.softmax.separation import weight_of_small
 from penchant.softmax.solution import scaled_inverse
 
 T = TypeVar("T")
@@ -56,9 +57,10 @@ class Passes:
 
     def each(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
         """Results of the work on each chunk, in order."""
+        again = bool(self.counter)
         self.counter.append(what)
         words = f"Pass {self.n_passes}: {what}"
-        return self.chunks.each(Changed(work, self.changes) if self.changes else work, words)
+        return self.chunks.each(Changed(work, self.changes) if self.changes else work, words, again)
 
     def through(self, change: Change) -> Passes:
         """The same with one more change."""
@@ -239,22 +241,42 @@ def looked(passes: Passes, with_start: bool = True) -> Looked:
 
 
 @dataclass(frozen=True)
+class WeightOfSmall:
+    """Weight of decisions in which a variable hardly differs from the chosen option's."""
+
+    unit: Vector
+
+    def __call__(self, choices: Choices) -> float:
+        """Of these choices."""
+        return float(weight_of_small(choices, self.unit)[0])
+
+
+@dataclass(frozen=True)
 class MomentsAt:
-    """Moments of choices at a theta."""
+    """Moments of choices at a theta; and the weight of decisions with small differences.
+
+    `unit` is what differences are small beside; None where their weight is known.
+    """
 
     theta: Vector
+    unit: Vector | None = None
 
-    def __call__(self, choices: Choices) -> Moments:
+    def __call__(self, choices: Choices) -> tuple[Moments, float]:
         """Of these."""
-        return likelihood_of(choices, 1).moments(self.theta)
+        small = 0.0 if self.unit is None else WeightOfSmall(self.unit)(choices)
+        return likelihood_of(choices, 1).moments(self.theta), small
 
 
 @dataclass(frozen=True)
 class PassedLikelihood:
-    """The log-likelihood of all chunks; each theta is one pass."""
+    """The log-likelihood of all chunks; each theta is one pass.
+
+    `small` is filled by the first: the weight of decisions with small differences.
+    """
 
     passes: Passes
     known: Looked
+    small: list[float] = field(default_factory=list)
 
     @property
     def n_parameters(self) -> int:
@@ -270,11 +292,21 @@ class PassedLikelihood:
         """Log-likelihood, gradient and information."""
         if not theta.any():
             return self.known.at_zero
-        parts = self.passes.each(MomentsAt(theta.copy()), "likelihood")
-        total = next(parts)
-        for part in parts:
-            total = together(total, part)
+        work = MomentsAt(theta.copy(), None if self.small else self.largest[1])
+        parts = self.passes.each(work, "likelihood")
+        total, small = next(parts)
+        for part, more in parts:
+            total, small = together(total, part), small + more
+        if not self.small:
+            self.small.append(small)
         return total
+
+    def weight_of_small(self) -> float:
+        """Weight of decisions in which a variable hardly differs from the chosen option's."""
+        if not self.small:
+            parts = self.passes.each(WeightOfSmall(self.largest[1]), "small differences")
+            self.small.append(sum(parts))
+        return self.small[0]
 
     def spread(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
