@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent / "reference"
 # Page: its title, the folders of the library whose names at the top it describes, and the part of
 # the library (`pn.models`) whose names it describes.
 PAGES = {
-    "choices": ("Decisions given as explanatory variables", ("choices",), None),
+    "choices": ("Decisions given as explanatory variables", ("choices", "scale"), None),
     "play": ("Decisions given as a history of play", ("bandit",), None),
     "models": ("Models", ("models",), "models"),
     "fitting": ("Fitting: from data to an estimate", ("inference",), None),

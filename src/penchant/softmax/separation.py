@@ -9,6 +9,7 @@ differences have a maximum that is far out and hangs on these differences.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import scipy
@@ -27,6 +28,7 @@ ENOUGH = 1e-6  # and one above this is no artefact of the linear program's toler
 EXACT = 1e-8
 ROWS_AT_FIRST = 4_000
 ROWS_MORE = 1_000
+ROWS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -391,7 +393,11 @@ def near_separation(
 
 def weight_of_small(choices: Choices, unit: Vector) -> Vector:
     """Weight of decisions in which a variable hardly differs from the chosen option's: (1,)."""
-    small = differ_hardly(choices, np.broadcast_to(unit, (choices.n_decisions, len(unit))))
+    marks = np.searchsorted(choices.first_row, np.arange(0, choices.n_rows, ROWS_AT_ONCE))
+    edges = np.union1d(marks, [0, choices.n_decisions]).tolist()
+    limit = NEGLIGIBLE * unit
+    parts = [_differ_by_at_most(choices, a, b, limit) for a, b in pairwise(edges)]
+    small = np.concatenate(parts)
     weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
     return np.array([weights @ small])
 
@@ -399,13 +405,20 @@ def weight_of_small(choices: Choices, unit: Vector) -> Vector:
 def differ_hardly(choices: Choices, unit: Matrix) -> BoolVector:
     """Decisions in which a variable differs from the chosen option's, by less than 1/1000 unit."""
     sizes = np.diff(choices.first_row)
-    chosen = np.repeat(choices.chosen_row, sizes)
-    away = np.abs(choices.explanatory - choices.explanatory[chosen])
     limit = np.repeat(NEGLIGIBLE * unit, sizes, axis=0)
+    return _differ_by_at_most(choices, 0, choices.n_decisions, limit)
+
+
+def _differ_by_at_most(choices: Choices, begin: int, end: int, limit: Matrix) -> BoolVector:
+    """Of decisions begin..end, those with a variable that differs by no more than the limit."""
+    starts = choices.first_row[begin : end + 1]
+    rows = slice(int(starts[0]), int(starts[-1]))
+    chosen = np.repeat(choices.chosen_row[begin:end], np.diff(starts))
+    away = np.abs(choices.explanatory[rows] - choices.explanatory[chosen])
     small = ((away > 0) & (away <= limit)).any(axis=1)
     if choices.available is not None:
-        small &= choices.available
-    return np.asarray(np.logical_or.reduceat(small, choices.first_row[:-1]))
+        small &= choices.available[rows]
+    return np.asarray(np.logical_or.reduceat(small, starts[:-1] - starts[0]))
 
 
 def _has_maximum(choices: Choices, start: Vector) -> bool:
