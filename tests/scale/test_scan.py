@@ -1,5 +1,6 @@
 """Scans of files: the same decisions whatever holds them, the same numbers as in memory."""
 
+import os
 import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -216,3 +217,37 @@ def test_what_needs_choices_in_memory_says_so(trips, tmp_path):
     with pytest.raises(pn.DataError, match=r"predict\(\) must have choices in memory; got a scan"):
         estimate.predict()
     assert estimate.predict(pn.Choices.from_frame(trips, **ALL)).shape == (len(trips),)
+
+
+class _KillsItsWorkerOnce:
+    """Work that ends its own process the first time that it is done."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __call__(self, choices):
+        if not self.mark.exists():
+            self.mark.touch()
+            os._exit(1)
+        return choices.n_decisions, choices.explanatory.sum()
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_lost_changes_nothing(trips, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    path = _parquet(trips, tmp_path / "trips.parquet", row_group_size=100)
+    scan = pn.scan(path, **ALL, chunk_rows=90)
+    mark = tmp_path / "done"
+    mark.touch()
+    work = _KillsItsWorkerOnce(mark)
+    expected = list(scan.on(None, 1).each(work, "sums"))
+    mark.unlink()
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert list(scan.on(client, None).each(work, "sums")) == expected
+        assert mark.exists()
+        assert _bits(pn.fit(scan, engine=client)) == _bits(pn.fit(scan, threads=1))
