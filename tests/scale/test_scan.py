@@ -141,7 +141,11 @@ def test_folders_called_column_equals_value_give_that_column(tmp_path):
         [part.append_column("person", pa.array([k] * len(part))) for k, part in enumerate(parts)]
     )
     memory = pn.fit(pn.Choices.from_frame(whole, **ALL), covariance="clustered")
-    _same(pn.fit(pn.scan(tmp_path, **ALL), covariance="clustered"), memory)
+    for path in (tmp_path, str(tmp_path / "*" / "*.parquet"), f"file://{tmp_path}"):
+        _same(pn.fit(pn.scan(path, **ALL), covariance="clustered"), memory)
+    inside = tmp_path / "person=0"  # what leads to the files that are named is no column
+    with pytest.raises(pn.DataError, match="subject must name a column; got 'person', but"):
+        pn.scan(inside, **ALL)
 
 
 @pytest.mark.parametrize("labels", [True, False])

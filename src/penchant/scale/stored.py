@@ -101,7 +101,7 @@ class StoredFile:
         table = pa.concat_tables(pieces)
         for name, value in self.partition.items():
             if name in columns:
-                table = table.append_column(name, pa.array([value] * len(table)))
+                table = table.append_column(name, pa.repeat(value, len(table)))
         return table.select(list(columns))
 
     def _group(self, file: Any, g: int, columns: list[str], n_rows: int) -> pa.Table:
@@ -143,7 +143,15 @@ def _found(path: Any, cache: Any) -> list[StoredFile]:
     names = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
     if not names and glob.has_magic(text):
         raise DataError(f"path must name files; got {text!r}, which matches none. Correct it.")
-    return [_local(name, _partition(name), cache) for name in names or [text]]
+    fixed = _fixed_part(text)
+    return [_local(name, _partition(name, fixed), cache) for name in names or [text]]
+
+
+def _fixed_part(pattern: str) -> str:
+    """Folder that all files of a pattern are in; that of the file where it names one."""
+    parts = Path(pattern).parts
+    magic = [k for k, part in enumerate(parts) if glob.has_magic(part)]
+    return str(Path(*parts[: magic[0]])) if magic else str(Path(pattern).parent)
 
 
 def _remote(address: str) -> list[StoredFile]:
@@ -154,7 +162,14 @@ def _remote(address: str) -> list[StoredFile]:
         infos = system.get_file_info(fs.FileSelector(path, recursive=True))
     names = sorted(info.path for info in infos if info.type == fs.FileType.File)
     return [
-        StoredFile(name, name, system, _columnar(name), stamp_of(system, name), _partition(name))
+        StoredFile(
+            name,
+            name,
+            system,
+            _columnar(name),
+            stamp_of(system, name),
+            _partition(name, path if len(names) > 1 else os.path.dirname(path)),
+        )
         for name in names
         if not _hidden(os.path.relpath(name, path))
     ]
@@ -172,16 +187,17 @@ def _of_folder(folder: str, cache: Any) -> list[StoredFile]:
         for name in files
         if not _hidden(os.path.relpath(os.path.join(here, name), folder))
     )
-    return [_local(name, _partition(name), cache) for name in names]
+    return [_local(name, _partition(name, folder), cache) for name in names]
 
 
 def _hidden(name: str) -> bool:
     return any(part.startswith(("_", ".")) and part != "." for part in Path(name).parts)
 
 
-def _partition(name: str) -> Mapping[str, Any]:
-    """Columns that folders called `column=value` give."""
-    pairs = (part.split("=", 1) for part in Path(name).parent.parts if "=" in part)
+def _partition(name: str, folder: str) -> Mapping[str, Any]:
+    """Columns that folders called `column=value` inside this one give."""
+    inside = Path(os.path.relpath(name, folder)).parent.parts
+    pairs = (part.split("=", 1) for part in inside if "=" in part)
     return {key: unquote(value) for key, value in pairs}
 
 
