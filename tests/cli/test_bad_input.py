@@ -277,7 +277,7 @@ def test_d40_a_missing_file_is_refused_and_the_nearest_named(refused):
 
 
 def test_d40_a_folder_is_no_file(refused):
-    assert "FILE must be a file; got the directory" in refused("fit", ".")
+    assert "FILE must be a file; got the directory" in refused("check", ".")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="named pipes")
