@@ -221,6 +221,12 @@ def test_what_needs_choices_in_memory_says_so(trips, tmp_path):
     with pytest.raises(pn.DataError, match=r"predict\(\) must have choices in memory; got a scan"):
         estimate.predict()
     assert estimate.predict(pn.Choices.from_frame(trips, **ALL)).shape == (len(trips),)
+    with pytest.raises(
+        pn.DataError, match=r"interval\(kind='profile'\) must have choices in memory"
+    ):
+        estimate.interval(kind="profile")
+    with pytest.raises(pn.DataError, match="data must be in memory for one estimate per subject"):
+        pn.fit_each(pn.scan(tmp_path / "trips.parquet", **ALL))
 
 
 class _KillsItsWorkerOnce:
