@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent / "reference"
 # the library (`pn.models`) whose names it describes.
 PAGES = {
     "reading": ("Files as they are", ("reading",), None),
-    "choices": ("Decisions given as explanatory variables", ("choices",), None),
+    "choices": ("Decisions given as explanatory variables", ("choices", "scale"), None),
     "play": ("Decisions given as a history of play", ("bandit",), None),
     "models": ("Models", ("models",), "models"),
     "fitting": ("Fitting: from data to an estimate", ("inference",), None),

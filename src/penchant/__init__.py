@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from penchant.population.pool import pool as pool
     from penchant.reading.read import read as read
     from penchant.report.study import study as study
+    from penchant.scale.scan import scan as scan
     from penchant.softmax.constraints import Constraints as Constraints
     from penchant.softmax.estimate import Estimate as Estimate
     from penchant.softmax.prior import GaussianPrior as GaussianPrior

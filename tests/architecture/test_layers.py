@@ -36,6 +36,7 @@ LAYERS = {
     "inference": 6,
     "reading": 6,
     "population": 7,
+    "scale": 7,
     "workflow": 8,
     "studies": 9,
     "figures": 10,

@@ -220,7 +220,7 @@ def fit(
     ----------
     file
         CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
-        stdin.
+        stdin. A folder or a 'pattern' of files is read chunk by chunk.
     """
     if agent.model is not None:
         from penchant.cli.fitting import run_fit_play

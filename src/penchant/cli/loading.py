@@ -182,15 +182,7 @@ def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     if data.option is None and not {*OPTION} & {*columns}:
         refuse_one_row_per_subject(columns, data.subject or _named(WHO, columns))
     attributes = [role(name, (), columns, "interact") for name in terms.interact]
-    decision = data.decision or [role(None, DECISION, columns, "decision")]
-    roles = dataclasses.replace(
-        data,
-        decision=[role(name, (), columns, "decision") for name in decision],
-        option=role(data.option, OPTION, columns, "option"),
-        chosen=role(data.chosen, CHOSEN, columns, "chosen"),
-    )
-    if not data.explanatory:
-        roles = _with_other_columns(roles, terms, columns)
+    roles = long_roles(columns, data, terms)
     choices = Choices.from_frame(
         table,
         decision=roles.decision,
@@ -205,6 +197,32 @@ def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
         missing=_missing(data),
     )
     return _with_terms(choices, terms)
+
+
+def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
+    """Which column plays which part: as given, or by its usual name."""
+    if data.option is None and not data.explanatory and is_offers(columns):
+        raise DataError(
+            "--model must be given with decisions between offers, one row each; got none, and "
+            f"columns {named(columns)}. Say which, such as --model hyperbolic for delays or "
+            "--model prospect for gambles: penchant models lists them."
+        )
+    if data.option is None and not data.explanatory and is_play(columns):
+        raise DataError(
+            "--model must be given with a history of play, one row per event; got none, and "
+            f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
+            "lists them."
+        )
+    if data.option is None and not {*OPTION} & {*columns}:
+        refuse_one_row_per_subject(columns, data.subject or _named(WHO, columns))
+    decision = data.decision or [role(None, DECISION, columns, "decision")]
+    roles = dataclasses.replace(
+        data,
+        decision=[role(name, (), columns, "decision") for name in decision],
+        option=role(data.option, OPTION, columns, "option"),
+        chosen=role(data.chosen, CHOSEN, columns, "chosen"),
+    )
+    return roles if data.explanatory else _with_other_columns(roles, terms, columns)
 
 
 def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:

@@ -9,10 +9,12 @@ from penchant.choices import Choices
 from penchant.cli.loading import load_choices
 from penchant.cli.model import check_bounds, constraints, fit_options
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
+from penchant.cli.scanning import load_scan, names_files
 from penchant.cli.showing import VALID, Result, many, one, print_result, reserved, write_result
 from penchant.cli.words import check_seed, refuse, say
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.fit_each import fit_each_choices
+from penchant.softmax.passed_fit import fit_chunks
 
 SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".txt")
 
@@ -58,6 +60,11 @@ def _choices_result(file: str | None, data: Data, terms: Terms, model: Model, sh
     """What choices given as explanatory variables tell."""
     options = fit_options(model)
     check_bounds(model.constraint)
+    if file is not None and names_files(file):
+        refuse(model, "with several files", names={"method", "constraint"})
+        found = load_scan(file, data, terms, model.covariance)
+        scanned = found.on(None, options.pop("threads"))
+        return one(fit_chunks(scanned, **options), show)
     choices = load_choices(file, data, terms)
     say_notes(choices)
     options["constraints"] = constraints(model.constraint, choices.names)

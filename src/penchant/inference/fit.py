@@ -7,6 +7,7 @@ from typing import Any, Literal, Unpack, overload
 
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.chunks import Chunks
 from penchant.errors import DataError
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.peaks import Peaks
@@ -20,6 +21,7 @@ from penchant.models.record import as_described, as_episodes, data_of, for_task,
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
+from penchant.softmax.passed_fit import fit_chunks
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 from penchant.wording import argument
@@ -29,6 +31,10 @@ History = Episode | Offers
 
 @overload
 def fit(data: Choices | Reading, model: None = None, **options: Unpack[FitOptions]) -> Estimate: ...
+@overload
+def fit(
+    data: Chunks, model: None = None, *, engine: Any = None, **options: Unpack[FitOptions]
+) -> Estimate: ...
 @overload
 def fit(
     data: History | Sequence[History] | Choices | Reading,
@@ -49,6 +55,7 @@ def fit(
     start: Any = None,
     max_steps: int | None = None,
     threads: int | None = None,
+    engine: Any = None,
 ) -> Estimate:
     """Estimate what a decision-maker wants and believes.
 
@@ -57,7 +64,7 @@ def fit(
     data
         `Choices`: decisions among options with attributes (explanatory variables). Or an
         `Episode`, or several that share their parameters: task data, choices and rewards in order.
-        Or what `read` returns.
+        Or what `read` returns, or a `scan` of files that do not fit in memory.
     model
         For episodes: how choices follow from the history, such as `UCL` or `QLearning`.
     parameter_prior
@@ -78,6 +85,10 @@ def fit(
     threads
         For choices: processors to use on large data; all, if not given. The answer does not depend
         on it.
+    engine
+        For a scan: who looks at its chunks. Threads, if not given; or any executor of
+        `concurrent.futures`; or a client of `dask.distributed`, or its address. The answer does not
+        depend on it.
     strict
         Raise instead of returning an estimate whose status is not "converged" (or "at a bound").
 
@@ -117,6 +128,22 @@ def fit(
                 "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
             )
         return fit_model(as_episodes(data), model, parameter_prior=parameter_prior, strict=strict)
+    if isinstance(data, Chunks) and model is None:
+        return fit_chunks(
+            data.on(engine, threads),
+            parameter_prior=weights_only(parameter_prior),
+            method=method,
+            constraints=constraints,
+            covariance=covariance,
+            strict=strict,
+            start=start,
+            max_steps=max_steps,
+        )
+    if engine is not None:
+        raise DataError(
+            f"engine must be left out for data in memory; got {type(engine).__name__}. "
+            "It is for a scan."
+        )
     if model is not None:
         raise DataError(
             f"data must be episodes where a model is given; got {type(data).__name__}. "

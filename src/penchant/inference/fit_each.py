@@ -10,6 +10,7 @@ from typing import Any, Literal, Unpack, overload
 from penchant._progress import progress
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.chunks import Chunks
 from penchant.errors import DataError
 from penchant.inference.fit import History, check_prior, fit_profiles, weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -90,6 +91,11 @@ def fit_each(
             covariance=covariance,
             max_steps=max_steps,
             threads=threads,
+        )
+    if isinstance(data, Chunks):
+        raise DataError(
+            "data must be in memory for one estimate per subject; got a scan. Read the files of "
+            "some subjects at a time, or use fit for all subjects as one."
         )
     if model is None:
         raise DataError(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
@@ -44,6 +45,24 @@ class CarefulMoments:
     log_unit: float
 
 
+class CarefulLikelihood(Protocol):
+    """What careful steps need to know of the choices, with a share of their offsets."""
+
+    @property
+    def largest(self) -> Vector:
+        """Largest |x_i - x_chosen| of each variable."""
+
+    @property
+    def furthest_offset(self) -> float | None:
+        """Largest difference of an offset from that of the option chosen; None without offsets."""
+
+    def moments(self, theta: Vector) -> CarefulMoments:
+        """Sums over decisions, each relative to its most likely option."""
+
+    def with_share(self, share: float) -> CarefulLikelihood:
+        """The same with another share of the offsets."""
+
+
 @dataclass(frozen=True)
 class Careful:
     """The log-likelihood of choices, with a share of their offsets."""
@@ -63,6 +82,15 @@ class Careful:
         if choices.available is not None:
             offsets[~choices.available] = 0.0
         return cls(choices, largest, offsets)
+
+    @property
+    def furthest_offset(self) -> float | None:
+        """Largest difference of an offset from that of the option chosen; None without offsets."""
+        return None if self.offsets is None else float(np.abs(self.offsets).max())
+
+    def with_share(self, share: float) -> Careful:
+        """The same with another share of the offsets."""
+        return replace(self, share=share)
 
     def objectives(self, theta: Vector) -> tuple[Vector, Vector]:
         """theta'x relative to the chosen option of each set, and a bound of its rounding."""
@@ -172,15 +200,21 @@ def careful_maximum(
 
     `largest` bounds |x_i - x_chosen| of each variable; `taken` are steps taken before.
     """
-    careful = Careful.of(choices, largest)
+    return careful_climb(Careful.of(choices, largest), start, max_steps, taken)
+
+
+def careful_climb(
+    careful: CarefulLikelihood, start: Vector, max_steps: int, taken: int = 0
+) -> Climb:
+    """The same for a likelihood that is known."""
     found = climb(careful, start, max_steps, taken)
-    if found.settled or careful.offsets is None:
+    size = careful.furthest_offset
+    if found.settled or size is None:
         return found
-    size = float(np.abs(careful.offsets).max())
     share = min(1.0, WITHIN_REACH / size) if size > 0 else 1.0
     theta, steps = np.zeros(len(start)), found.n_steps if found.n_steps < max_steps else taken
     while share < 1.0:
-        part = climb(replace(careful, share=share), theta, max_steps, steps, NEAR)
+        part = climb(careful.with_share(share), theta, max_steps, steps, NEAR)
         if not part.settled:
             return replace(found, n_steps=max(found.n_steps, part.n_steps))
         steps = part.n_steps
@@ -190,7 +224,7 @@ def careful_maximum(
 
 
 def climb(
-    careful: Careful, start: Vector, max_steps: int, taken: int = 0, still: float = STILL
+    careful: CarefulLikelihood, start: Vector, max_steps: int, taken: int = 0, still: float = STILL
 ) -> Climb:
     """Newton's steps until none moves an objective; shortened while they overshoot."""
     theta, n_steps, decrement = np.array(start), taken, np.inf
@@ -219,7 +253,7 @@ def climb(
 
 
 def _shortened(
-    careful: Careful, theta: Vector, step: Vector, here: CarefulMoments, longest: float
+    careful: CarefulLikelihood, theta: Vector, step: Vector, here: CarefulMoments, longest: float
 ) -> tuple[Vector, CarefulMoments] | None:
     """The first of this part of a step, its half ... that does not overshoot the maximum along it.
 

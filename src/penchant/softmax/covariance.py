@@ -28,11 +28,17 @@ def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
     a probability weight multiplies the score itself, and so enters twice.
     """
     choices, unit = unit_weights(choices)
+    whole = sandwich(bread * unit, meat(theta, choices))
+    return whole / unit if choices.weight_kind == "frequency" else whole
+
+
+def meat(theta: Vector, choices: Choices) -> Matrix:
+    """Sum of the outer products of scores, each as often as its weight and its kind say."""
     s = scores(theta, choices)
     weights = np.ones(len(s)) if choices.weights is None else choices.weights
     if choices.weight_kind == "frequency":
-        return sandwich(bread * unit, (s.T * weights) @ s) / unit
-    return sandwich(bread * unit, (s.T * weights**2) @ s)
+        return np.asarray((s.T * weights) @ s)
+    return np.asarray((s.T * weights**2) @ s)
 
 
 def clustered_covariance(theta: Vector, bread: Matrix, choices: Choices, cluster: Any) -> Matrix:
@@ -71,13 +77,18 @@ def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
             f"first at decision {missing.index(True)}. Fill or drop these decisions."
         )
     known, codes = np.unique(labels, return_inverse=True)
+    check_clusters(known.tolist())
+    return codes.reshape(-1), len(known)
+
+
+def check_clusters(known: list[Any]) -> None:
+    """Whether there are several clusters."""
     if len(known) < 2:
         raise DataError(
             f"{either('cluster', '--subject')} must name at least two clusters; got only "
-            f"{known.tolist()[0]!r}. Use {either('robust()', '--covariance robust')} where "
+            f"{known[0]!r}. Use {either('robust()', '--covariance robust')} where "
             "decisions are independent."
         )
-    return codes.reshape(-1), len(known)
 
 
 def sandwich(bread: Matrix, meat: Matrix) -> Matrix:

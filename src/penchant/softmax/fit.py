@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -101,7 +101,7 @@ def maximum_a_posteriori(
     likelihood, known = prepared(choices, threads)
     d = choices.n_parameters
     quadratic = in_unit(prior.quadratic(d, known.scale), unit)
-    basis = _whole_basis(known, quadratic)
+    basis = whole_basis(known, quadratic)
     work: Likelihood = Restricted(likelihood, np.zeros(d), basis)
     if known.basis is not None:
         work = likelihood_of(in_coordinates(choices, basis, known.rank), threads)
@@ -124,7 +124,7 @@ def maximum_a_posteriori(
     return replace(solution, theta=theta, covariance=covariance, point=theta, certainty=covariance)
 
 
-def _whole_basis(known: Identification, quadratic: Quadratic) -> Matrix:
+def whole_basis(known: Identification, quadratic: Quadratic) -> Matrix:
     """Coordinates for all of theta: identified directions, then those the prior decides."""
     d = len(known.scale)
     if known.basis is None:
@@ -172,12 +172,8 @@ def fit_choices(
 ) -> Estimate:
     """Estimate theta from choices: maximum likelihood, Eq. (4), or MAP, Eq. (6)."""
     _check(choices, method, parameter_prior, constraints, max_steps)
-    if covariance not in ("model", "robust", "clustered"):
-        raise DataError(
-            f"{argument('covariance')} must be 'model', 'robust' or 'clustered'; got "
-            f"{covariance!r}. Choose one."
-        )
-    begin = _checked_start(start, choices.n_parameters)
+    check_covariance(covariance)
+    begin = checked_start(start, choices.n_parameters)
     steps = max_steps or (FIRTH_STEPS if method == "firth" else NEWTON_STEPS)
     work, unit = unit_weights(choices)
     if parameter_prior is not None:
@@ -193,10 +189,19 @@ def fit_choices(
     estimate = estimate_from(solution, choices, parameter_prior, method, constraints)
     if strict:
         raise_if_wrong(estimate)
-    return _with_covariance(estimate, covariance)
+    return with_covariance(estimate, covariance)
 
 
-def _with_covariance(estimate: Estimate, kind: str) -> Estimate:
+def check_covariance(kind: str) -> None:
+    """Whether there is such a covariance."""
+    if kind not in ("model", "robust", "clustered"):
+        raise DataError(
+            f"{argument('covariance')} must be 'model', 'robust' or 'clustered'; got "
+            f"{kind!r}. Choose one."
+        )
+
+
+def with_covariance(estimate: Estimate, kind: str) -> Estimate:
     """The covariance asked for; none where there is no finite estimate to compute it at."""
     if kind == "model":
         return estimate
@@ -241,7 +246,8 @@ def _check(
         )
 
 
-def _checked_start(start: Any, n_parameters: int) -> Vector | None:
+def checked_start(start: Any, n_parameters: int) -> Vector | None:
+    """Where to begin, as an array."""
     if start is None:
         return None
     begin = np.asarray(start, dtype=np.float64)
@@ -262,8 +268,51 @@ def estimate_from(
     subject: Any = None,
 ) -> Estimate:
     """Put what the estimator found into words and numbers for the user."""
-    checks = diagnostics_of(solution, choices, constraints, prior is not None)
-    status, message = status_of(solution, checks, choices.names, prior is not None)
+    sizes, people = choices.n_options, choices.subject
+    facts = Facts(
+        names=choices.names,
+        n_decisions=choices.n_decisions,
+        total_weight=choices.total_weight,
+        n_options=(int(sizes.min()), int(sizes.max())),
+        n_subjects=1 if people is None else len(np.unique(people)),
+        null_log_likelihood=null_log_likelihood(choices),
+        notes=choices.notes,
+    )
+    quadratic = None
+    if prior is not None:
+        quadratic = prior.quadratic(choices.n_parameters, solution.known.scale)
+    source = FromChoices(choices, solution.known.scale, quadratic, constraints, choices.natural)
+    separation = _separation(solution, choices)
+    found = worded(solution, facts, separation, source, prior, method, constraints)
+    return found if subject is None else replace(found, subject=subject)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an estimate says of its data."""
+
+    names: tuple[str, ...]
+    n_decisions: int
+    total_weight: float
+    n_options: tuple[int, int]
+    n_subjects: int
+    null_log_likelihood: float
+    notes: tuple[str, ...]
+
+
+def worded(
+    solution: Solution,
+    facts: Facts,
+    separation: Separation | None,
+    source: FromChoices,
+    prior: ParameterPrior | None = None,
+    method: str = "ml",
+    constraints: Constraints | None = None,
+) -> Estimate:
+    """The same for data of which only these facts are known."""
+    has_prior, most = prior is not None, facts.n_options[1]
+    checks = _diagnostics(solution, facts.names, most, separation, constraints, has_prior)
+    status, message = status_of(solution, checks, facts.names, has_prior)
     if constraints is not None and status == "not identified":
         message += " The constraints were not applied."
     covariance = solution.covariance
@@ -274,30 +323,25 @@ def estimate_from(
         label = "MAP"
     elif method == "firth":
         label = "Firth"
-    sizes = choices.n_options
-    n_subjects = 1 if choices.subject is None else len(np.unique(choices.subject))
-    scale = solution.known.scale
-    quadratic = None if prior is None else prior.quadratic(choices.n_parameters, scale)
     return Estimate(
         status=status,
         message=message,
-        names=choices.names,
+        names=facts.names,
         theta=solution.theta,
         covariance=covariance,
         inverse_information=covariance,
         log_likelihood=solution.log_likelihood,
-        null_log_likelihood=null_log_likelihood(choices),
+        null_log_likelihood=facts.null_log_likelihood,
         log_posterior=solution.log_posterior,
         diagnostics=checks,
-        n_decisions=choices.n_decisions,
-        total_weight=choices.total_weight,
-        n_options=(int(sizes.min()), int(sizes.max())),
-        source=FromChoices(choices, scale, quadratic, constraints, choices.natural),
+        n_decisions=facts.n_decisions,
+        total_weight=facts.total_weight,
+        n_options=facts.n_options,
+        source=source,
         method=label,
         prior=None if prior is None else str(prior),
-        subject=subject,
-        notes=(*pooled_notes(n_subjects), *choices.notes),
-        n_subjects=n_subjects,
+        notes=(*pooled_notes(facts.n_subjects), *facts.notes),
+        n_subjects=facts.n_subjects,
     )
 
 
@@ -319,20 +363,32 @@ def diagnostics_of(
     has_prior: bool = False,
 ) -> Diagnostics:
     """Diagnostics with the names of the variables."""
+    most = int(choices.n_options.max())
+    separation = _separation(solution, choices)
+    return _diagnostics(solution, choices.names, most, separation, constraints, has_prior)
+
+
+def _diagnostics(
+    solution: Solution,
+    names: tuple[str, ...],
+    most_options: int,
+    separation: Separation | None,
+    constraints: Constraints | None,
+    has_prior: bool,
+) -> Diagnostics:
     known = solution.known
-    names = choices.names
     missing = len(names) - known.rank
-    largest_set = max(int(choices.n_options.max()), 2)
+    largest_set = max(most_options, 2)
     bounds: tuple[str, ...] = ()
     if solution.active is not None and constraints is not None:
         bounds = tuple(np.array(constraints.labels)[solution.active].tolist())
     return Diagnostics(
         rank=known.rank,
-        null_directions=tuple(_named(v, names) for v in known.null_directions),
+        null_directions=tuple(named(v, names) for v in known.null_directions),
         combinations=_combinations(solution, names) if missing and not has_prior else (),
         decisions_needed=-(-missing // (largest_set - 1)),
-        separation=_separation(solution, choices),
-        near_separation=None if solution.near is None else _named(solution.near, names),
+        separation=separation,
+        near_separation=None if solution.near is None else named(solution.near, names),
         condition=solution.condition,
         iterations=solution.n_steps,
         decrement=solution.decrement,
@@ -341,7 +397,8 @@ def diagnostics_of(
     )
 
 
-def _named(direction: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
+def named(direction: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
+    """Entries of a direction that are not 0, by name; the largest is 1."""
     size = np.abs(direction).max()
     return {name: float(v / size) for name, v in zip(names, direction, strict=True) if v != 0}
 
@@ -377,7 +434,7 @@ def _separation(solution: Solution, choices: Choices) -> Separation | None:
     complete = int(solution.resolved.sum()) == int((choices.n_options - 1).sum())
     return Separation(
         kind="complete" if complete else "quasi-complete",
-        direction=_named(solution.recession, choices.names),
+        direction=named(solution.recession, choices.names),
         supremum=solution.log_likelihood,
         n_resolved=int(touched.sum()),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -58,6 +58,16 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
     return p.reshape(len(sizes), -1) if (sizes == sizes[0]).all() else p
 
 
+class PassedChoices(Protocol):
+    """What can be asked of choices that are looked at in passes."""
+
+    def robust(self, theta: Vector, bread: Matrix) -> Matrix:
+        """Sandwich covariance (HC0)."""
+
+    def clustered(self, theta: Vector, bread: Matrix) -> Matrix:
+        """Sandwich covariance by subject."""
+
+
 @dataclass(frozen=True, eq=False)
 class FromChoices(Source):
     """The choices behind an estimate of theta.
@@ -74,6 +84,8 @@ class FromChoices(Source):
         Map to the natural parameters, where the model has one; or what was kept of them.
     model, model_words
         The model that was linearised, if one was.
+    passed
+        Choices that are looked at in passes, as they do not fit in memory.
     """
 
     data: Choices | None
@@ -83,6 +95,7 @@ class FromChoices(Source):
     map: NaturalParameters | Kept | None = None
     model: Any = None
     model_words: str = ""
+    passed: PassedChoices | None = None
 
     space: ClassVar[Space] = "theta"
     lack: ClassVar[str] = "must be of a model; got an estimate of choices. Fit a model."
@@ -228,12 +241,17 @@ class FromChoices(Source):
 
     def robust(self, found: Found) -> Matrix:
         """Sandwich covariance (HC0)."""
-        choices = self._needed("robust()")
         theta = _finite(found, "robust()")
+        if self.passed is not None:
+            return self.passed.robust(theta, found.inverse_information)
+        choices = self._needed("robust()")
         return robust_covariance(theta, found.inverse_information, choices)
 
     def clustered(self, found: Found, cluster: Any) -> Matrix:
         """Sandwich covariance by subject, or by labels given."""
+        if self.passed is not None and cluster is None:
+            theta = _finite(found, "clustered()")
+            return self.passed.clustered(theta, found.inverse_information)
         choices = self._needed("clustered()")
         labels = choices.subject if cluster is None else cluster
         if labels is None:
@@ -296,9 +314,13 @@ class FromChoices(Source):
 
     def stored(self) -> FromChoices:
         """The same without the choices."""
-        return dataclasses.replace(self, data=None)
+        return dataclasses.replace(self, data=None, passed=None)
 
     def _needed(self, what: str) -> Choices:
+        if self.passed is not None:
+            raise DataError(
+                f"{what} must have choices in memory; got a scan. Pass some of them, or fit them."
+            )
         if self.data is None:
             raise DataError(
                 f"{what} must have the choices, which are not stored with an estimate; "

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -23,6 +24,7 @@ from penchant.softmax.likelihood import Likelihood
 EPSILON = float(np.finfo(np.float64).eps)
 CERTAIN = 1e-6  # smallest eigenvalue of the scaled scatter beyond which rounding is no question
 ROWS_AT_ONCE = 200_000
+ROWS_AT_FIRST = 1_000  # in which most variables that are not whole show it
 
 
 @dataclass(frozen=True)
@@ -56,24 +58,56 @@ class Identification:
         return np.asarray(~(self.null_directions != 0).any(axis=0))
 
 
+class Scatter(Protocol):
+    """What is asked of all rows where their mean square does not settle the rank."""
+
+    def whole_numbers(self) -> BoolVector:
+        """Variables that hold nothing but whole numbers."""
+
+    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
+        """R of the QR factorisation of all rows, centred in their sets and scaled."""
+
+    def total_rows(self) -> float:
+        """Number of rows on offer, each counted as often as its decision."""
+
+
+@dataclass(frozen=True)
+class ScatterOf:
+    """The scatter of choices in memory."""
+
+    choices: Choices
+
+    def whole_numbers(self) -> BoolVector:
+        """Variables that hold nothing but whole numbers."""
+        return whole_numbers(self.choices)
+
+    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
+        """R of the QR factorisation of all rows, centred in their sets and scaled."""
+        return triangle_of_centred(self.choices, columns, unit)
+
+    def total_rows(self) -> float:
+        """Number of rows on offer, each counted as often as its decision."""
+        return total_rows(self.choices)
+
+
 def identification(choices: Choices, likelihood: Likelihood) -> Identification:
     """Rank and coordinates of the identified part of theta."""
-    return from_spread(choices, likelihood.spread(), likelihood.largest)
+    return from_spread(ScatterOf(choices), likelihood.spread(), likelihood.largest)
 
 
-def from_spread(choices: Choices, spread: Matrix, largest: Matrix) -> Identification:
+def from_spread(rows: Scatter, spread: Matrix, largest: Matrix) -> Identification:
     """The same, from the within-set mean square and the largest values of each variable."""
     d = len(spread)
     scale = np.sqrt(np.diag(spread))
     varies = largest[1] > 64 * EPSILON * largest[0]
     exact = np.zeros(d, dtype=bool)
     if not (varies.all() and _well_conditioned(spread)):
-        exact = whole_numbers(choices)
+        exact = rows.whole_numbers()
         varies |= exact & (largest[1] > 0)
     if varies.all() and _well_conditioned(spread):
         return Identification(scale, d, np.empty((0, d)), None)
     rounded = np.where(exact, largest[1], largest[0])
-    return _by_singular_values(choices, np.where(varies, scale, 0.0), rounded)
+    return _by_singular_values(rows, np.where(varies, scale, 0.0), rounded)
 
 
 def _well_conditioned(spread: Matrix) -> bool:
@@ -86,10 +120,15 @@ def whole_numbers(choices: Choices) -> BoolVector:
     x = choices.explanatory
     if choices.available is not None:
         x = x[choices.available]
-    return np.asarray((x == np.rint(x)).all(axis=0))
+    some = x[:ROWS_AT_FIRST]
+    whole = np.asarray((some == np.rint(some)).all(axis=0))
+    if whole.any() and len(x) > ROWS_AT_FIRST:
+        rest = x[ROWS_AT_FIRST:, whole]
+        whole[whole] = (rest == np.rint(rest)).all(axis=0)
+    return whole
 
 
-def _by_singular_values(choices: Choices, scale: Vector, size: Vector) -> Identification:
+def _by_singular_values(rows: Scatter, scale: Vector, size: Vector) -> Identification:
     """Rank from the singular values of the centred variables: half the digits are not lost.
 
     `size` of each variable is that of the numbers whose rounding its differences carry.
@@ -100,9 +139,8 @@ def _by_singular_values(choices: Choices, scale: Vector, size: Vector) -> Identi
     if not varying.size:
         return Identification(scale, 0, null, np.empty((d, 0)))
     unit = scale[varying]
-    triangle = _triangle_of_centred(choices, varying, unit)
-    _, singular, right = linalg.svd(triangle)
-    singular = singular / np.sqrt(_total_rows(choices))
+    _, singular, right = linalg.svd(rows.triangle(varying, unit))
+    singular = singular / np.sqrt(rows.total_rows())
     noise = EPSILON * float((size[varying] / unit).max())
     kept = singular > max(1e-12, 32 * noise)
     rank = int(kept.sum())
@@ -115,12 +153,13 @@ def _by_singular_values(choices: Choices, scale: Vector, size: Vector) -> Identi
     return Identification(scale, rank, null, basis)
 
 
-def _total_rows(choices: Choices) -> float:
+def total_rows(choices: Choices) -> float:
+    """Number of rows on offer, each counted as often as its decision."""
     weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
     return float(weights @ choices.n_options)
 
 
-def _triangle_of_centred(choices: Choices, columns: IntVector, unit: Vector) -> Matrix:
+def triangle_of_centred(choices: Choices, columns: IntVector, unit: Vector) -> Matrix:
     """R of the QR factorisation of all rows, centred in their sets and scaled."""
     d = len(columns)
     triangle: Matrix = np.zeros((0, d))
@@ -128,9 +167,15 @@ def _triangle_of_centred(choices: Choices, columns: IntVector, unit: Vector) -> 
     for begin, end in pairwise(edges):
         centred = centred_rows(choices, begin, end)[:, columns] / unit
         triangle = np.asarray(np.linalg.qr(np.vstack([triangle, centred]), mode="r"))
-    padded = np.zeros((max(d, len(triangle)), d))
-    padded[: len(triangle)] = triangle
-    return padded
+    return padded(triangle)
+
+
+def padded(triangle: Matrix) -> Matrix:
+    """A triangle with rows of 0 below, so that it is as high as wide."""
+    d = triangle.shape[1]
+    square = np.zeros((max(d, len(triangle)), d))
+    square[: len(triangle)] = triangle
+    return square
 
 
 def _edges(choices: Choices) -> list[int]:

@@ -9,6 +9,7 @@ differences have a maximum that is far out and hangs on these differences.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import scipy
@@ -27,6 +28,7 @@ ENOUGH = 1e-6  # and one above this is no artefact of the linear program's toler
 EXACT = 1e-8
 ROWS_AT_FIRST = 4_000
 ROWS_MORE = 1_000
+ROWS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def recession(
     if not len(found.rows):
         return None
     allowed = np.empty((0, found.values.shape[1])) if cone is None else cone / found.unit
-    direction = _furthest(found.values.mean(axis=0), found.values, allowed, found.rounding)
+    direction = furthest(found.values.mean(axis=0), found.values, allowed, found.rounding)
     along = found.values @ direction
     if not along.max() > ENOUGH:
         return None
@@ -118,14 +120,19 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
     Unlike the root mean square it does not grow with one outlier, beside which all the others would
     look like rounding noise.
     """
-    rows = _compared(choices)
-    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))[rows]
-    differences = np.abs(choices.explanatory[chosen] - choices.explanatory[rows])
-    differences = differences[differences.any(axis=1)]
+    differences = sizes_of_differences(choices)
     if not len(differences):
         return np.where(scale > 0, scale, 1.0)
     size = np.quantile(differences, 0.99, axis=0, method="lower")
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
+
+
+def sizes_of_differences(choices: Choices) -> Matrix:
+    """|x_chosen - x_j| of rows that differ from the option chosen."""
+    rows = _compared(choices)
+    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))[rows]
+    differences = np.abs(choices.explanatory[chosen] - choices.explanatory[rows])
+    return np.asarray(differences[differences.any(axis=1)])
 
 
 def without_small_differences(choices: Choices, scale: Vector, ignored: float) -> Choices | None:
@@ -133,10 +140,17 @@ def without_small_differences(choices: Choices, scale: Vector, ignored: float) -
 
     None where there are none. Hardly: by less than `ignored` of what is rarely exceeded.
     """
-    unit = typical_difference(choices, scale)
+    return without_differences(choices, ignored * typical_difference(choices, scale))
+
+
+def without_differences(choices: Choices, limit: Vector) -> Choices | None:
+    """The choices, variables that differ from the chosen option's by at most this equal to these.
+
+    None where there are none.
+    """
     chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))
     rows, level = choices.explanatory, choices.explanatory[chosen]
-    small = (np.abs(rows - level) <= ignored * unit) & (rows != level)
+    small = (np.abs(rows - level) <= limit) & (rows != level)
     if not small.any():
         return None
     return replace(choices, explanatory=np.where(small, level, rows))
@@ -185,12 +199,23 @@ def differences_of(
     variable's differences elsewhere: small ones may be what is left of larger numbers.
     """
     unit = typical_difference(choices, scale)
+    return differences_in(choices, unit, whole_numbers(choices), ignored, basis)
+
+
+def differences_in(
+    choices: Choices,
+    unit: Vector,
+    whole: BoolVector,
+    ignored: float = 0.0,
+    basis: Matrix | None = None,
+) -> Differences:
+    """The same, where typical differences and variables of whole numbers are known."""
     rows = _compared(choices)
     chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))[rows]
     x = choices.explanatory
     values = (x[chosen] - x[rows]) / unit
     size = np.maximum(np.maximum(np.abs(x[chosen]), np.abs(x[rows])) / unit, 1.0)
-    noise = np.where(whole_numbers(choices), 0.0, ROUNDED) * size
+    noise = np.where(whole, 0.0, ROUNDED) * size
     values[np.abs(values) <= noise] = 0.0
     if basis is not None:
         inner = basis * unit[:, None]
@@ -216,7 +241,7 @@ def _compared(choices: Choices) -> IntVector:
     return np.flatnonzero(counted)
 
 
-def _furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vector) -> Vector:
+def furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vector) -> Vector:
     """Maximise goal'v over the directions v in the unit box that lower no difference.
 
     Constraints are added where the last direction breaks them, so that a few thousand stand for
@@ -287,7 +312,7 @@ def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:
     for a in np.flatnonzero(direction):
         sign = np.sign(direction[a])
         goal = -sign * np.eye(len(scale))[a]
-        opposite = goal @ _furthest(goal, found.values, free, found.rounding) > ENOUGH
+        opposite = goal @ furthest(goal, found.values, free, found.rounding) > ENOUGH
         result[a] = np.nan if opposite else sign * np.inf
     return result
 
@@ -299,6 +324,11 @@ def limit_along(
     where = np.zeros(len(direction))
     if known.complete:
         where = limits(choices, known.scale, direction)
+    return finite_where(where, known, rest)
+
+
+def finite_where(where: Vector, known: Identification, rest: Solution) -> tuple[Vector, Matrix]:
+    """Parameters infinite where they go somewhere, finite where the rest identifies them."""
     finite = rest.known.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
     theta, covariance = blank(rest.theta, rest.covariance, finite)
     theta = np.where(np.isinf(where), where, theta)
@@ -363,7 +393,11 @@ def near_separation(
 
 def weight_of_small(choices: Choices, unit: Vector) -> Vector:
     """Weight of decisions in which a variable hardly differs from the chosen option's: (1,)."""
-    small = differ_hardly(choices, np.broadcast_to(unit, (choices.n_decisions, len(unit))))
+    marks = np.searchsorted(choices.first_row, np.arange(0, choices.n_rows, ROWS_AT_ONCE))
+    edges = np.union1d(marks, [0, choices.n_decisions]).tolist()
+    limit = NEGLIGIBLE * unit
+    parts = [_differ_by_at_most(choices, a, b, limit) for a, b in pairwise(edges)]
+    small = np.concatenate(parts)
     weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
     return np.array([weights @ small])
 
@@ -371,13 +405,20 @@ def weight_of_small(choices: Choices, unit: Vector) -> Vector:
 def differ_hardly(choices: Choices, unit: Matrix) -> BoolVector:
     """Decisions in which a variable differs from the chosen option's, by less than 1/1000 unit."""
     sizes = np.diff(choices.first_row)
-    chosen = np.repeat(choices.chosen_row, sizes)
-    away = np.abs(choices.explanatory - choices.explanatory[chosen])
     limit = np.repeat(NEGLIGIBLE * unit, sizes, axis=0)
+    return _differ_by_at_most(choices, 0, choices.n_decisions, limit)
+
+
+def _differ_by_at_most(choices: Choices, begin: int, end: int, limit: Matrix) -> BoolVector:
+    """Of decisions begin..end, those with a variable that differs by no more than the limit."""
+    starts = choices.first_row[begin : end + 1]
+    rows = slice(int(starts[0]), int(starts[-1]))
+    chosen = np.repeat(choices.chosen_row[begin:end], np.diff(starts))
+    away = np.abs(choices.explanatory[rows] - choices.explanatory[chosen])
     small = ((away > 0) & (away <= limit)).any(axis=1)
     if choices.available is not None:
-        small &= choices.available
-    return np.asarray(np.logical_or.reduceat(small, choices.first_row[:-1]))
+        small &= choices.available[rows]
+    return np.asarray(np.logical_or.reduceat(small, starts[:-1] - starts[0]))
 
 
 def _has_maximum(choices: Choices, start: Vector) -> bool:
@@ -385,11 +426,11 @@ def _has_maximum(choices: Choices, start: Vector) -> bool:
     likelihood = likelihood_of(choices, 1)
     maximum = maximise(likelihood, start=start)
     covariance, _ = scaled_inverse(maximum.information)
-    return certified(maximum, likelihood, covariance, choices)
+    return certified(maximum, likelihood, covariance, choices.total_weight)
 
 
 def certified(
-    maximum: Maximum, likelihood: Likelihood, covariance: Matrix, choices: Choices
+    maximum: Maximum, likelihood: Likelihood, covariance: Matrix, total_weight: float
 ) -> bool:
     """Whether where Newton's method ended proves that the maximum exists."""
     if not np.isfinite(covariance).all() or maximum.ending == "slow":
@@ -397,4 +438,4 @@ def certified(
     distance = moved(likelihood.largest[1][None], covariance[None], maximum.decrement)
     if distance[0] > EXACT:
         return False
-    return certificate(likelihood.largest[1], covariance, maximum.decrement, choices.total_weight)
+    return certificate(likelihood.largest[1], covariance, maximum.decrement, total_weight)

@@ -166,7 +166,13 @@ def weight_unit(weights: Vector | None) -> float:
     largest = float(weights.max())
     if not largest > 0:
         return 1.0
-    relative = float((weights / largest).mean())
+    return unit_of_weights(largest, float((weights / largest).mean()))
+
+
+def unit_of_weights(largest: float, relative: float) -> float:
+    """The same from the largest weight, and the mean in units of it."""
+    if not largest > 0:
+        return 1.0
     power = int(np.frexp(largest)[1]) + int(np.frexp(relative)[1]) - 1
     if abs(power) <= ORDINARY:
         return 1.0

@@ -51,13 +51,14 @@ def maximum_likelihood(
     basis = known.basis
     work = choices if basis is None else in_coordinates(choices, basis)
     inner = likelihood if basis is None else likelihood_of(work, threads)
-    begin = _start_in(basis, start)
+    begin = start_in(basis, start)
     if begin is None:
         begin = _start_from_part(inner)
     maximum = maximise(inner, start=begin, max_steps=max_steps)
     inverse = scaled_inverse(maximum.information)
-    if certified(maximum, inner, inverse[0], choices):
-        return _finite(choices, known, inner, maximum, inverse, "newton")
+    if certified(maximum, inner, inverse[0], choices.total_weight):
+        near = near_separation(choices, known, inner, maximum)
+        return finite_solution(known, maximum, inverse, "newton", near)
     found = separating.recession(choices, known.scale, basis=basis)
     if found is not None and found.proven:
         return _separated(choices, known, found, threads)
@@ -67,7 +68,8 @@ def maximum_likelihood(
     if careful.settled or maximum.ending != "converged":
         maximum = careful.maximum()
         inverse = scaled_inverse(maximum.information)
-    return _finite(choices, known, inner, maximum, inverse, "linear program")
+    near = near_separation(choices, known, inner, maximum)
+    return finite_solution(known, maximum, inverse, "linear program", near)
 
 
 def _inside(free: Solution, constraints: Constraints) -> bool:
@@ -96,23 +98,22 @@ def _start_from_part(likelihood: Likelihood) -> Vector | None:
     return found.theta if found.ending == "converged" else None
 
 
-def _start_in(basis: Matrix | None, start: Vector | None) -> Vector | None:
+def start_in(basis: Matrix | None, start: Vector | None) -> Vector | None:
+    """Where to begin, in coordinates of the basis."""
     if start is None or basis is None:
         return start
     return np.asarray(np.linalg.lstsq(basis, start, rcond=None)[0])
 
 
-def _finite(
-    choices: Choices,
+def finite_solution(
     known: Identification,
-    likelihood: Likelihood,
     maximum: Maximum,
     inverse: tuple[Matrix, float],
     proof: str,
+    near: Vector | None,
 ) -> Solution:
     """A maximum that exists, back in the user's coordinates; `inverse` of its information."""
     covariance, condition = inverse
-    near = near_separation(choices, known, likelihood, maximum)
     theta = maximum.theta
     if known.basis is not None:
         theta = known.basis @ theta

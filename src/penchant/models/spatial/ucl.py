@@ -22,6 +22,7 @@ conditioning: another way than the recursion behind the likelihood, so that one 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -96,7 +97,7 @@ class UCL(CompiledModel):
     cooling: Cooling = "logarithmic"
     clock: Clock = "choices"
     bonus: Literal["known", "free"] = "known"
-    alpha_scale: float = float(np.sqrt(2 * np.pi * np.e))
+    alpha_scale: float = math.sqrt(2 * math.pi * math.e)
     alpha_power: float = 1.0
     precision_range: tuple[float, float] = (1.5e-8, 400.0)
     length_scale_range: tuple[float, float] | None = None

@@ -1,0 +1,370 @@
+"""Rows of a chunk as `Choices`: whole decisions that stand one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.errors import DataError, named, nearest
+from penchant.tables.arrays import decision_weights
+from penchant.tables.labels import python_values
+from penchant.tables.long import LongColumns
+from penchant.wording import ticked
+
+BLOCK = 4096
+FEW_OPTIONS = 62  # each has a bit of a whole number
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one file, from `begin` on.
+
+    Attributes
+    ----------
+    file
+        What messages call it.
+    """
+
+    table: pa.Table
+    file: str
+    begin: int
+
+    def place(self, row: int) -> str:
+        """Where a row is, counted from 0 in its file."""
+        return f"row {self.begin + int(row)} of {self.file}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What each column is, the same in all files.
+
+    Attributes
+    ----------
+    labelled
+        Whether `chosen` repeats the label of an option, rather than marking rows.
+    """
+
+    columns: LongColumns
+    weight_kind: str
+    labelled: bool = False
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Columns that together name a decision."""
+        subject = self.columns.subject
+        return (*(() if subject is None else (subject,)), *self.columns.decision)
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """Columns without which there are no choices; options need no name there."""
+        needed = {role for role in self.columns.roles() if role != "option" or self.labelled}
+        return frozenset(n for role in needed for n in self.columns.roles()[role])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns that are read, each once."""
+        return tuple(dict.fromkeys(name for part in self.columns.roles().values() for name in part))
+
+
+def _matrix(columns: Sequence[Vector], kept: BoolVector | None, n_rows: int) -> Matrix:
+    """Columns side by side, block by block of rows while these stay in the processor's cache."""
+    matrix = np.empty((n_rows, len(columns)))
+    given = columns if kept is None else [column[kept] for column in columns]
+    for begin in range(0, n_rows, BLOCK):
+        block = matrix[begin : begin + BLOCK]
+        for a, column in enumerate(given):
+            block[:, a] = column[begin : begin + BLOCK]
+    return matrix
+
+
+def check_names(file: str, schema: pa.Schema, columns: LongColumns) -> None:
+    """Every column named exists."""
+    for role, names in columns.roles().items():
+        for name in names:
+            if name not in schema.names:
+                hint = nearest(str(name), schema.names) or " Correct the name."
+                raise DataError(
+                    f"{role} must name a column; got {name!r}, but {file} has "
+                    f"{named(schema.names)}.{hint}"
+                )
+
+
+def type_word(kind: pa.DataType) -> str:
+    """What a type is to us: a number, text, a flag, or itself."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_integer(kind):
+        return "whole numbers"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "numbers"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return "text"
+    return "True/False" if pa.types.is_boolean(kind) else str(kind)
+
+
+def starts_of(table: pa.Table, key: Sequence[str]) -> IntVector:
+    """First rows of decisions: those whose name differs from that of the row before."""
+    differs = np.zeros(len(table), dtype=bool)
+    differs[:1] = True
+    for name in key:
+        column = plain(table[name])
+        changed = pc.not_equal(column.slice(1), column.slice(0, max(len(column) - 1, 0)))
+        differs[1:] |= changed.to_numpy(zero_copy_only=False)
+    return np.flatnonzero(differs)
+
+
+def plain(column: pa.ChunkedArray) -> pa.Array:
+    """One array of a column; codes of text are decoded."""
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):  # an empty one stays so
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+
+
+def check_present(rows: Rows, name: str, role: str, on_offer: BoolVector | None = None) -> None:
+    """No cell of a column is empty, of rows on offer."""
+    column = rows.table[name]
+    if not column.null_count:
+        return
+    empty = column.is_null().to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero(empty if on_offer is None else empty & on_offer)
+    if wrong.size:
+        raise DataError(
+            f"{role} must not be missing; got an empty cell in {name} at {rows.place(wrong[0])}. "
+            "Fill it, or drop the decision."
+        )
+
+
+def numbers(rows: Rows, name: str, role: str, on_offer: BoolVector | None) -> Vector:
+    """A column of numbers, finite in rows on offer."""
+    check_present(rows, name, role, on_offer)
+    column = plain(rows.table[name])
+    if type_word(column.type) not in ("numbers", "whole numbers", "True/False"):
+        raise DataError(
+            f"{role} must be numbers; got {column.type} in {name} of {rows.file}. Convert it."
+        )
+    values = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.add.reduce(values)):
+            return values
+    odd = ~np.isfinite(values)
+    wrong = np.flatnonzero(odd if on_offer is None else odd & on_offer)
+    if wrong.size:
+        raise DataError(
+            f"{role} must be finite; got {values[wrong[0]]} in {name} at {rows.place(wrong[0])}. "
+            f"Mark options that were not on offer in {ticked('available')}, or correct this cell."
+        )
+    return values
+
+
+def flags(rows: Rows, name: str, role: str) -> BoolVector:
+    """A column of 0/1 or True/False."""
+    check_present(rows, name, role)
+    column = plain(rows.table[name])
+    if pa.types.is_boolean(column.type):
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
+    values = np.asarray(column.to_numpy(zero_copy_only=False))
+    marked = values == 1
+    wrong = np.flatnonzero(~(marked | (values == 0)))
+    if wrong.size:
+        raise DataError(
+            f"{role} must hold 0/1 or True/False; got {column[int(wrong[0])].as_py()!r} in {name} "
+            f"at {rows.place(wrong[0])}. Correct it."
+        )
+    return np.asarray(marked, dtype=bool)
+
+
+def is_labelled(rows: Rows, layout: Layout) -> bool:
+    """Whether `chosen` holds labels of options: text, or one number in all rows of a decision."""
+    name = layout.columns.chosen
+    column = plain(rows.table[name])
+    if pa.types.is_boolean(column.type):
+        return False
+    values = column.drop_null().unique().to_pylist()
+    if any(value not in (0, 1) for value in values):
+        return True
+    options = set(plain(rows.table[layout.columns.option]).drop_null().unique().to_pylist())
+    starts = starts_of(rows.table, layout.key)
+    same = len(starts_of(rows.table, (*layout.key, name))) == len(starts)
+    return same and len(starts) < len(rows.table) and set(values) <= options
+
+
+def chosen_flags(rows: Rows, layout: Layout) -> BoolVector:
+    """Whether each row was chosen."""
+    columns = layout.columns
+    if not layout.labelled:
+        return flags(rows, columns.chosen, "chosen")
+    check_present(rows, columns.chosen, "chosen")
+    picked, option = plain(rows.table[columns.chosen]), plain(rows.table[columns.option])
+    if type_word(picked.type) != type_word(option.type):
+        raise DataError(
+            "chosen must hold 0/1, True/False or the label of the chosen option; got "
+            f"{type_word(picked.type)} in {columns.chosen}, but {columns.option} holds "
+            f"{type_word(option.type)}. Convert it."
+        )
+    same = pc.equal(picked.cast(option.type), option)
+    return np.asarray(pc.fill_null(same, False).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _check_options(rows: Rows, name: str, first_row: IntVector) -> None:
+    """No option appears twice in a decision."""
+    check_present(rows, name, "option")
+    coded = plain(rows.table[name]).dictionary_encode()
+    codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+    if len(coded.dictionary) <= FEW_OPTIONS:
+        bits = np.left_shift(np.int64(1), codes)
+        starts = first_row[:-1]
+        if (np.bitwise_or.reduceat(bits, starts) == np.add.reduceat(bits, starts)).all():
+            return
+    decision = np.repeat(np.arange(len(first_row) - 1), np.diff(first_row))
+    key = decision * len(coded.dictionary) + codes
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(np.diff(key[order]) == 0)
+    if same.size:
+        row = int(order[same[0] + 1])
+        raise DataError(
+            "option must differ between the rows of a decision; got "
+            f"{coded.dictionary[codes[row]].as_py()!r} twice at {rows.place(row)}. Drop one."
+        )
+
+
+@dataclass(frozen=True)
+class Part:
+    """Decisions of some rows of one file, as arrays."""
+
+    explanatory: Matrix
+    sizes: IntVector
+    chosen: IntVector
+    weights: Vector | None
+    offset: Vector | None
+    subject: pa.Array | None
+
+
+def part_of(rows: Rows, layout: Layout, again: bool = False) -> Part:
+    """Arrays of whole decisions; rows not on offer are left out."""
+    columns = layout.columns
+    for name in layout.key:
+        check_present(rows, name, "subject" if name == columns.subject else "decision")
+    on_offer = None
+    if columns.available is not None:
+        on_offer = flags(rows, columns.available, "available")
+        on_offer = None if on_offer.all() else on_offer
+    starts = starts_of(rows.table, layout.key)
+    first_row = np.append(starts, len(rows.table))
+    picked = chosen_flags(rows, layout)
+    named_numbers = [("explanatory", name) for name in columns.explanatory]
+    variables = [numbers(rows, name, role, on_offer) for role, name in named_numbers]
+    weight, offset = (
+        None if name is None else numbers(rows, name, role, on_offer)
+        for role, name in (("weight", columns.weight), ("offset", columns.offset))
+    )
+    if not again:
+        _check_options(rows, columns.option, first_row)
+    sizes = np.diff(first_row)
+    if on_offer is not None:
+        if (picked & ~on_offer).any():
+            raise DataError(
+                "chosen must be an available option; got an unavailable one at "
+                f"{rows.place(int(np.argmax(picked & ~on_offer)))}. Mark it available, or drop the "
+                "decision."
+            )
+        sizes = np.add.reduceat(on_offer.astype(np.int64), starts)
+    _check_one_each(rows, picked, starts, sizes)
+    kept = slice(None) if on_offer is None else on_offer
+    decided = sizes > 0
+    first = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=first[1:])
+    explanatory = _matrix(variables, on_offer, int(first[-1]))
+    at = np.flatnonzero(picked[kept])
+    if not at.size:
+        raise DataError(
+            f"available must leave some option on offer; got none from {rows.place(0)} to row "
+            f"{rows.begin + len(rows.table) - 1}. Correct it, or drop these decisions."
+        )
+    return Part(
+        explanatory=explanatory,
+        sizes=sizes[decided],
+        chosen=at - first[:-1][decided],
+        weights=None
+        if weight is None
+        else _weights(rows, weight, starts, on_offer, layout)[decided],
+        offset=None if offset is None else offset[kept],
+        subject=None
+        if columns.subject is None
+        else plain(rows.table[columns.subject]).take(pa.array(starts[decided])),
+    )
+
+
+def _check_one_each(rows: Rows, picked: BoolVector, starts: IntVector, sizes: IntVector) -> None:
+    counts = np.add.reduceat(picked.astype(np.int64), starts)
+    wrong = np.flatnonzero((counts != 1) & ((sizes > 0) | (counts > 1)))
+    if wrong.size:
+        k = wrong[0]
+        raise DataError(
+            f"chosen must mark one option of each decision; got {counts[k] or 'none'} at the "
+            f"decision from {rows.place(starts[k])}. Mark one, or drop the decision."
+        )
+
+
+def _one_each(rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None) -> Vector:
+    """The value that all rows of a decision share."""
+    sizes = np.diff(np.append(starts, len(values)))
+    first = starts
+    if on_offer is not None:  # the first row on offer; any, where none is
+        kept = np.append(np.flatnonzero(on_offer), len(values) - 1)
+        first = kept[np.searchsorted(kept[:-1], starts)]
+    odd = values != np.repeat(values[first], sizes)
+    if on_offer is not None:
+        odd &= on_offer
+    if odd.any():
+        raise DataError(
+            "weight must be the same in all rows of a decision; got different weights at "
+            f"{rows.place(int(np.argmax(odd)))}. Give each decision one weight."
+        )
+    return values[first]
+
+
+def _weights(
+    rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None, layout: Layout
+) -> Vector:
+    """Weights of decisions; all of a chunk may be 0."""
+    weights = _one_each(rows, values, starts, on_offer)
+    if weights.any():
+        kind = layout.weight_kind
+        decision_weights(weights, len(weights), kind, lambda k: rows.place(starts[k]))
+    return weights
+
+
+def choices_of(parts: Sequence[Part], layout: Layout) -> Choices:
+    """Decisions of all parts, one after another."""
+    sizes = np.concatenate([part.sizes for part in parts])
+    first_row = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=first_row[1:])
+    subject, labels = None, None
+    if layout.columns.subject is not None:
+        coded = pa.chunked_array([p.subject for p in parts]).combine_chunks().dictionary_encode()
+        subject = np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+        labels = python_values(np.asarray(coded.dictionary.to_pylist(), dtype=object))
+    weights = None if layout.columns.weight is None else _joined([p.weights for p in parts])
+    return Choices(
+        explanatory=_joined([part.explanatory for part in parts]),
+        first_row=first_row,
+        chosen=np.concatenate([part.chosen for part in parts]),
+        names=tuple(str(name) for name in layout.columns.explanatory),
+        weights=weights,
+        weight_kind="probability" if layout.weight_kind == "probability" else "frequency",
+        offset=None if layout.columns.offset is None else _joined([p.offset for p in parts]),
+        subject=subject,
+        subject_labels=labels,
+    )
+
+
+def _joined(arrays: Sequence[Any]) -> Any:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

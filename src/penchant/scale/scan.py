@@ -1,0 +1,338 @@
+"""`scan`: decisions in files that do not fit in memory, cut once into chunks of whole decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from penchant._progress import progress
+from penchant._typing import IntVector
+from penchant.choices import Choices
+from penchant.errors import DataError
+from penchant.output.notes import counted
+from penchant.scale.columns import (
+    Layout,
+    Rows,
+    check_names,
+    check_present,
+    choices_of,
+    is_labelled,
+    part_of,
+    starts_of,
+    type_word,
+)
+from penchant.scale.engines import check_engine, in_order
+from penchant.scale.stored import StoredFile, stored_files
+from penchant.tables.arrays import decision_weights
+from penchant.tables.long import LongColumns, column_names
+
+T = TypeVar("T")
+CHUNK_ROWS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Span:
+    """Rows begin..end of a file, whose groups of rows begin at `edges`."""
+
+    file: StoredFile
+    begin: int
+    end: int
+    edges: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Work on a chunk, to be done wherever its files can be read."""
+
+    layout: Layout
+    work: Callable[[Choices], Any]
+    again: bool
+
+    def __call__(self, spans: tuple[Span, ...]) -> Any:
+        """Read the chunk and do it."""
+        return self.work(read_chunk(spans, self.layout, self.again))
+
+
+def read_chunk(spans: Sequence[Span], layout: Layout, again: bool = False) -> Choices:
+    """The decisions of a chunk; the names of options are not read again."""
+    names = [name for name in layout.names if not again or name in layout.needed]
+    parts = []
+    for span in spans:
+        table = span.file.read(names, span.begin, span.end, span.edges)
+        parts.append(part_of(Rows(table, span.file.name, span.begin), layout, again))
+    return choices_of(parts, layout)
+
+
+@dataclass(frozen=True, repr=False)
+class Scan:
+    """Decisions in files, looked at chunk by chunk; make one with `scan`.
+
+    Attributes
+    ----------
+    chunks
+        Where the rows of each chunk are: whole decisions, the same whoever looks at them.
+    """
+
+    layout: Layout
+    chunks: tuple[tuple[Span, ...], ...]
+    n_files: int
+    engine: Any = None
+    threads: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(str(name) for name in self.layout.columns.explanatory)
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks."""
+        return len(self.chunks)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows in all files."""
+        return sum(span.end - span.begin for chunk in self.chunks for span in chunk)
+
+    def on(self, engine: Any, threads: int | None) -> Scan:
+        """The same scan, looked at by this engine."""
+        check_engine(engine, threads)
+        return replace(self, engine=engine, threads=threads)
+
+    def each(self, work: Callable[[Choices], T], what: str, again: bool = False) -> Iterator[T]:
+        """Results of the work on each chunk, in the order of chunks."""
+        looking = Looking(self.layout, work, again)
+        with progress(what, self.n_chunks) as advance:
+            for result in in_order(looking, self.chunks, self.engine, self.threads):
+                advance(1)
+                yield result
+
+    def described(self) -> str:
+        """What there is to read, in words."""
+        files, chunks = counted(self.n_files, "file"), counted(self.n_chunks, "chunk")
+        return f"{counted(self.n_rows, 'row')} of {files} in {chunks}"
+
+    def __repr__(self) -> str:
+        return f"Scan: {self.described()}, {counted(len(self.names), 'variable')} " + (
+            f"({', '.join(self.names)})"
+        )
+
+
+def scan(
+    path: Any,
+    *,
+    decision: Any,
+    option: str,
+    chosen: str,
+    explanatory: Sequence[str],
+    weight: str | None = None,
+    subject: str | None = None,
+    available: str | None = None,
+    offset: str | None = None,
+    weight_kind: Literal["frequency", "probability"] = "frequency",
+    chunk_rows: int = CHUNK_ROWS,
+    cache: Any = None,
+) -> Scan:
+    r"""Decisions in Parquet, Arrow or CSV files that need not fit in memory.
+
+    Only the columns that name decisions are read at once, to find where each begins. The rows of a
+    decision stand together in one file; names may start afresh in each file.
+
+    Parameters
+    ----------
+    path
+        A file, a folder, a pattern such as ``"logs/*.parquet"``, an address that pyarrow opens
+        (``s3://...``), or a list of these. Folders called ``column=value`` give that column.
+    decision, option, chosen, explanatory, weight, subject, available, offset, weight_kind
+        Columns, as in `Choices.from_frame`.
+    chunk_rows
+        About how many rows are in memory at a time for each worker. Sums are added in the order of
+        chunks: the last digits depend on this, and on nothing else.
+    cache
+        Folder for copies of CSV files as Parquet; one of the user's, if not given.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import penchant as pn
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> trips = pathlib.Path(folder.name, "trips.csv")
+    >>> rows = ["trip,mode,taken,price", "1,bus,0,2", "1,car,1,5", "2,bus,1,1", "2,car,0,6"]
+    >>> _ = trips.write_text("\n".join(rows))
+    >>> pn.scan(
+    ...     trips, decision="trip", option="mode", chosen="taken", explanatory=["price"],
+    ...     cache=folder.name,
+    ... )
+    Scan: 4 rows of 1 file in 1 chunk, 1 variable (price)
+    >>> folder.cleanup()
+    """
+    if chunk_rows < 1:
+        raise DataError(f"chunk_rows must be at least 1; got {chunk_rows}. 1,000,000 is usual.")
+    columns = LongColumns(
+        decision=column_names(decision, "decision"),
+        option=option,
+        chosen=chosen,
+        explanatory=column_names(explanatory, "explanatory"),
+        weight=weight,
+        subject=subject,
+        available=available,
+        offset=offset,
+    )
+    decision_weights(None, 0, weight_kind)
+    layout = Layout(columns, weight_kind)
+    files = stored_files(path, cache)
+    _check_types(files, layout)
+    spans: list[Span] = []
+    before: _Cutting | None = None
+    with progress("Looking for decisions", len(files)) as advance:
+        for file in files:
+            cutting = _Cutting.of(file, layout)
+            if cutting.n_rows:
+                if before is not None:
+                    _check_not_cut(before, cutting)
+                spans += cutting.spans(chunk_rows)
+                before = cutting
+            advance(1)
+    if not spans:
+        raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
+    first = spans[0]
+    rows = first.file.read(layout.names, first.begin, first.end, first.edges)
+    labelled = is_labelled(Rows(rows, first.file.name, first.begin), layout)
+    return Scan(replace(layout, labelled=labelled), _together(spans, chunk_rows), len(files))
+
+
+def _together(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Span, ...], ...]:
+    """Spans of small files in one chunk."""
+    chunks: list[tuple[Span, ...]] = []
+    room = 0
+    for span in spans:
+        n_rows = span.end - span.begin
+        if chunks and n_rows <= room:
+            chunks[-1] = (*chunks[-1], span)
+            room -= n_rows
+        else:
+            chunks.append((span,))
+            room = chunk_rows - n_rows
+    return tuple(chunks)
+
+
+def _check_types(files: Sequence[StoredFile], layout: Layout) -> None:
+    """Columns are in all files, and of one type."""
+    first: dict[str, str] = {}
+    labels = {*layout.key, layout.columns.option, layout.columns.chosen}
+    for file in files:
+        schema = file.schema()
+        check_names(file.name, schema, layout.columns)
+        for name in layout.names:
+            word = type_word(schema.field(name).type)
+            if name not in labels and word == "whole numbers":
+                word = "numbers"
+            if first.setdefault(name, word) != word:
+                raise DataError(
+                    f"{name} must be of one type in all files; got {word} in {file.name}, but "
+                    f"{first[name]} in {files[0].name}. Convert it."
+                )
+
+
+@dataclass(frozen=True)
+class _Cutting:
+    """Where decisions begin in a file.
+
+    Attributes
+    ----------
+    edges
+        First row of each group of rows, and their number.
+    starts, first, last
+        First row of each decision, and the names of the first and the last of them.
+    """
+
+    file: StoredFile
+    edges: tuple[int, ...]
+    starts: IntVector
+    first: tuple[Any, ...]
+    last: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, file: StoredFile, layout: Layout) -> _Cutting:
+        """Look at the columns that name decisions, group by group of rows."""
+        edges = tuple(file.group_edges())
+        starts, labels = [], []
+        last: tuple[Any, ...] | None = None
+        for begin, end in pairwise(edges):
+            if begin == end:
+                continue
+            table = file.read(layout.key, begin, end, edges)
+            for name in layout.key:
+                role = "subject" if name == layout.columns.subject else "decision"
+                check_present(Rows(table, file.name, begin), name, role)
+            here = starts_of(table, layout.key)
+            if last == _name_at(table, layout.key, 0):
+                here = here[1:]
+            starts.append(here + begin)
+            labels.append(table.take(pa.array(here)))
+            last = _name_at(table, layout.key, len(table) - 1)
+        if last is None:
+            return cls(file, edges, np.empty(0, dtype=np.int64), (), ())
+        found, names = np.concatenate(starts), pa.concat_tables(labels)
+        _check_apart(file, names, found, layout)
+        return cls(file, edges, found, _name_at(names, layout.key, 0), last)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.edges[-1]
+
+    def spans(self, chunk_rows: int) -> list[Span]:
+        """Parts of about this many rows, at ends of groups of rows where these are near."""
+        wanted, begin = [0], 0
+        for first, last in pairwise(self.edges):
+            while last - max(begin, first) > 2 * chunk_rows or last - begin > 2 * chunk_rows:
+                begin += chunk_rows
+                wanted.append(begin)
+            if last - begin >= chunk_rows:
+                begin = last
+                wanted.append(begin)
+        at = np.searchsorted(self.starts, wanted)
+        cuts = np.append(self.starts[at[at < len(self.starts)]], self.n_rows)
+        return [
+            Span(self.file, begin, end, self.edges)
+            for begin, end in pairwise(np.unique(cuts).tolist())
+        ]
+
+
+def _name_at(table: pa.Table, key: Sequence[str], row: int) -> tuple[Any, ...]:
+    return tuple(table[name][row].as_py() for name in key)
+
+
+def _check_apart(file: StoredFile, names: pa.Table, starts: IntVector, layout: Layout) -> None:
+    """The rows of each decision stand together."""
+    key = list(layout.key)
+    distinct = names.group_by(key).aggregate([]).num_rows
+    if distinct == len(names):
+        return
+    seen: set[tuple[Any, ...]] = set()
+    for k, name in enumerate(zip(*(names[part].to_pylist() for part in key), strict=True)):
+        if name in seen:
+            raise DataError(
+                f"decision must have its rows together; got decision {_shown(name)} again at row "
+                f"{starts[k]} of {file.name}. Sort the file by {', '.join(key)}."
+            )
+        seen.add(name)
+
+
+def _check_not_cut(before: _Cutting, after: _Cutting) -> None:
+    """No decision goes on in the next file."""
+    if before.last == after.first:
+        raise DataError(
+            f"decision must lie in one file; got decision {_shown(after.first)} at the end of "
+            f"{before.file.name} and again at row 0 of {after.file.name}. Put its rows in one file."
+        )
+
+
+def _shown(name: tuple[Any, ...]) -> str:
+    return str(name[0]) if len(name) == 1 else str(name)

@@ -1,0 +1,397 @@
+"""The likelihood of decisions that are looked at chunk by chunk: one pass for each theta.
+
+Every sum is added in the order of chunks, so that it has the same bits whoever looked at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.choices.chunks import Chunks
+from penchant.output.notes import counted
+from penchant.softmax.careful import Careful, CarefulMoments
+from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers
+from penchant.softmax.likelihood import Moments, likelihood_of
+from penchant.softmax.newton import maximise
+from penchant.softmax.separation import weight_of_small
+from penchant.softmax.solution import scaled_inverse
+
+T = TypeVar("T")
+Change = Callable[[Choices], Choices]
+LOCAL_STEPS = 12
+USEFUL = 1e8  # condition number beyond which a chunk's own estimate says little
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Work on a piece after some changes."""
+
+    work: Callable[[Choices], Any]
+    changes: tuple[Change, ...]
+
+    def __call__(self, choices: Choices) -> Any:
+        """Change the piece, then do it."""
+        for change in self.changes:
+            choices = change(choices)
+        return self.work(choices)
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Chunks with changes that are made whenever they are looked at; passes are counted."""
+
+    chunks: Chunks
+    changes: tuple[Change, ...] = ()
+    counter: list[str] = field(default_factory=list)
+
+    @property
+    def n_passes(self) -> int:
+        """How often all chunks were looked at."""
+        return len(self.counter)
+
+    def each(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
+        """Results of the work on each chunk, in order."""
+        again = bool(self.counter)
+        self.counter.append(what)
+        words = f"Pass {self.n_passes}: {what}"
+        return self.chunks.each(Changed(work, self.changes) if self.changes else work, words, again)
+
+    def through(self, change: Change) -> Passes:
+        """The same with one more change."""
+        return replace(self, changes=(*self.changes, change))
+
+
+@dataclass(frozen=True)
+class InUnit:
+    """Weights divided by a unit."""
+
+    unit: float
+
+    def __call__(self, choices: Choices) -> Choices:
+        """The same choices in that unit."""
+        if choices.weights is None:
+            return choices
+        return replace(choices, weights=choices.weights / self.unit)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What a first look tells of some choices.
+
+    Attributes
+    ----------
+    spread, total_rows
+        Within-set mean square of the variables, and the number of rows it is the mean of.
+    sizes
+        Weight of decisions with 0, 1, 2 ... options on offer.
+    relative_weight
+        Sum of weights, in units of the largest.
+    pull, information
+        Information at the maximum of these choices, times the maximum; and alone. 0 without one.
+    """
+
+    n_decisions: int
+    n_rows: int
+    n_options: tuple[int, int]
+    n_single: int
+    n_without_weight: int
+    total_weight: float
+    largest_weight: float
+    relative_weight: float
+    sizes: Vector
+    largest: Matrix
+    whole: BoolVector
+    spread: Matrix
+    total_rows: float
+    at_zero: Moments
+    pull: Vector
+    information: Matrix
+    furthest_offset: float | None
+    subjects: frozenset[Any]
+    weighted: bool
+
+    def __add__(self, other: Looked) -> Looked:
+        """What is known of both."""
+        largest = max(self.largest_weight, other.largest_weight)
+        rows = self.total_rows + other.total_rows
+        share = other.total_rows / rows if rows > 0 else 0.0
+        sizes = np.zeros(max(len(self.sizes), len(other.sizes)))
+        sizes[: len(self.sizes)] += self.sizes
+        sizes[: len(other.sizes)] += other.sizes
+        offsets = [x for x in (self.furthest_offset, other.furthest_offset) if x is not None]
+        return Looked(
+            n_decisions=self.n_decisions + other.n_decisions,
+            n_rows=self.n_rows + other.n_rows,
+            n_options=(
+                min(self.n_options[0], other.n_options[0]),
+                max(self.n_options[1], other.n_options[1]),
+            ),
+            n_single=self.n_single + other.n_single,
+            n_without_weight=self.n_without_weight + other.n_without_weight,
+            total_weight=self.total_weight + other.total_weight,
+            largest_weight=largest,
+            relative_weight=0.0
+            if largest == 0
+            else self.relative_weight * (self.largest_weight / largest)
+            + other.relative_weight * (other.largest_weight / largest),
+            sizes=sizes,
+            largest=np.maximum(self.largest, other.largest),
+            whole=self.whole & other.whole,
+            spread=self.spread + share * (other.spread - self.spread),
+            total_rows=rows,
+            at_zero=together(self.at_zero, other.at_zero),
+            pull=self.pull + other.pull,
+            information=self.information + other.information,
+            furthest_offset=max(offsets) if offsets else None,
+            subjects=self.subjects | other.subjects,
+            weighted=self.weighted or other.weighted,
+        )
+
+    @property
+    def start(self) -> Vector | None:
+        """The mean of the chunks' own maxima, each weighted by its information."""
+        inverse, condition = scaled_inverse(self.information)
+        if not condition < USEFUL:
+            return None
+        return np.asarray(inverse @ self.pull)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the data."""
+        said = []
+        if self.n_single:
+            said.append(
+                f"{counted(self.n_single, 'decision')} with a single option: uninformative."
+            )
+        if self.n_without_weight:
+            words = counted(self.n_without_weight, "decision")
+            said.append(f"{words} with weight 0: not counted.")
+        return tuple(said)
+
+
+def together(one: Moments, other: Moments) -> Moments:
+    """Sums over the choices of both."""
+    return Moments(
+        one.log_likelihood + other.log_likelihood,
+        one.gradient + other.gradient,
+        one.information + other.information,
+    )
+
+
+@dataclass(frozen=True)
+class Look:
+    """A first look at choices; with their own maximum, where it is a start for others."""
+
+    with_start: bool = True
+
+    def __call__(self, choices: Choices) -> Looked:
+        """Look at these."""
+        likelihood = likelihood_of(choices, 1)
+        d, sizes, weights = choices.n_parameters, choices.n_options, choices.weights
+        pull, information = np.zeros(d), np.zeros((d, d))
+        if self.with_start:
+            found = maximise(likelihood, max_steps=LOCAL_STEPS)
+            if found.ending == "converged" and scaled_inverse(found.information)[1] < USEFUL:
+                pull, information = found.information @ found.theta, found.information
+        largest = 1.0 if weights is None else float(weights.max())
+        furthest = None
+        if choices.offset is not None:
+            furthest = Careful.of(choices, likelihood.largest[1]).furthest_offset
+        labels = choices.subject_labels
+        return Looked(
+            n_decisions=choices.n_decisions,
+            n_rows=choices.n_rows,
+            n_options=(int(sizes.min()), int(sizes.max())),
+            n_single=int((sizes == 1).sum()),
+            n_without_weight=0 if weights is None else int((weights == 0).sum()),
+            total_weight=choices.total_weight,
+            largest_weight=largest,
+            relative_weight=choices.n_decisions
+            if weights is None
+            else float((weights / largest).sum())
+            if largest > 0
+            else 0.0,
+            sizes=np.bincount(sizes, weights).astype(np.float64),
+            largest=likelihood.largest,
+            whole=whole_numbers(choices),
+            spread=likelihood.spread(),
+            total_rows=total_rows(choices),
+            at_zero=likelihood.moments(np.zeros(d)),
+            pull=pull,
+            information=information,
+            furthest_offset=furthest,
+            subjects=frozenset() if labels is None else frozenset(labels),
+            weighted=weights is not None,
+        )
+
+
+def looked(passes: Passes, with_start: bool = True) -> Looked:
+    """What one pass tells of all choices."""
+    parts = passes.each(Look(with_start), "first look")
+    found = next(parts)
+    for part in parts:
+        found = found + part
+    return found
+
+
+@dataclass(frozen=True)
+class WeightOfSmall:
+    """Weight of decisions in which a variable hardly differs from the chosen option's."""
+
+    unit: Vector
+
+    def __call__(self, choices: Choices) -> float:
+        """Of these choices."""
+        return float(weight_of_small(choices, self.unit)[0])
+
+
+@dataclass(frozen=True)
+class MomentsAt:
+    """Moments of choices at a theta; and the weight of decisions with small differences.
+
+    `unit` is what differences are small beside; None where their weight is known.
+    """
+
+    theta: Vector
+    unit: Vector | None = None
+
+    def __call__(self, choices: Choices) -> tuple[Moments, float]:
+        """Of these."""
+        small = 0.0 if self.unit is None else WeightOfSmall(self.unit)(choices)
+        return likelihood_of(choices, 1).moments(self.theta), small
+
+
+@dataclass(frozen=True)
+class PassedLikelihood:
+    """The log-likelihood of all chunks; each theta is one pass.
+
+    `small` is filled by the first: the weight of decisions with small differences.
+    """
+
+    passes: Passes
+    known: Looked
+    small: list[float] = field(default_factory=list)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of weights theta."""
+        return len(self.known.whole)
+
+    @property
+    def largest(self) -> Matrix:
+        """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
+        return self.known.largest
+
+    def moments(self, theta: Vector) -> Moments:
+        """Log-likelihood, gradient and information."""
+        if not theta.any():
+            return self.known.at_zero
+        work = MomentsAt(theta.copy(), None if self.small else self.largest[1])
+        parts = self.passes.each(work, "likelihood")
+        total, small = next(parts)
+        for part, more in parts:
+            total, small = together(total, part), small + more
+        if not self.small:
+            self.small.append(small)
+        return total
+
+    def weight_of_small(self) -> float:
+        """Weight of decisions in which a variable hardly differs from the chosen option's."""
+        if not self.small:
+            parts = self.passes.each(WeightOfSmall(self.largest[1]), "small differences")
+            self.small.append(sum(parts))
+        return self.small[0]
+
+    def spread(self) -> Matrix:
+        """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
+        return self.known.spread
+
+
+@dataclass(frozen=True)
+class TriangleOf:
+    """R of the QR factorisation of centred rows."""
+
+    columns: IntVector
+    unit: Vector
+
+    def __call__(self, choices: Choices) -> Matrix:
+        """Of these choices."""
+        return triangle_of_centred(choices, self.columns, self.unit)
+
+
+@dataclass(frozen=True)
+class PassedScatter:
+    """The scatter of all chunks."""
+
+    passes: Passes
+    known: Looked
+
+    def whole_numbers(self) -> BoolVector:
+        """Variables that hold nothing but whole numbers."""
+        return self.known.whole
+
+    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
+        """R of the QR factorisation of all rows: that of the triangles of chunks, in order."""
+        triangle: Matrix = np.zeros((0, len(columns)))
+        for part in self.passes.each(TriangleOf(columns, unit), "identification"):
+            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, part]), mode="r"))
+        return padded(triangle)
+
+    def total_rows(self) -> float:
+        """Number of rows on offer, each counted as often as its decision."""
+        return self.known.total_rows
+
+
+@dataclass(frozen=True)
+class CarefulAt:
+    """Careful moments of choices at a theta."""
+
+    theta: Vector
+    largest: Vector
+    share: float
+
+    def __call__(self, choices: Choices) -> CarefulMoments:
+        """Of these."""
+        return Careful.of(choices, self.largest).with_share(self.share).moments(self.theta)
+
+
+@dataclass(frozen=True)
+class PassedCareful:
+    """The log-likelihood of all chunks for careful steps."""
+
+    passes: Passes
+    largest: Vector
+    furthest_offset: float | None
+    share: float = 1.0
+
+    def with_share(self, share: float) -> PassedCareful:
+        """The same with another share of the offsets."""
+        return replace(self, share=share)
+
+    def moments(self, theta: Vector) -> CarefulMoments:
+        """Sums over chunks, each in its own unit, in the largest of these."""
+        work = CarefulAt(theta.copy(), self.largest, self.share)
+        parts = list(self.passes.each(work, "careful steps"))
+        unit = max(part.log_unit for part in parts)
+        shares = [float(np.exp(part.log_unit - unit)) for part in parts]
+        d = len(theta)
+        value, gradient, noise, information = 0.0, np.zeros(d), np.zeros(d), np.zeros((d, d))
+        for part, share in zip(parts, shares, strict=True):
+            value += share * part.log_likelihood
+            gradient += share * part.gradient
+            noise += share * part.noise
+            information += share * part.information
+        return CarefulMoments(value, gradient, information, noise, unit)
+
+
+def null_log_likelihood(known: Looked) -> float:
+    """Log-likelihood at theta = 0."""
+    if known.furthest_offset is None:
+        return -float(known.sizes[1:] @ np.log(np.arange(1, len(known.sizes))))
+    return known.at_zero.log_likelihood
