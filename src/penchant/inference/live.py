@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -94,14 +95,43 @@ class Live:
             self.episode = Episode([], [])
 
     def observe(
-        self, chosen: Any, reward: Any = None, *, is_choice: bool = True, scored: bool = True
+        self,
+        chosen: Any,
+        reward: Any = None,
+        *,
+        is_choice: bool = True,
+        scored: bool = True,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        available: Any = None,
     ) -> None:
         """Add what was chosen and received.
 
         `reward` is None where it is not known, which ends the play: beliefs after it are not known.
-        What cannot be is refused, and nothing is added.
+        `before` and `after` are what was seen at the decision and learnt after it, by name;
+        `available` says which options could be chosen. What cannot be is refused, and nothing is
+        added.
         """
-        longer = self.episode.extended(chosen, reward, is_choice=is_choice, scored=scored)
+        longer = self.episode.extended(
+            chosen,
+            reward,
+            is_choice=is_choice,
+            scored=scored,
+            before=before,
+            after=after,
+            available=available,
+        )
+        told = Declared(self.model)
+        for role, names, given in (
+            ("before", told.before, longer.before),
+            ("after", told.after, longer.after),
+        ):
+            missing = [name for name in names if name not in given]
+            if missing:
+                raise DataError(
+                    f"{role} must hold {', '.join(missing)} for this model; got "
+                    f"{', '.join(given) or 'nothing'}. Pass {role}={{{missing[0]!r}: ...}}."
+                )
         if reward is not None and longer.chosen[-1] != NOTHING and np.isnan(longer.rewards[-1]):
             raise DataError(
                 f"reward must be a number; got {reward!r} at decision {self.episode.n_events}. "

@@ -69,7 +69,8 @@ def _data(data: StudyData) -> str:
 
 def _arrays(episode: Any) -> tuple[Any, ...]:
     if isinstance(episode, Episode):
-        return (episode.chosen, episode.rewards, episode.is_choice, episode.scored)
+        events = (episode.chosen, episode.rewards, episode.is_choice, episode.scored)
+        return (*events, *episode.seen.arrays)
     return (episode.chosen, episode.scored, *(episode.offers[name] for name in episode.offers))
 
 

@@ -180,6 +180,9 @@ def _described(estimate: Estimate, episode: Any) -> tuple[dict[str, Any], dict[s
     x = np.asarray(estimate.model.explanatory(episode, *at))
     if _is_finite(estimate):
         q = x @ theta
+        available = getattr(episode, "available", None)
+        if available is not None:
+            q = np.where(available, q, -np.inf)
         log_p = q - special.logsumexp(q, axis=1, keepdims=True)
         found = option_beliefs(estimate.model, episode, theta, psi)
     else:

@@ -104,7 +104,7 @@ def rescored(episode: Any, scored: BoolVector, subject: Any) -> Any:
     if isinstance(episode, Offers):
         return Offers.of_checked(episode.chosen, episode.offers, scored, subject, episode.block)
     events = Events(episode.chosen, episode.rewards, episode.is_choice, scored)
-    return Episode.of_events(events, subject, episode.block)
+    return Episode.of_events(events, subject, episode.block, episode.seen)
 
 
 def _every(episodes: Sequence[Any], k: int) -> list[Labels]:

@@ -310,11 +310,18 @@ def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) ->
     agents = Declared(model).agents
     if not plain or agents is None or np.isnan(one.rewards).any():
         return None
-    player = agents(dict(parameters), 1)
+    player, told = agents(dict(parameters), 1), Declared(model)
     rows = []
-    for chosen, reward in zip(one.chosen, one.rewards, strict=True):
-        rows.append(np.array(player.probabilities())[0])
-        player.observe(np.array([chosen]), np.array([reward]))
+    for t in range(one.n_events):
+        option, reward = one.chosen[t : t + 1], one.rewards[t : t + 1]
+        if told.before or told.after:
+            seen = {name: values[t : t + 1] for name, values in one.before.items()}
+            rows.append(np.array(player.probabilities(seen))[0])
+            learnt = {name: values[t : t + 1] for name, values in one.after.items()}
+            player.observe(option, reward, learnt)
+        else:
+            rows.append(np.array(player.probabilities())[0])
+            player.observe(option, reward)
     return np.array(rows)
 
 
