@@ -92,7 +92,7 @@ def test_sums_and_shares_are_estimated_with_profile_intervals_that_hold_them():
     bought = pn.simulate(offered(600), Both(), TRUTH, rng=np.random.default_rng(6))
     estimate = pn.fit(bought, Both())
     assert estimate.status == "converged"
-    interval = estimate.interval(kind="profile", space="parameters")
+    interval = estimate.interval(kind="profile", of=list(TRUTH))
     for (low, high), (name, value) in zip(interval, TRUTH.items(), strict=True):
         assert low < value < high, name
     told = {p.name: p for p in estimate.parameters}

@@ -176,6 +176,9 @@ LOG_3_OF_1_MORE = Curve(
     lambda u: -1.0 / (LOG_3 * (1.0 + u) ** 2),
     lambda v: np.expm1(LOG_3 * v),
 )
+ONE_LESS = Curve(
+    "1 - u", lambda u: 1.0 - u, lambda u: -np.ones_like(u), np.zeros_like, lambda v: 1.0 - v
+)
 MINUS_LOG_3 = Curve(
     "-log3 u",
     lambda u: -np.log(u) / LOG_3,

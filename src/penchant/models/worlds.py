@@ -355,3 +355,229 @@ def iowa_schedule(n_decisions: int = 100, *, rng: np.random.Generator) -> Matrix
         cards[:n] -= loss
         decks.append(np.concatenate([rng.permutation(cards) for _ in range(tens)]))
     return np.column_stack(decks)[:n_decisions]
+
+
+@dataclass(frozen=True, eq=False)
+class FullFeedbackWorld:
+    """A schedule of two options whose rewards are both seen: `forgone` is that not received.
+
+    Parameters
+    ----------
+    schedule
+        What every option pays at every decision, (n_decisions, 2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> course = pn.models.FullFeedbackWorld([[1.0, -1.0]]).course(np.random.default_rng(1))
+    >>> course.after(1)
+    (-1.0, {'forgone': 1.0})
+    """
+
+    schedule: Sequence[Sequence[float]] | Matrix
+
+    n_options = 2
+
+    @property
+    def n_events(self) -> int:
+        """As many as rows."""
+        return len(self.schedule)
+
+    def course(self, rng: np.random.Generator) -> Course:
+        """What one person meets."""
+        return _FullFeedbackCourse(np.asarray(self.schedule, dtype=np.float64))
+
+
+class _FullFeedbackCourse:
+    def __init__(self, schedule: Matrix) -> None:
+        self.schedule, self.trial = schedule, 0
+
+    def before(self) -> Told | None:
+        return None if self.trial == len(self.schedule) else {}
+
+    def available(self) -> BoolVector | None:
+        return None
+
+    def after(self, chosen: int) -> tuple[float, Told]:
+        row = self.schedule[self.trial]
+        self.trial += 1
+        return float(row[chosen]), {"forgone": float(row[1 - chosen])}
+
+
+@dataclass(frozen=True)
+class AversiveWorld:
+    """One of two options is punished, by sizes that are shown; which one changes now and then.
+
+    Parameters
+    ----------
+    n_trials
+        How many.
+    every
+        Trials after which the option that is mostly punished changes.
+    reliability
+        How often it is the one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> sorted(pn.models.AversiveWorld(5).course(np.random.default_rng(1)).before())
+    ['magnitude_0', 'magnitude_1']
+    """
+
+    n_trials: int = 200
+    every: int = 30
+    reliability: float = 0.8
+
+    n_options = 2
+
+    @property
+    def n_events(self) -> int:
+        """As many as trials."""
+        return self.n_trials
+
+    def course(self, rng: np.random.Generator) -> Course:
+        """What one person meets."""
+        return _AversiveCourse(self, rng)
+
+
+class _AversiveCourse:
+    def __init__(self, world: AversiveWorld, rng: np.random.Generator) -> None:
+        self.world, self.trial = world, 0
+        n = world.n_trials
+        self.sizes = rng.integers(1, 100, (n, 2)).astype(float) / 5.0
+        mostly = np.arange(n) // world.every % 2 == 0
+        self.outcome = mostly == (rng.random(n) < world.reliability)
+
+    def before(self) -> Told | None:
+        if self.trial == self.world.n_trials:
+            return None
+        first, second = self.sizes[self.trial]
+        return {"magnitude_0": float(first), "magnitude_1": float(second)}
+
+    def available(self) -> BoolVector | None:
+        return None
+
+    def after(self, chosen: int) -> tuple[float, Told]:
+        first = bool(self.outcome[self.trial])
+        hit = first == (chosen == 0)
+        reward = -float(self.sizes[self.trial, chosen]) if hit else 0.0
+        self.trial += 1
+        return reward, {"outcome": float(first)}
+
+
+@dataclass(frozen=True)
+class BalloonWorld:
+    """Balloons that burst at a pump drawn from 1 to `most`, each as likely.
+
+    Parameters
+    ----------
+    n_balloons
+        How many.
+    most
+        Pump at which the last of them bursts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> pn.models.BalloonWorld(3).course(np.random.default_rng(1)).before()
+    {'balloon': 0.0, 'pump': 1.0}
+    """
+
+    n_balloons: int = 30
+    most: int = 32
+
+    n_options = 2
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_balloons, "n_balloons", 1)
+        whole_number(self.most, "most", 2)
+
+    @property
+    def n_events(self) -> int:
+        """At most so many pumps and stops."""
+        return self.n_balloons * (self.most + 1)
+
+    def course(self, rng: np.random.Generator) -> Course:
+        """What one person meets."""
+        return _BalloonCourse(self, rng)
+
+
+class _BalloonCourse:
+    def __init__(self, world: BalloonWorld, rng: np.random.Generator) -> None:
+        self.world, self.balloon, self.pump = world, 0, 1
+        self.bursts_at = rng.integers(1, world.most + 1, world.n_balloons)
+
+    def before(self) -> Told | None:
+        if self.balloon == self.world.n_balloons:
+            return None
+        return {"balloon": float(self.balloon), "pump": float(self.pump)}
+
+    def available(self) -> BoolVector | None:
+        return None
+
+    def after(self, chosen: int) -> tuple[float, Told]:
+        burst = chosen == 1 and self.pump == self.bursts_at[self.balloon]
+        reward = float(self.pump - 1) if chosen == 0 else 0.0
+        over = burst or chosen == 0
+        self.balloon, self.pump = (self.balloon + 1, 1) if over else (self.balloon, self.pump + 1)
+        return reward, {"burst": float(burst)}
+
+
+@dataclass(frozen=True)
+class InputWorld:
+    """A binary input that follows each response, 1 with a probability that changes now and then.
+
+    Parameters
+    ----------
+    n_trials
+        How many.
+    every
+        Trials after which the probability is drawn anew, from `probabilities`.
+    probabilities
+        Those that there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> _, told = pn.models.InputWorld(5).course(np.random.default_rng(1)).after(0)
+    >>> told["input"] in (0.0, 1.0)
+    True
+    """
+
+    n_trials: int = 320
+    every: int = 40
+    probabilities: Sequence[float] = (0.9, 0.1, 0.7, 0.3)
+
+    n_options = 2
+
+    @property
+    def n_events(self) -> int:
+        """As many as trials."""
+        return self.n_trials
+
+    def course(self, rng: np.random.Generator) -> Course:
+        """What one person meets."""
+        return _InputCourse(self, rng)
+
+
+class _InputCourse:
+    def __init__(self, world: InputWorld, rng: np.random.Generator) -> None:
+        self.world, self.trial = world, 0
+        parts = -(-world.n_trials // world.every)
+        p = np.repeat(rng.choice(world.probabilities, parts), world.every)[: world.n_trials]
+        self.inputs = (rng.random(world.n_trials) < p).astype(float)
+
+    def before(self) -> Told | None:
+        return None if self.trial == self.world.n_trials else {}
+
+    def available(self) -> BoolVector | None:
+        return None
+
+    def after(self, chosen: int) -> tuple[float, Told]:
+        u = float(self.inputs[self.trial])
+        self.trial += 1
+        return float(u == chosen), {"input": u}

@@ -43,13 +43,40 @@ def keep_positive(profiles: Profiles, points: Points, x: Matrix, rows: Rows, bat
     wrong = points.theta[:, must] <= 0
     if not wrong.any():
         return
-    for pattern in np.unique(wrong[wrong.any(axis=1)], axis=0):
-        which = np.flatnonzero((wrong == pattern).all(axis=1))
-        if len(must) == 1:
-            _hold(profiles, points, which, must[pattern], x, rows, batch)
-        else:
-            held = on_faces(profiles, points, which, x, rows)
-            profiles.follow(points, which[~held], x, rows)
+    which = np.flatnonzero(wrong.any(axis=1))
+    if len(must) == 1:
+        _hold(profiles, points, which, must, x, rows, batch)
+        return
+    which = which[~on_faces(profiles, points, which, x, rows)]
+    left = _on_faces_of_prior(profiles, points, which, wrong[which], x, rows, batch)
+    profiles.follow(points, left, x, rows)
+
+
+def _on_faces_of_prior(
+    profiles: Profiles,
+    points: Points,
+    which: IntVector,
+    held: BoolVector,
+    x: Matrix,
+    rows: Rows,
+    batch: Batch,
+) -> IntVector:
+    """Solve pairs with weights held at 0 that would be negative; returns those left.
+
+    A face has the maximum if no free weight is negative and the objective falls from every weight
+    that is held: it is concave.
+    """
+    must = profiles.positive
+    for _ in must:
+        again = np.zeros(len(which), dtype=bool)
+        for pattern in np.unique(held, axis=0):
+            mine = np.flatnonzero((held == pattern).all(axis=1))
+            right = _hold(profiles, points, which[mine], must[pattern], x, rows, batch)
+            more = points.theta[which[mine]][:, must] < 0
+            held[mine] |= more
+            again[mine] = more.any(axis=1) | ~right
+        which, held = which[again], held[again]
+    return which
 
 
 def on_faces(
@@ -83,8 +110,8 @@ def _hold(
     x: Matrix,
     rows: Rows,
     batch: Batch,
-) -> None:
-    """Maximum on the face where the weights held are 0."""
+) -> BoolVector:
+    """Maximum on the face where the weights held are 0; whether the objective falls from it."""
     d = profiles.n_weights
     free = np.setdiff1d(np.arange(d), held)
     mine = rows.only(which)
@@ -103,6 +130,11 @@ def _hold(
     points.information[which] = information + profiles.precision(spread)
     points.settled[which] = settled
     points.decrement[which] = np.inf  # on a boundary Newton's method proves nothing
+    slope = gradient[:, held]
+    if isinstance(profiles.weight_prior, GaussianPrior):
+        quadratic = profiles.weight_prior.quadratic(d, None)
+        slope = slope + (quadratic.linear - theta @ quadratic.precision)[:, held]
+    return np.asarray(settled & (slope <= 0).all(axis=1))
 
 
 def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:
