@@ -277,7 +277,7 @@ def aversive(chosen, outcome, magnitude, starts, which, psi, x):
                 if magnitude[t, i] == magnitude[t, i]:
                     x[row, i, 0] = -f * magnitude[t, i]
             row += 1
-            if outcome[t] == outcome[t]:
+            if chosen[t] >= 0 and outcome[t] == outcome[t]:
                 e += psi[k, 0] * (outcome[t] - e)
 
 
@@ -316,7 +316,7 @@ def balloons(chosen, balloon, pump, burst, starts, which, psi, rule, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gaussian_filter(inputs, starts, which, psi, before, x):
+def gaussian_filter(chosen, inputs, starts, which, psi, before, x):
     """Tendency of a binary input, by the three-level Gaussian filter; NaN where it breaks down.
 
     psi: kappa, omega of the second and third level. before: mean and variance of both.
@@ -330,7 +330,7 @@ def gaussian_filter(inputs, starts, which, psi, before, x):
             x[row, 1, 0] = mu2
             row += 1
             u = inputs[t]
-            if u != u:
+            if chosen[t] < 0 or u != u:
                 continue
             p = 1.0 / (1.0 + np.exp(-mu2))
             volatility = np.exp(kappa * mu3 + omega2)

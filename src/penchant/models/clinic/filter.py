@@ -97,7 +97,8 @@ class HGF(Recursion):
         every[:, 1:] = psi[:, :2]
         x = blank(record, which, psi, 2, 1)
         before = np.array(self.initial, dtype=np.float64)
-        gaussian_filter(record.after("input"), record.starts, which, every, before, x)
+        seen = record.chosen, record.after("input")
+        gaussian_filter(*seen, record.starts, which, every, before, x)
         return x
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> HGFAgents:
