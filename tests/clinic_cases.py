@@ -1,4 +1,4 @@
-"""Models of the clinic as tests use them: a model, true parameters, a task, a literal likelihood."""
+"""Models of the clinic as tests use them: model, true parameters, task, literal likelihood."""
 
 from functools import partial
 

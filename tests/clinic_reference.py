@@ -6,8 +6,6 @@ option at every event, (n_events, n_options), in plain Python numbers.
 
 import math
 
-import numpy as np
-
 
 def log_softmax(q):
     top = max(q)
@@ -250,12 +248,13 @@ def aversive(episode, p):
         strict=True,
     )
     for first, second, outcome in steps:
-        felt = [
-            min(max(p["gamma"] * (v - 0.5) + 0.5, 0.0), 1.0) for v in (e, 1 - e)
-        ]
+        felt = [min(max(p["gamma"] * (v - 0.5) + 0.5, 0.0), 1.0) for v in (e, 1 - e)]
         rows.append(
             log_softmax(
-                [-p["inverse_temperature"] * f * m for f, m in zip(felt, (first, second))]
+                [
+                    -p["inverse_temperature"] * f * m
+                    for f, m in zip(felt, (first, second), strict=True)
+                ]
             )
         )
         e += p["learning_rate"] * (outcome - e)
@@ -266,7 +265,7 @@ def balloons(episode, p, rule):
     rows = []
     pumps = bursts = this = 0
     balloon = None
-    for b, l, c, r in zip(
+    for b, pump, c, r in zip(
         episode.before["balloon"],
         episode.before["pump"],
         episode.chosen,
@@ -281,14 +280,14 @@ def balloons(episode, p, rule):
                 1 + p["updating"] * pumps
             )
             best = -p["risk_taking"] / math.log(safe)
-            rows.append(log_softmax([0.0, p["inverse_temperature"] * (best - l)]))
+            rows.append(log_softmax([0.0, p["inverse_temperature"] * (best - pump)]))
         else:
             chance = p["prior_belief"]
             if pumps:
                 told = 1 - math.exp(-p["updating"] * pumps)
                 chance += told * (bursts / pumps - p["prior_belief"])
-            mean = (1 - chance) - p["loss_aversion"] * chance * (l - 1)
-            variance = chance * (1 - chance) * (1 + p["loss_aversion"] * (l - 1)) ** 2
+            mean = (1 - chance) - p["loss_aversion"] * chance * (pump - 1)
+            variance = chance * (1 - chance) * (1 + p["loss_aversion"] * (pump - 1)) ** 2
             q = p["inverse_temperature"] * (mean + p["risk_preference"] * variance)
             rows.append(log_softmax([0.0, q]))
         this += c == 1

@@ -31,8 +31,9 @@ def test_gradients_and_hessians_are_derivatives(natural):
         slope, bend = (part[0] for part in natural.bends(theta[None]))
         for a in range(3):
             step = 1e-5 * np.eye(3)[a]
-            above, below = natural.of_weights((theta + step)[None]), natural.of_weights(
-                (theta - step)[None]
+            above, below = (
+                natural.of_weights((theta + step)[None]),
+                natural.of_weights((theta - step)[None]),
             )
             assert slope[a] == pytest.approx(float((above - below)[0] / 2e-5), rel=1e-7, abs=1e-9)
             rise = natural.bends((theta + step)[None])[0] - natural.bends((theta - step)[None])[0]

@@ -98,6 +98,7 @@ class Live:
         self,
         chosen: Any,
         reward: Any = None,
+        executed: Any = None,
         *,
         is_choice: bool = True,
         scored: bool = True,
@@ -108,23 +109,36 @@ class Live:
         """Add what was chosen and received.
 
         `reward` is None where it is not known, which ends the play: beliefs after it are not known.
-        `before` and `after` are what was seen at the decision and learnt after it, by name;
-        `available` says which options could be chosen. What cannot be is refused, and nothing is
-        added.
+        Where something else was done than was chosen, `executed` says what, -1 for nothing: the
+        choice is scored, and what was executed is learnt from. `before` and `after` are what was
+        seen at the decision and learnt after it, by name; `available` says which options could be
+        chosen. What cannot be is refused, and nothing is added.
         """
         longer = self.episode.extended(
             chosen,
             reward,
+            executed,
             is_choice=is_choice,
             scored=scored,
             before=before,
             after=after,
             available=available,
         )
+        self._check_told(longer)
+        if reward is not None and longer.executed[-1] != NOTHING and np.isnan(longer.rewards[-1]):
+            raise DataError(
+                f"reward must be a number; got {reward!r} at decision {self.episode.n_events}. "
+                "Pass None for the last reward of a play where it is not known."
+            )
+        longer.check_options(Declared(self.model).n_options or np.iinfo(np.int64).max)
+        self.episode = longer
+
+    def _check_told(self, episode: Episode) -> None:
+        """What the model must know of every decision is there."""
         told = Declared(self.model)
         for role, names, given in (
-            ("before", told.before, longer.before),
-            ("after", told.after, longer.after),
+            ("before", told.before, episode.before),
+            ("after", told.after, episode.after),
         ):
             missing = [name for name in names if name not in given]
             if missing:
@@ -132,13 +146,6 @@ class Live:
                     f"{role} must hold {', '.join(missing)} for this model; got "
                     f"{', '.join(given) or 'nothing'}. Pass {role}={{{missing[0]!r}: ...}}."
                 )
-        if reward is not None and longer.chosen[-1] != NOTHING and np.isnan(longer.rewards[-1]):
-            raise DataError(
-                f"reward must be a number; got {reward!r} at decision {self.episode.n_events}. "
-                "Pass None for the last reward of a play where it is not known."
-            )
-        longer.check_options(Declared(self.model).n_options or np.iinfo(np.int64).max)
-        self.episode = longer
 
     def estimate(self) -> Estimate:
         """The current estimate: what `fit` gives on the same history."""

@@ -1,8 +1,8 @@
 """Shape parameters psi, and natural parameters as functions of the weights theta and of psi.
 
-There are seven forms. Each says what the parameter is and how it changes, where the weights lie when
-it has a given value, between which ends it lies, and along which positions its profile is followed:
-psi in search units for a shape parameter, the logarithm for a reciprocal, the weight for a share,
+There are seven forms. Each says what the parameter is and how it changes, where the weights lie
+when it has a given value, between which ends it lies, and along which positions its profile is
+followed: psi in search units for a shape parameter, the logarithm for a reciprocal, the weight for a share,
 the value itself for weights and ratios.
 """
 

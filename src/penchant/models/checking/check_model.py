@@ -310,14 +310,14 @@ def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) ->
             return None
         value = np.asarray(values(one.offers, parameters))
         return softmax(value / parameters["temperature"])
-    plain = isinstance(one, Episode) and one.is_choice.all() and (one.chosen >= 0).all()
+    plain = isinstance(one, Episode) and one.is_choice.all() and (one.executed >= 0).all()
     agents = Declared(model).agents
     if not plain or agents is None or np.isnan(one.rewards).any():
         return None
     player, told = agents(dict(parameters), 1), Declared(model)
     rows = []
     for t in range(one.n_events):
-        option, reward = one.chosen[t : t + 1], one.rewards[t : t + 1]
+        option, reward = one.executed[t : t + 1], one.rewards[t : t + 1]
         if told.before or told.after:
             seen = {name: values[t : t + 1] for name, values in one.before.items()}
             rows.append(np.array(player.probabilities(seen))[0])

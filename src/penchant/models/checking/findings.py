@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.bandit.episode import learnt_from
 from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.tables.events import places_of
@@ -120,7 +121,7 @@ class Exam:
 
     def explanatory(self, one: Any, psi: Vector) -> Matrix:
         """The model's variables of one episode."""
-        return np.asarray(self.model.explanatory(one, *map(float, psi)))
+        return np.asarray(self.model.explanatory(learnt_from(one), *map(float, psi)))
 
     def stacked(self, psi: Vector) -> Matrix:
         """Variables of all decisions scored, centred within the choice set: (rows, n_weights)."""
@@ -145,9 +146,7 @@ def _exists(model: Any, data: Sequence[Any], psi: Vector) -> bool:
     )
 
 
-def _existing(
-    model: Any, data: Sequence[Any], ranges: Matrix, rng: np.random.Generator
-) -> Vector:
+def _existing(model: Any, data: Sequence[Any], ranges: Matrix, rng: np.random.Generator) -> Vector:
     """A place inside the range at which the model exists, if one of many does."""
     psi = np.empty(0)
     for _ in range(TRIES):

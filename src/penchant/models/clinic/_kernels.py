@@ -219,7 +219,7 @@ def associability(chosen, rewards, starts, which, psi, x):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def confirming(chosen, rewards, forgone, starts, which, psi, x):
-    """Values of two options, both seen; psi: rates of what confirms the choice, and what does not."""
+    """Values of two options, both seen; psi: rates of what confirms the choice, and of the rest."""
     row = 0
     value = np.zeros(2, psi.dtype)
     for k in range(len(which)):

@@ -144,9 +144,7 @@ class BalloonAgents:
         self.tau = positive(parameters, "inverse_temperature")
         self.phi = share(parameters, "prior_belief")
         self.eta = positive(parameters, "updating")
-        self.risk = finite(
-            parameters, "risk_taking" if model.rule == TARGET else "risk_preference"
-        )
+        self.risk = finite(parameters, "risk_taking" if model.rule == TARGET else "risk_preference")
         self.loss = 0.0 if model.rule == TARGET else positive(parameters, "loss_aversion")
         self.pumps, self.bursts, self.now = np.zeros((3, n_agents))
         self.pending, self.balloon = np.zeros(n_agents), np.full(n_agents, -1.0)
@@ -158,17 +156,17 @@ class BalloonAgents:
         self.bursts = self.bursts + np.where(new, self.pending, 0.0)
         self.now, self.pending = np.where(new, 0.0, self.now), np.where(new, 0.0, self.pending)
         self.balloon = np.asarray(before["balloon"], dtype=np.float64)
-        l = np.asarray(before["pump"])
+        pump = np.asarray(before["pump"])
         if self.rule == TARGET:
             known = self.phi + self.eta * (self.pumps - self.bursts)
             safe = known / (1.0 + self.eta * self.pumps)
-            q = self.tau * (-self.risk / np.log(safe) - l)
+            q = self.tau * (-self.risk / np.log(safe) - pump)
         else:
             seen = self.bursts / np.maximum(self.pumps, 1.0)
             told = 1.0 - np.exp(-self.eta * self.pumps)
             b = self.phi + told * (seen - self.phi)
-            mean = (1.0 - b) - self.loss * b * (l - 1)
-            variance = b * (1.0 - b) * (1.0 + self.loss * (l - 1)) ** 2
+            mean = (1.0 - b) - self.loss * b * (pump - 1)
+            variance = b * (1.0 - b) * (1.0 + self.loss * (pump - 1)) ** 2
             q = self.tau * (mean + self.risk * variance)
         return softmax(np.column_stack([np.zeros(len(q)), q]))
 

@@ -126,9 +126,7 @@ class GoNoGo(Recursion):
     def natural(self) -> tuple[Natural, ...]:
         """rho, b, pi, e."""
         names = self.weights
-        found = [
-            Natural(name, "weight", a) for a, name in enumerate(names) if "*" not in name
-        ]
+        found = [Natural(name, "weight", a) for a, name in enumerate(names) if "*" not in name]
         if self.pavlovian == "by valence":
             places = [names.index(f"{name}*sensitivity") for name in VALENCE]
             found += [Natural(n, "ratio", places[v], v) for v, n in enumerate(VALENCE)]

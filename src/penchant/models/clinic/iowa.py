@@ -373,9 +373,7 @@ class ORLAgents:
 
     def probabilities(self) -> Matrix:
         """Choice probabilities of each agent."""
-        return softmax(
-            self.b[0] * self.value + self.b[1] * self.often + self.b[2] * self.habit
-        )
+        return softmax(self.b[0] * self.value + self.b[1] * self.often + self.b[2] * self.habit)
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Learn value and frequency, and remember the choice."""

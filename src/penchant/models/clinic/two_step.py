@@ -146,9 +146,7 @@ class TwoStep(Recursion):
         ]
         if self.trace_decay is None:
             found.append(
-                Natural(
-                    "trace_decay", "function", 2, parts=(2,), over=free, low=0.0, high=1.0
-                )
+                Natural("trace_decay", "function", 2, parts=(2,), over=free, low=0.0, high=1.0)
             )
         found += [
             Natural(name, "weight", names.index(name))

@@ -9,8 +9,8 @@ Options add to it:
 
     dual rates        alpha+ where r >= Q_c, alpha- where r < Q_c; "outcome": where r > 0, or not
     forgetting        options not taken: Q_i <- Q_i + f (Q0 - Q_i)
-    fictitious        options not taken: Q_i <- Q_i + g (-r - Q_i), as if they had paid the opposite;
-                      with dual rates "learning_rate" is that of the option taken
+    fictitious        options not taken: Q_i <- Q_i + g (-r - Q_i), as if they had paid the opposite
+                      (with dual rates "learning_rate" is that of the option taken)
     choice kernel     C_i <- C_i + a (1(i = c) - C_i), from 0
     stickiness, bias  phi and b_i as above; the last option has b = 0
 
