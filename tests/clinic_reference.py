@@ -298,7 +298,7 @@ def balloons(episode, p, rule):
 def hgf(episode, p, kappa=1.0):
     mu2, mu3, s2, s3 = 0.0, 1.0, 0.1, 1.0
     rows = []
-    for c, u in zip(episode.chosen, episode.after["input"], strict=True):
+    for u in episode.after["input"]:
         rows.append(log_softmax([0.0, p["inverse_temperature"] * mu2]))
         first = 1 / (1 + math.exp(-mu2))
         volatility = math.exp(kappa * mu3 + p["omega_2"])

@@ -263,7 +263,7 @@ def test_the_share_of_values_in_vpp_changes_no_likelihood():
     np.testing.assert_allclose(found[0], found[1], rtol=1e-10)
     np.testing.assert_allclose(found[0], found[2], rtol=1e-10)
     estimate = pn.fit(episode, pn.models.VPP())
-    assert "w of values" in estimate.summary()
+    assert "w of values is not identified" in " ".join(estimate.summary().split())
 
 
 def test_cues_and_states_out_of_range_are_refused_by_their_place():
@@ -271,7 +271,7 @@ def test_cues_and_states_out_of_range_are_refused_by_their_place():
         pn.DataError, match=r"before\['cue'\] must be a whole number in 0..3; got 4"
     ):
         pn.fit(pn.Episode([0, 1], [1, 0], before={"cue": [1, 4]}), pn.models.GoNoGo())
-    with pytest.raises(pn.DataError, match="common must lie above 0.5"):
+    with pytest.raises(pn.DataError, match=r"common must lie above 0\.5"):
         pn.models.TwoStep(common=0.3)
     with pytest.raises(pn.DataError, match="pavlovian must be True or False with one sensitivity"):
         pn.models.GoNoGo(pavlovian="by valence")

@@ -2,8 +2,8 @@
 
 There are seven forms. Each says what the parameter is and how it changes, where the weights lie
 when it has a given value, between which ends it lies, and along which positions its profile is
-followed: psi in search units for a shape parameter, the logarithm for a reciprocal, the weight for a share,
-the value itself for weights and ratios.
+followed: psi in search units for a shape parameter, the logarithm for a reciprocal, the weight for
+a share, the value itself for weights and ratios.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ class Task:
     world
         What can be had: a `Landscape`; a world, such as `TwoStepWorld`; or a schedule (n_decisions,
         n_options) of what every option pays at every decision; or offers by attribute, as `Offers`
-        takes them; or the `Offers` of people, from whom one is drawn whose offers are made. Or a function of `rng` that draws one
-        of these, anew for every person and block.
+        takes them; or the `Offers` of people, from whom one is drawn whose offers are made. Or a
+        function of `rng` that draws one of these, anew for every person and block.
     n_decisions
         Decisions in each block; as many as the schedule or the offers have, if not given. Where
         there are more, schedule and offers begin again.

@@ -214,6 +214,8 @@ def associability(chosen, rewards, starts, which, psi, x):
             error = r - value[j]
             surprise = error if error.real >= 0 else -error
             value[j] += psi[k, 0] * kappa[j] * error
+            if not abs(value[j].real) < 1e100:  # a rate above 2 makes errors grow without bound
+                value[j] = value[j] * np.nan
             kappa[j] += psi[k, 1] * (surprise - kappa[j])
 
 

@@ -213,7 +213,10 @@ class VPP(Recursion):
         )
 
     def __str__(self) -> str:
-        return f"values plus perseverance, {self.n_options} decks"
+        return (
+            f"values plus perseverance, {self.n_options} decks (the share w of values is not "
+            "identified: perseverance is relative to the weight of gains)"
+        )
 
 
 def _prospect() -> tuple[Natural, Natural]:

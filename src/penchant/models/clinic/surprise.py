@@ -4,6 +4,9 @@ Pearce-Hall: values are learnt at a rate that follows the size of recent errors 
 
     Q_c <- Q_c + s k_c d,    then k_c <- k_c + g (|d| - k_c), from 1,    eta_i = Q_i / tau.
 
+Where rewards are large the rate s k_c may be so large that values grow without bound: such psi are
+passed over.
+
 Confirmation (Palminteri et al. 2017), where what the other option would have paid is seen: errors
 that speak for the choice, good news of the option taken and bad news of the other one, are learnt
 from at the rate a_c, the others at a_d,
@@ -55,6 +58,8 @@ class PearceHall(Recursion):
     """
 
     n_options: int
+
+    outside: bool = field(default=True, init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
