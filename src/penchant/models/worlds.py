@@ -264,8 +264,8 @@ class PairsWorld:
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> pn.models.PairsWorld(n_trials=3).course(np.random.default_rng(4)).available().sum()
-    2
+    >>> pn.models.PairsWorld(n_trials=3).course(np.random.default_rng(4)).available().tolist()
+    [True, True, False, False, False, False]
     """
 
     probabilities: Sequence[float] = (0.8, 0.2, 0.7, 0.3, 0.6, 0.4)
@@ -317,13 +317,24 @@ def reversal_schedule(
 ) -> Matrix:
     """What two options pay, 1 or -1, where the better one changes places with the other.
 
+    Parameters
+    ----------
+    n_decisions
+        How many.
+    every
+        Decisions after which they change places.
+    reliability
+        How often the better one pays 1.
+    rng
+        Source of randomness.
+
     Examples
     --------
     >>> import numpy as np
     >>> import penchant as pn
     >>> pays = pn.models.reversal_schedule(50, rng=np.random.default_rng(1))
-    >>> pays.shape, set(pays.sum(axis=1))
-    ((50, 2), {0.0})
+    >>> pays.shape, bool((pays.sum(axis=1) == 0).all())
+    ((50, 2), True)
     """
     if not 0 <= reliability <= 1:
         raise DataError(f"reliability must lie in 0..1; got {reliability}. Correct it.")
@@ -338,6 +349,13 @@ def iowa_schedule(n_decisions: int = 100, *, rng: np.random.Generator) -> Matrix
 
     Of ten cards of decks A and B each pays 100, of C and D 50; losses are 250 in five of ten (A),
     1250 in one (B), 50 in five (C), 250 in one (D), in random order.
+
+    Parameters
+    ----------
+    n_decisions
+        Cards of each deck.
+    rng
+        Source of randomness.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class AversiveLearning(Recursion):
     >>> rng = np.random.default_rng(1)
     >>> play = pn.simulate(pn.models.AversiveWorld(400), model, truth, rng=rng)
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
-    {'inverse_temperature': 0.3, 'learning_rate': 0.3, 'gamma': 1.5}
+    {'inverse_temperature': 0.3, 'learning_rate': 0.3, 'gamma': 1.7}
     """
 
     n_options: int = field(default=2, init=False, repr=False)

@@ -69,7 +69,7 @@ class GoNoGo(Recursion):
     >>> rng = np.random.default_rng(3)
     >>> play = pn.simulate(pn.models.GoNoGoWorld(800), model, truth, rng=rng)
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
-    {'sensitivity': 5.7, 'bias': 0.4, 'pavlovian': 0.4, 'learning_rate': 0.2}
+    {'sensitivity': 4.4, 'bias': 0.3, 'pavlovian': 0.6, 'learning_rate': 0.2}
     """
 
     n_cues: int = 4

@@ -57,7 +57,7 @@ class EWA(Recursion):
     >>> pays = pn.models.reversal_schedule(500, rng=rng)
     >>> play = pn.simulate(pn.Task(pays), model, truth, rng=rng)
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
-    {'temperature': 0.4, 'value_decay': 0.7, 'experience_decay': 0.5}
+    {'temperature': 0.3, 'value_decay': 0.6, 'experience_decay': 0.6}
     """
 
     n_options: int
@@ -144,8 +144,8 @@ class HiddenState(Recursion):
     >>> rng = np.random.default_rng(1)
     >>> pays = pn.models.reversal_schedule(500, rng=rng)
     >>> play = pn.simulate(pn.Task(pays), model, truth, rng=rng)
-    >>> pn.fit(play, model).status
-    'converged'
+    >>> pn.fit(play, model).names
+    ('inverse_temperature', 'hazard', 'reliability')
     """
 
     log_odds: bool = False

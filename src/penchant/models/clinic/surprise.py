@@ -144,7 +144,7 @@ class ConfirmationBias(Recursion):
     >>> world = pn.models.FullFeedbackWorld(pn.models.reversal_schedule(400, rng=rng))
     >>> play = pn.simulate(world, model, truth, rng=rng)
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
-    {'temperature': 0.3, 'confirmatory_rate': 0.4, 'disconfirmatory_rate': 0.2}
+    {'temperature': 0.2, 'confirmatory_rate': 0.3, 'disconfirmatory_rate': 0.2}
     """
 
     n_options: int = field(default=2, init=False, repr=False)

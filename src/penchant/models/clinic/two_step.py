@@ -288,7 +288,7 @@ class StayRegression(Recursion):
     >>> rng = np.random.default_rng(1)
     >>> play = pn.simulate(pn.models.TwoStepWorld(300), model, truth, rng=rng)
     >>> [round(float(b), 1) for b in pn.fit(play, model).theta]
-    [1.0, 0.2, -0.1, 0.5]
+    [1.5, 0.4, -0.2, 0.3]
     """
 
     win_above: float = 0.0
