@@ -277,6 +277,7 @@ class Change:
     made: Callable[[Any, int, int], Any]
     said: str
     advice: str
+    needs: str = ""  # what an episode must hold for it
 
 
 def future(exam: Exam) -> list[Finding]:
@@ -292,6 +293,8 @@ def future(exam: Exam) -> list[Finding]:
 
 
 def _looked_at(exam: Exam, one: Any, psi: Vector, change: Change) -> Finding | None:
+    if change.needs and not getattr(one, change.needs, None):
+        return None
     x = exam.explanatory(one, psi)
     scale = np.maximum(np.abs(x).max(axis=(0, 1)), 1e-300)
     for t in _events(exam, one):
@@ -419,11 +422,13 @@ CHANGES = (
         "what is learnt after event {t}",
         "It looks at what is learnt after the decision it predicts: fill the row first, learn "
         "after.",
+        needs="after",
     ),
     Change(
         _other_later_sight,
         "what is seen at the event after {t}",
         "It looks at what is seen later only: use before[...][t] for row t.",
+        needs="before",
     ),
     Change(
         _other_choice,
