@@ -29,7 +29,8 @@ class Offer(dict[str, Matrix]):
 
     Examples
     --------
-    >>> offer = Offer({"amount": [20, 50], "delay": [0, 30]})
+    >>> import penchant as pn
+    >>> offer = pn.results.Offer({"amount": [20, 50], "delay": [0, 30]})
     >>> offer
     Offer(amount = 20, 50; delay = 0, 30)
     >>> offer["delay"][1], offer == {"amount": [20.0, 50.0], "delay": [0.0, 30.0]}
