@@ -90,6 +90,9 @@ def _with_labels(
         return found, None
     counted_only = len(data.options) == 1
     seen = found.distinct(chosen)
+    done = found.reader.arguments.get("executed")
+    if isinstance(done, str):
+        seen = list(dict.fromkeys([*seen, *found.distinct(done)]))
     is_text = any(isinstance(value, str) for value in seen)
     if not is_text and (counted_only or not data.options):
         if not counts:

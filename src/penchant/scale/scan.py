@@ -212,6 +212,7 @@ def scan(
     block: str | tuple[str, ...] | None = None,
     is_choice: str | None = None,
     scored: str | None = None,
+    executed: str | tuple[str, ...] | None = None,
     base: int | None = None,
     options: Sequence[Any] | None = None,
     locations: Any = None,
@@ -239,6 +240,7 @@ def scan(
     block: str | tuple[str, ...] | None = None,
     is_choice: str | None = None,
     scored: str | None = None,
+    executed: str | tuple[str, ...] | None = None,
     base: int | None = None,
     options: Sequence[Any] | None = None,
     locations: Any = None,
@@ -263,9 +265,11 @@ def scan(
         "choices", "play" or "offers"; told by the columns that are named, or by their usual names.
     decision, option, chosen, explanatory, weight, subject, available, offset, weight_kind
         Columns of choices, as in `Choices.from_frame`.
-    reward, block, is_choice, scored, base, options, locations, gaps, shown, missing_reward
-        Of play, with `chosen`, `subject` and `decision`, as in `episodes_from_frame`; columns that
-        are not named are recognised.
+    reward, block, is_choice, scored, executed
+        Columns of play, with `chosen`, `subject` and `decision`, as in `episodes_from_frame`; those
+        that are not named are recognised.
+    base, options, locations, gaps, shown, missing_reward
+        How play is read, as in `episodes_from_frame`.
     offers
         Of offers, as in `offers_from_frame`, with `subject`, `block`, `chosen`, `scored`, `options`
         and `base`.
@@ -296,20 +300,21 @@ def scan(
     own |= {"available": available}
     columns = {"subject": subject, "chosen": chosen, "decision": decision, "scored": scored}
     columns |= {"reward": reward, "block": block, "is_choice": is_choice, "offers": offers}
+    columns |= {"executed": executed}
     policies = {"base": base, "options": options, "locations": locations, "gaps": gaps}
     policies |= {"shown": shown, "missing_reward": missing_reward}
     policies = {name: value for name, value in policies.items() if value is not None}
     files = stored_files(path, cache)
     found = kind or _kind(files[0], {**own, **columns})
     if found == "choices":
-        _refuse(found, columns, ("reward", "block", "is_choice", "scored", "offers"))
+        _refuse(found, columns, ("reward", "block", "is_choice", "scored", "executed", "offers"))
         _refuse(found, policies, tuple(policies))
         return _scan_choices(files, {**own, **columns}, weight_kind, chunk_rows)
     if found not in ("play", "offers"):
         raise DataError(f"kind must be one of {', '.join(TITLES)}; got {kind!r}. Choose one.")
     _refuse(found, own, tuple(own))
     if found == "offers":
-        _refuse(found, columns, ("reward", "is_choice", "decision"))
+        _refuse(found, columns, ("reward", "is_choice", "decision", "executed"))
         _refuse(found, policies, ("locations", "gaps", "shown", "missing_reward"))
     else:
         _refuse(found, columns, ("offers",))
