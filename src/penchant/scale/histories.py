@@ -106,6 +106,10 @@ class HistoryScan:
             work, output=output, overwrite=overwrite, engine=engine, threads=threads
         )
 
+    def in_memory(self, what: str) -> Any:
+        """All data at once."""
+        return self.people.in_memory(what)
+
     def rewards(self) -> Vector:
         """Rewards received; beyond four million evenly spaced ones, with the ends of all."""
         if self.kind == "offers":

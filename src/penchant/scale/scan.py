@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any, Literal, TypeVar, overload
 
@@ -17,6 +18,7 @@ from penchant.errors import DataError, named
 from penchant.output.notes import counted
 from penchant.scale.columns import (
     Layout,
+    Part,
     Rows,
     check_names,
     check_present,
@@ -42,6 +44,7 @@ from penchant.tables.reading import TITLES, ReadingKind
 T = TypeVar("T")
 CHUNK_ROWS = 1_000_000
 SUBJECTS = 8192  # of choices, which are fitted together
+CACHED = 2**19  # numbers that stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,38 @@ class Looking:
     again: bool
 
     def __call__(self, spans: tuple[Span, ...]) -> Any:
-        """Read the chunk and do it."""
-        return self.work(read_chunk(spans, self.layout, self.again))
+        """Read the chunk and do it; slice by slice, where results of slices can be added."""
+        added = getattr(self.work, "added", None)
+        if added is None or not self.again:
+            return self.work(read_chunk(spans, self.layout, self.again))
+        names = [name for name in self.layout.names if name in self.layout.needed]
+        n_rows = max(CACHED // len(self.layout.columns.explanatory), 1)
+        return reduce(added, map(self.work, slices(spans, names, self.layout, n_rows)))
+
+
+def slices(
+    spans: Sequence[Span], names: Sequence[str], layout: Layout, n_rows: int
+) -> Iterator[Choices]:
+    """Parts of a chunk of about this many rows, the same in whichever files these lie."""
+    parts: list[Part] = []
+    before = 0
+    for span in spans:
+        rows = span.read(names)
+        starts = starts_of(rows.table, layout.key)
+        first, end = np.append(starts, span.n_rows), before + span.n_rows
+        cuts = np.arange(before // n_rows + 1, end // n_rows + 1) * n_rows - before
+        closed = {*np.searchsorted(starts, cuts).tolist()}
+        for one, other in pairwise(sorted({0, len(starts), *closed})):
+            begin, stop = int(first[one]), int(first[other])
+            table = rows.table.slice(begin, stop - begin)
+            piece = replace(rows, table=table, begin=rows.begin + begin)
+            parts.append(part_of(piece, layout, True, starts[one:other] - begin))
+            if other in closed:
+                yield choices_of(parts, layout)
+                parts = []
+        before = end
+    if parts:
+        yield choices_of(parts, layout)
 
 
 def read_chunk(spans: Sequence[Span], layout: Layout, again: bool = False) -> Choices:
@@ -139,6 +172,10 @@ class Scan:
         return self.people.fit(
             work, output=output, overwrite=overwrite, engine=engine, threads=threads
         )
+
+    def in_memory(self, what: str) -> Any:
+        """All data at once."""
+        return self.people.in_memory(what)
 
     def rewards(self) -> Vector:
         """None: options pay nothing that was received."""
