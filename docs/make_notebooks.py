@@ -2,7 +2,7 @@
 
 A page and its notebook are the same words and the same code; the page is the one to change. A cell
 ends where the page prints something. Where the page shows a figure, the cell shows it, and
-summaries are shown as tables.
+summaries are shown as tables. Where only words have changed, what was printed is kept.
 """
 
 import doctest
@@ -22,13 +22,14 @@ SUMMARY = re.compile(r"^print\((.+)\.summary\(\)\)$|^print\(((?:found|people)\b.
 def cells(page):
     """Cells of the notebook of a page: kind and text."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    made = [("code", "%matplotlib inline")]
+    made = []
     place = 0
     for block in BLOCK.finditer(text):
         made += _words(text[place : block.start()], made)
         made += [("code", source) for source in _sources(block[1])]
         place = block.end()
-    return made + _words(text[place:], made)
+    made += _words(text[place:], made)
+    return [made[0], ("code", "%matplotlib inline"), *made[1:]]
 
 
 def _words(text, made):
@@ -81,9 +82,22 @@ def executed(page, timeout=600):
     return made
 
 
+def refreshed(page):
+    """The kept notebook with the page's words of now, where its code is the same; else None."""
+    file = FOLDER / f"{page}.ipynb"
+    made, old = notebook(page), json.loads(file.read_text()) if file.exists() else {"cells": []}
+    code = [[c for c in one["cells"] if c["cell_type"] == "code"] for one in (made, old)]
+    if [c["source"] for c in code[0]] != [c["source"] for c in code[1]]:
+        return None
+    for now, before in zip(*code, strict=True):
+        now.update(outputs=before["outputs"], execution_count=before["execution_count"])
+    return made
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for name in [Path(word).stem for word in sys.argv[1:]] or PAGES:
         file = FOLDER / f"{name}.ipynb"
-        file.write_text(json.dumps(executed(name), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(refreshed(name) or executed(name), indent=1, ensure_ascii=False)
+        file.write_text(text + "\n", encoding="utf-8")
         print(f"{file.relative_to(DOCS)}: {file.stat().st_size:,} bytes")
