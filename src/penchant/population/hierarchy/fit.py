@@ -10,6 +10,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError, listing, nearest
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
@@ -40,7 +41,7 @@ UNSETTLED = 0.1  # log-units of integration error
 
 
 def fit_population(
-    data: Choices | Sequence[Episode],
+    data: Choices | Sequence[Episode] | ManyPeople,
     model: Model | None = None,
     *,
     covariates: Sequence[str] | None = None,
@@ -67,7 +68,7 @@ def fit_population(
     ----------
     data
         Episodes or offers of many subjects, with a model; or `Choices` with subjects, without: a
-        mixed logit.
+        mixed logit. Or a `scan` of these, which is read at once.
     model
         As in `fit`.
     covariates
@@ -110,6 +111,8 @@ def fit_population(
     <PopulationFit of 20 subjects, one subject decides: discount_rate=0.0235, temperature=2.35>
     """
     _check_arguments(spread, estimator, nodes, covariance)
+    if isinstance(data, ManyPeople):
+        data = data.in_memory("a population")
     workers = available_threads() if threads is None else threads
     everyone, chosen_model, conditions = people_of_data(
         data, model, within, varying, links, workers
