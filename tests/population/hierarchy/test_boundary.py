@@ -53,7 +53,7 @@ def test_people_of_whom_no_spread_was_found_are_not_known_like_their_mean(withou
     rate = found.names.index("learning_rate")
     assert (found.subjects.sd[:, 0] > 1.2 * found.standard_errors[rate]).all()
     assert found.prior.covariance[0, 0] > found.covariance[rate, rate]
-    assert "weak prior" in found.summary()
+    assert "spread_prior='gamma'" in found.summary()
     drawn = found.subjects.draws(40, rng=np.random.default_rng(0))
     assert (drawn.std(axis=1) > 0).all()
     sample = found.sample(500, rng=np.random.default_rng(0))

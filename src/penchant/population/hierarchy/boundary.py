@@ -135,8 +135,9 @@ def _without_spread(
     shares = spread_shares(s, found.x, found.floors)
     flat = flat_coordinates(s, found.x, found.floors)
     level = task.goal.level(found.marginal, found.x) if found.settled else -np.inf
-    if abs(_integration_error(task, found)[0]) > _limit(start):
-        shares = np.where(np.isin(np.arange(len(shares)), flat), shares, np.inf)  # not to be told
+    if len(random) > MOST or abs(_integration_error(task, found)[0]) > _limit(start):
+        # too costly, or not to be told: only what has no spread at all
+        shares = np.where(np.isin(np.arange(len(shares)), flat), shares, np.inf)
     for c in np.argsort(shares):
         if shares[c] > THIN:
             break

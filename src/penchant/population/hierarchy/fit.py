@@ -76,8 +76,9 @@ def fit_population(
         Parameters that differ between subjects; all, if not given. The others are the same for
         everybody but for covariates.
     spread
-        "full": parameters are correlated between people; "diagonal": they are not; "by group": each
-        level of a factor has a spread of its own ("by sex" for the factor sex).
+        "full": parameters are correlated between people, if these are five per parameter or more;
+        "diagonal": they are not; "by group": each level of a factor has a spread of its own ("by
+        sex" for the factor sex).
     links
         Scales by parameter: "identity", "log", "negative log" or ("logit", low, high); for weights
         and ratios. A weight on "log" is log-normal.
@@ -117,11 +118,11 @@ def fit_population(
     design = read_design(names, everyone.subjects, covariates, formula, people)
     notes: list[str] = []
     correlated = spread != "diagonal" and len(differing) > 1
-    if correlated and n < 5 * len(differing):
+    if correlated and n < 5 * len(differing) and spread_prior is None:
         correlated = False
         notes.append(
             f"Correlations between parameters need at least {5 * len(differing)} subjects; got "
-            f"{n}: they are taken for 0."
+            f"{n}: they are taken for 0. (spread_prior='gamma' estimates them all the same.)"
         )
     group = np.zeros(n, dtype=np.int64)
     labels: tuple[Any, ...] = ()

@@ -164,11 +164,12 @@ def _sobol(n: int, count: int) -> Matrix:
 
 
 def quasi_random(n: int, count: int) -> Matrix:
-    """Places of a standard Student t in n dimensions: (count, n)."""
-    u = np.clip(_sobol(n + 1, count), 1e-6, 1 - 1e-6)
+    """Places of a standard Student t in n dimensions, each with its opposite: (count, n)."""
+    u = np.clip(_sobol(n + 1, (count + 1) // 2), 1e-6, 1 - 1e-6)
     z = special.ndtri(u[:, :n])
     divisor = np.sqrt(special.chdtri(TAIL, u[:, n]) / TAIL)
-    return np.asarray(z / divisor[:, None])
+    own = z / divisor[:, None]
+    return np.concatenate([own, -own])[:count]
 
 
 def _to_normal(z: Matrix) -> Matrix:
