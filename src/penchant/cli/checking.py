@@ -125,7 +125,7 @@ def _document(estimate: Any) -> dict[str, Any]:
     }
 
 
-PLAY_ALONE = ("reward", "is_choice", "gaps", "shown", "missing_reward")
+PLAY_ALONE = ("reward", "is_choice", "executed", "gaps", "shown", "missing_reward")
 FEW = 10  # decisions below which hardly anything can be told of a subject
 
 

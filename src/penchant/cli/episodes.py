@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.bandit.episode import Episode
+from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.cli.loading import with_lines
 from penchant.cli.options import Agent, Data, History
@@ -46,7 +46,7 @@ class Play:
         """As many options as there are labels, or as the largest number in the file says."""
         if self.labels is not None:
             return len(self.labels)
-        return max(int(episode.chosen.max()) for episode in self.episodes) + 1
+        return max(map(highest_option, self.episodes)) + 1
 
     @property
     def numbered(self) -> bool:
@@ -164,6 +164,7 @@ def named_columns(
         "decision": data.decision[0] if data.decision else None,
         "is_choice": history.is_choice,
         "scored": history.scored,
+        "executed": _several(history.executed, names),
     }
     sides = len(COORDINATES) if locations is None else locations.shape[1]
     found = play_columns(names, given, coordinates=sides)

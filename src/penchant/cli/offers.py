@@ -24,7 +24,16 @@ from penchant.tables.reading import Reading
 
 OF_OPTIONS = {"decision", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
 OF_OPTIONS |= {"wide", "missing", "attributes", "opt_out", "reference"}
-OF_PLAY = {"reward", "is_choice", "gaps", "shown", "missing_reward", "clock", "linearized"}
+OF_PLAY = {
+    "reward",
+    "is_choice",
+    "executed",
+    "gaps",
+    "shown",
+    "missing_reward",
+    "clock",
+    "linearized",
+}
 
 
 @dataclass(frozen=True)

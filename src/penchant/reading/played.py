@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
@@ -20,7 +21,7 @@ from penchant.tables.laboratory import Cleaned
 from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stray_labels
 from penchant.wording import argument, ticked
 
-PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored")
+PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
 
 
 def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
@@ -52,6 +53,10 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     if isinstance(asked.options, Mapping):
         table = with_column(table, _NUMBER, pa.array(_mapped(table, str(found.chosen), words)))
         arguments |= {"chosen": _NUMBER, "options": None}
+        if found.executed is not None:
+            done = pa.array(_mapped(table, str(found.executed), words))
+            table = with_column(table, _DONE, done)
+            arguments["executed"] = _DONE
     episodes = episodes_from_frame(table, **arguments)
     columns = dict(part.split(" = ", 1) for part in found.words().split("; "))
     n_options = len(labels) if labels is not None else _n_options(episodes)
@@ -64,10 +69,11 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
 
 
 _NUMBER = "option taken"
+_DONE = "option executed"
 
 
 def _n_options(episodes: Sequence[Any]) -> int:
-    return max(int(episode.chosen.max()) for episode in episodes) + 1
+    return max(map(highest_option, episodes)) + 1
 
 
 def _check_places(table: pa.Table, chosen: str) -> None:

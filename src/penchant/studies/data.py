@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.bandit.episode import Episode
+from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing, named
 from penchant.output.notes import counted
@@ -139,7 +139,7 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
     shown = sum(int((~e.is_choice).sum()) for e in episodes)
     if shown:
         notes.append(f"{counted(shown, 'option')} shown before or between choices: learnt from.")
-    ended = sum(bool(e.chosen[-1] != NOTHING and np.isnan(e.rewards[-1])) for e in episodes)
+    ended = sum(bool(e.executed[-1] != NOTHING and np.isnan(e.rewards[-1])) for e in episodes)
     if ended:
         notes.append(
             f"The last reward is missing in {counted(ended, 'episode')}: the last choice is used "
@@ -233,7 +233,7 @@ class StudyData:
         """As many options as there are labels, or as the largest index says."""
         if self.options is not None:
             return len(self.options)
-        return max(int(episode.chosen.max()) for episode in self.episodes) + 1
+        return max(map(highest_option, self.episodes)) + 1
 
     def of(self, subject: Any) -> list[int]:
         """Places of a subject's episodes."""
@@ -401,8 +401,8 @@ def _expected(
     values = column_floats(table, name, "expected")
     found = []
     for episode, mine in zip(episodes, rows, strict=True):
-        means = np.where((mine == ABSENT) | (episode.chosen < 0), np.nan, values[mine])
-        wrong = np.flatnonzero((episode.chosen >= 0) & ~np.isfinite(means))
+        means = np.where((mine == ABSENT) | (episode.executed < 0), np.nan, values[mine])
+        wrong = np.flatnonzero((episode.executed >= 0) & ~np.isfinite(means))
         if wrong.size:
             raise DataError(
                 f"expected {name!r} must be a number where an option was chosen; got "

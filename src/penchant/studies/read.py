@@ -137,7 +137,7 @@ def _as_read(
 ) -> tuple[Any, ...]:
     """Kind, columns, offers, options, base and gaps as `read` found or was told them."""
     known = reading.arguments
-    parts = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored")
+    parts = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
     found = {part: known[part] for part in parts if known.get(part) is not None}
     told = {**found, **(columns or {})}
     offers, options = known.get("offers"), known.get("options")

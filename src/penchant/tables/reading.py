@@ -82,7 +82,7 @@ class Reading:
             return int(self.data.n_options.max())
         if self.kind == "offers":
             return int(self.data[0].n_options)
-        return max(len(self.options), *(int(one.chosen.max()) + 1 for one in self.data))
+        return max(len(self.options), *(_highest(one) + 1 for one in self.data))
 
     @property
     def next(self) -> str:
@@ -139,3 +139,7 @@ class Reading:
     def __repr__(self) -> str:
         who = f"{counted(len(self.subjects), 'subject')}, " if self.subjects else ""
         return f"<Reading of {self.kind}: {who}{counted(self.n_decisions, 'decision')}>"
+
+
+def _highest(one: Any) -> int:
+    return max(int(one.chosen.max()), int(getattr(one, "executed", one.chosen).max()))
