@@ -95,6 +95,12 @@ def check(
     json
         Print JSON instead of words.
     """
+    from penchant.cli.naming import is_scanned
+
+    if file is not None and is_scanned(file, play=agent.model is not None):
+        from penchant.cli.people import run_check_files
+
+        return run_check_files(file, data, terms, json, agent, history)
     from penchant.cli.checking import run_check
 
     return run_check(file, data, terms, json, agent, history)
@@ -350,6 +356,12 @@ def predict(
     file
         CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
     """
+    from penchant.cli.naming import is_scanned
+
+    if file is not None and agent.model is not None and is_scanned(file, play=True):
+        from penchant.cli.people import run_predict_files
+
+        return run_predict_files(file, table, agent, prediction, written)
     from penchant.cli.predicting import run_predict
 
     return run_predict(file, table, agent, prediction, written)

@@ -9,6 +9,7 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError, listing, nearest
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
@@ -28,7 +29,7 @@ SMALL = 50  # subjects below which REML is the default
 
 
 def fit_population(
-    data: Choices | Sequence[Episode],
+    data: Choices | Sequence[Episode] | ManyPeople,
     model: Model | None = None,
     *,
     covariates: Sequence[str] | None = None,
@@ -56,7 +57,7 @@ def fit_population(
     ----------
     data
         Episodes or offers of many subjects, with a model; or `Choices` with subjects, without: a
-        mixed logit.
+        mixed logit. Or a `scan` of these, which is read at once.
     model
         As in `fit`.
     covariates
@@ -103,6 +104,8 @@ def fit_population(
     <PopulationFit of 20 subjects, one subject decides: discount_rate=0.0235, temperature=2.38>
     """
     _check_arguments(spread, estimator, nodes, covariance, spread_prior)
+    if isinstance(data, ManyPeople):
+        data = data.in_memory("a population")
     workers = available_threads() if threads is None else threads
     everyone, chosen_model, conditions = people_of_data(
         data, model, within, varying, links, workers
