@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import penchant as pn
+from logs import choices_of_people, offers_of_people, play_of, written
 from penchant.cli.main import run
 from trips import COLUMNS, table_of
 
@@ -53,9 +54,75 @@ def test_clustered_errors_of_a_folder_are_those_of_memory(folder, capsys):
         (["--wide"], "--wide must be left out with several files"),
         (["--constants", "bus"], "--constants must be left out with several files"),
         (["--method", "firth"], "--method must be left out with several files"),
-        (["--subject", "person"], "--subject must go with --covariance clustered for several"),
+        (["--where", "x1 > 0"], "--where must be left out with several files"),
+        (["--subject", "person", "-o", "x.csv"], "--output must end in .parquet for several files"),
     ],
 )
 def test_what_a_scan_cannot_do_is_refused(folder, capsys, given, words):
     assert run(["fit", str(folder), *ARGUMENTS, "--explanatory", "x1", *given]) == 2
+    assert words in capsys.readouterr().err
+
+
+CHOICES = ["--subject", "who", "--explanatory", "price,wait", "--decision", "task"]
+
+
+def _command(kind, folder, *more):
+    """Logs of nine people in two files, the command, and the estimates in memory."""
+    people = [f"s{k}" for k in range(9)]
+    if kind == "play":
+        table, given = play_of(people), ["--model", "q-learning", "--subject", "who"]
+        columns = {"chosen": "choice", "reward": "reward", "subject": "who", "decision": "trial"}
+        memory = pn.fit_each(pn.episodes_from_frame(table, **columns), pn.QLearning(2))
+    elif kind == "offers":
+        table, given = offers_of_people(people), ["--model", "hyperbolic", "--subject", "who"]
+        memory = pn.fit_each(pn.offers_from_frame(table, subject="who"), pn.HyperbolicDiscounting())
+    else:
+        table, given = choices_of_people(people), CHOICES
+        columns = {"decision": "task", "option": "option", "chosen": "chosen", "subject": "who"}
+        memory = pn.fit_each(pn.Choices.from_frame(table, **columns, explanatory=["price", "wait"]))
+    written(table, folder / "logs", [90])
+    return ["fit", str(folder / "logs" / "*.parquet"), *given, *more], memory
+
+
+@pytest.mark.parametrize("kind", ["play", "offers", "choices"])
+def test_many_people_in_files_are_written_one_row_each(tmp_path, capsys, kind):
+    arguments, memory = _command(kind, tmp_path, "-o", str(tmp_path / "out.parquet"))
+    assert run(arguments) == 0
+    printed = capsys.readouterr()
+    assert "Estimates of 9 subjects" in printed.out
+    assert f"Written: {tmp_path}/out.parquet" in printed.err
+    found = pq.read_table(tmp_path / "out.parquet")
+    assert found["subject"].to_pylist() == list(memory.subjects)
+    assert found["status"].to_pylist() == list(memory.status)
+    np.testing.assert_allclose(found["log_likelihood"], memory.log_likelihood, rtol=1e-12)
+    assert run([*arguments, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["counts"] == memory.counts()
+    assert "Resumed: 1 portions" in printed.err
+
+
+def test_labels_of_options_are_found_in_all_files(tmp_path, capsys):
+    arguments, memory = _command("play", tmp_path, "--json")
+    for path in (tmp_path / "logs").iterdir():
+        table = pq.read_table(path)
+        words = pa.array(np.array(["left", "right"])[table["choice"].to_numpy()])
+        pq.write_table(table.set_column(2, "choice", words), path)
+    assert run(arguments) == 0
+    printed = capsys.readouterr()
+    assert "Options: left = 0, right = 1." in printed.err
+    assert json.loads(printed.out)["counts"] == memory.counts()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--pool"], "--subject must name a column for a history of play in several files; got --"),
+        (["--linearized", "1,2"], "--linearized must be left out with several files"),
+        (["--method", "firth"], "--method must be left out with --model"),
+        (["--where", "trial > 2"], "--where must be left out with several files"),
+    ],
+)
+def test_what_a_scan_of_play_cannot_do_is_refused(tmp_path, capsys, given, words):
+    arguments, _ = _command("play", tmp_path, *given)
+    assert run(arguments) == 2
     assert words in capsys.readouterr().err

@@ -225,8 +225,6 @@ def test_what_needs_choices_in_memory_says_so(trips, tmp_path):
         pn.DataError, match=r"interval\(kind='profile'\) must have choices in memory"
     ):
         estimate.interval(kind="profile")
-    with pytest.raises(pn.DataError, match="data must be in memory for one estimate per subject"):
-        pn.fit_each(pn.scan(tmp_path / "trips.parquet", **ALL))
 
 
 class _KillsItsWorkerOnce:

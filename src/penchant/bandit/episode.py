@@ -44,14 +44,19 @@ class Episode:
     scored
         False for decisions that shall not enter the likelihood. Options shown and decisions without
         a choice never do.
+    executed
+        Index of the option that was done, where others than those chosen were: a machine or another
+        person had the last word. Then `chosen` is what was proposed. Choices are scored on what was
+        proposed; beliefs, and whatever else a model makes of the past, move with what was executed
+        and its reward. -1, None or NaN where nothing was done. All as chosen, if not given.
     subject, block
         Labels of the person and of the play.
 
     Attributes
     ----------
-    chosen, rewards, is_choice, scored
+    chosen, rewards, is_choice, scored, executed
         Locked arrays (n_events,): indices with -1 for no choice, float64 with NaN for no reward,
-        and two masks.
+        two masks, and indices again.
 
     Examples
     --------
@@ -63,12 +68,19 @@ class Episode:
     array([ 7,  3, -1,  3])
     >>> episode.notes
     ('1 decision without a choice: counted in time, not scored.',)
+
+    A machine does option 4 where 3 was proposed; the reward is that of option 4:
+
+    >>> episode = Episode(chosen=[7, 3, 4], executed=[7, 4, 4], rewards=[12.5, 41.0, 39.0])
+    >>> episode.scored_options, episode.learnt_from.chosen
+    (array([7, 3, 4]), array([7, 4, 4]))
     """
 
     chosen: IntVector
     rewards: Vector
     is_choice: BoolVector
     scored: BoolVector
+    executed: IntVector
     subject: Any = None
     block: Any = None
 
@@ -79,10 +91,12 @@ class Episode:
         *,
         is_choice: Any = None,
         scored: Any = None,
+        executed: Any = None,
         subject: Any = None,
         block: Any = None,
     ) -> None:
         given = {"chosen": chosen, "rewards": rewards, "is_choice": is_choice, "scored": scored}
+        given["executed"] = executed
         for label, name in ((subject, "subject"), (block, "block")):
             check_label(label, name, "the whole episode", ONE_EACH)
         place = places_of(subject, block, "decision" if is_choice is None else "event")
@@ -96,6 +110,28 @@ class Episode:
         episode = object.__new__(cls)
         _fill(episode, events, subject, block)
         return episode
+
+    @property
+    def events(self) -> Events:
+        """What happened, as locked arrays."""
+        return Events(*(getattr(self, name) for name in Events._fields))
+
+    @property
+    def learnt_from(self) -> Episode:
+        """The episode as the player learns from it: what was executed stands for what was chosen.
+
+        Models are given this one, so that their variables follow what happened. It is the episode
+        itself where everything was executed as proposed.
+        """
+        known: Episode | None = self.__dict__.get("_learnt_from")
+        if known is None:
+            known = self
+            if not np.array_equal(self.chosen, self.executed):
+                scored = self.scored & (self.executed != NOTHING)
+                events = self.events._replace(chosen=self.executed, scored=scored)
+                known = Episode.of_events(events, self.subject, self.block)
+            object.__setattr__(self, "_learnt_from", known)
+        return known
 
     @property
     def n_events(self) -> int:
@@ -134,7 +170,13 @@ class Episode:
         if without:
             said = counted(without, "decision")
             notes.append(f"{said} without a choice: counted in time, not scored.")
-        if self.n_events and self.chosen[-1] != NOTHING and np.isnan(self.rewards[-1]):
+        other = int((self.chosen != self.executed).sum())
+        if other:
+            notes.append(
+                f"{counted(other, 'decision')} executed otherwise than chosen: the choice is "
+                "scored, what was executed is learnt from."
+            )
+        if self.n_events and self.executed[-1] != NOTHING and np.isnan(self.rewards[-1]):
             notes.append("The last reward is missing: the last choice is used all the same.")
         return tuple(notes)
 
@@ -150,9 +192,16 @@ class Episode:
 subtract 1, options are counted from 0.
         """
         check_options(self.chosen, n_options, self._place())
+        check_options(self.executed, n_options, self._place(), "executed")
 
     def extended(
-        self, chosen: Any, reward: Any = None, *, is_choice: bool = True, scored: bool = True
+        self,
+        chosen: Any,
+        reward: Any = None,
+        executed: Any = None,
+        *,
+        is_choice: bool = True,
+        scored: bool = True,
     ) -> Episode:
         """The episode with one more event at its end.
 
@@ -162,6 +211,8 @@ subtract 1, options are counted from 0.
             Index of the option, from 0; None where nothing was chosen in time.
         reward
             Reward received; None where it is missing: at the last event, or without a choice.
+        executed
+            Index of the option that was done, -1 for nothing; that which was chosen, if not given.
         is_choice
             False if the option was shown, not chosen.
         scored
@@ -175,8 +226,11 @@ subtract 1, options are counted from 0.
         """
         n = self.n_events
         place = self._place()
-        one = read_events([chosen], [reward], [is_choice], [scored], lambda k: place(n + k))
-        both = Events(*map(_joined, _events(self), one))
+        done = None if executed is None else [executed]
+        one = read_events(
+            [chosen], [reward], [is_choice], [scored], lambda k: place(n + k), executed=done
+        )
+        both = Events(*map(_joined, self.events, one))
         # the last two: what was the last reward is that no more
         start = max(n - 1, 0)
         newest = both.between(start, n + 1)
@@ -201,10 +255,6 @@ def _fill(episode: Episode, events: Events, subject: Any, block: Any) -> None:
     object.__setattr__(episode, "block", block)
 
 
-def _events(episode: Episode) -> Events:
-    return Events(episode.chosen, episode.rewards, episode.is_choice, episode.scored)
-
-
 def _joined(before: Any, after: Any) -> Any:
     return np.concatenate([before, after])
 
@@ -213,3 +263,14 @@ def _last(n: int) -> BoolVector:
     last = np.zeros(n, dtype=bool)
     last[n - 1 :] = True
     return last
+
+
+def learnt_from(history: Any) -> Any:
+    """What a model is given of a history: what was executed, where it is known of an episode."""
+    return getattr(history, "learnt_from", history)
+
+
+def highest_option(history: Any) -> int:
+    """The highest index of an option that was chosen or executed; -1 without any."""
+    taken = (history.chosen, getattr(history, "executed", history.chosen))
+    return max(int(options.max(initial=NOTHING)) for options in taken)

@@ -57,6 +57,7 @@ def episodes_from_frame(
     decision: Any = None,
     is_choice: Any = None,
     scored: Any = None,
+    executed: Any = None,
     base: int = 0,
     options: Sequence[Any] | None = None,
     locations: Any = None,
@@ -89,6 +90,9 @@ def episodes_from_frame(
         for a column that says the opposite, here one called forced.
     scored
         Column of True/False or 0/1: 0 for decisions that shall not enter the likelihood.
+    executed
+        Column of the option that was done, written as in `chosen`, where it may be another: the
+        reward is its own, and it is learnt from. Empty where nothing was done.
     base
         Number of the first option, 0 or 1; with `locations`, of the first coordinate.
     options
@@ -130,17 +134,24 @@ def episodes_from_frame(
     check_policy(missing_reward)
     roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
     roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
+    roles |= {"executed": executed}
     named = {role: _names(flagged(name)[0]) for role, name in roles.items() if name is not None}
     table = _checked(frame, named)
     owners = _owners(table, {"subject": subject, "block": block})
     order, number = _event_order(table, owners, decision, gaps)
     picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
     rewards = _rewards(table, reward)
+    done = picked
+    if executed is not None:
+        done, _ = _picked(
+            table, executed, base, options, locations, _row_places(owners), "executed"
+        )
     if not isinstance(chosen, (tuple, list)) and options is None:
         doubt_marks(picked)
         if base == 0:
-            doubt_zero(picked, rewards, _row_places(owners))
-    picked, rewards = without_fillers(picked, rewards, first)
+            doubt_zero(done, rewards, _row_places(owners))
+    done, rewards = without_fillers(done, rewards, first)
+    picked = done if executed is None else picked
     events = read_events(
         _in_order(picked, order.rows, np.nan),
         _in_order(rewards, order.rows, np.nan),
@@ -148,6 +159,7 @@ def episodes_from_frame(
         _flags(table, scored, "scored", order.rows),
         _places(order.rows, owners, number),
         first,
+        None if executed is None else _in_order(done, order.rows, np.nan),
     )
     events, order = without_unknown(events, order, missing_reward)
     last = np.zeros(len(order.rows), dtype=bool)
@@ -245,7 +257,13 @@ def _owners(table: Table, names: dict[str, Any]) -> Owners:
 
 
 def _picked(
-    table: Table, chosen: Any, base: int, options: Any, locations: Any, place: Place
+    table: Table,
+    chosen: Any,
+    base: int,
+    options: Any,
+    locations: Any,
+    place: Place,
+    role: str = "chosen",
 ) -> tuple[Vector, int]:
     """Number of the option of each row, and the number that they are counted from."""
     if isinstance(chosen, (tuple, list)):
@@ -254,7 +272,7 @@ def _picked(
         return labelled_options(table, chosen, options, place)[0], 0
     if _is_text(table, chosen):
         return written_options(table, chosen, place), base
-    return _floats(table, chosen, "chosen"), base
+    return _floats(table, chosen, role), base
 
 
 def _is_text(table: Table, name: Any) -> bool:

@@ -75,7 +75,7 @@ def _document(estimate: Any) -> dict[str, Any]:
     }
 
 
-PLAY_ALONE = ("reward", "is_choice", "gaps", "shown", "missing_reward")
+PLAY_ALONE = ("reward", "is_choice", "executed", "gaps", "shown", "missing_reward")
 
 
 def is_history(file: str | None, data: Data, terms: Terms, agent: Agent, history: History) -> bool:

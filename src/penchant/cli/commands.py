@@ -222,6 +222,14 @@ def fit(
         CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
         stdin. A folder or a 'pattern' of files is read chunk by chunk.
     """
+    from penchant.cli.naming import is_scanned
+
+    each = data.subject is not None and model.covariance != "clustered"
+    scanned = file is not None and is_scanned(file, play=agent.model is not None)
+    if file is not None and scanned and (agent.model is not None or each):
+        from penchant.cli.people import run_fit_files
+
+        return run_fit_files(file, data, terms, model, show, agent, history)
     if agent.model is not None:
         from penchant.cli.fitting import run_fit_play
 

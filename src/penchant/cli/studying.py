@@ -105,7 +105,7 @@ def read_experiment(
 
 DONE, NO_ESTIMATE = 0, 1
 PAID = {"expected", "landscape", "landscape_by", "payoffs", "payoff_noise"}
-PLAYED = {"reward", "is_choice", "scored", "gaps", "shown", "missing_reward", "block"}
+PLAYED = {"reward", "is_choice", "scored", "executed", "gaps", "shown", "missing_reward", "block"}
 STUDY_OF_PLAY = {"clock", "nominal_low", "nominal_high", "replicates", "bootstrap"}
 NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
 

@@ -26,7 +26,8 @@ from penchant.tables.reading import Reading, ReadingKind
 NOT_OF_PLAY = {"example", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
 NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference"}
 NOT_OF_OFFERS = (NOT_OF_PLAY - {"example"}) | {"decision"}
-OF_PLAY = {"reward", "is_choice", "gaps", "shown", "missing_reward", "clock", "linearized"}
+OF_PLAY = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
+OF_PLAY |= {"linearized"}
 
 
 def open_raw(file: str | None, data: Data) -> Raw:
@@ -169,6 +170,7 @@ def asked_of(
         "reward": _several(history.reward, names),
         "is_choice": history.is_choice,
         "scored": history.scored,
+        "executed": _several(history.executed, names),
     }
     if kind != "play":
         columns = {part: name for part, name in columns.items() if name != NO_COLUMN}

@@ -94,15 +94,23 @@ class Live:
             self.episode = Episode([], [])
 
     def observe(
-        self, chosen: Any, reward: Any = None, *, is_choice: bool = True, scored: bool = True
+        self,
+        chosen: Any,
+        reward: Any = None,
+        executed: Any = None,
+        *,
+        is_choice: bool = True,
+        scored: bool = True,
     ) -> None:
         """Add what was chosen and received.
 
         `reward` is None where it is not known, which ends the play: beliefs after it are not known.
-        What cannot be is refused, and nothing is added.
+        Where something else was done than was chosen, `executed` says what, -1 for nothing: the
+        choice is scored, and what was executed is learnt from. What cannot be is refused, and
+        nothing is added.
         """
-        longer = self.episode.extended(chosen, reward, is_choice=is_choice, scored=scored)
-        if reward is not None and longer.chosen[-1] != NOTHING and np.isnan(longer.rewards[-1]):
+        longer = self.episode.extended(chosen, reward, executed, is_choice=is_choice, scored=scored)
+        if reward is not None and longer.executed[-1] != NOTHING and np.isnan(longer.rewards[-1]):
             raise DataError(
                 f"reward must be a number; got {reward!r} at decision {self.episode.n_events}. "
                 "Pass None for the last reward of a play where it is not known."

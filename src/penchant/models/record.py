@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.episode import highest_option, learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.models.learning._kernels import last_choice
@@ -34,21 +35,25 @@ class Record:
     Attributes
     ----------
     episodes
-        The episodes.
+        The episodes as players learn from them: what was executed stands for what was chosen.
     starts
         Where the events of each begin: (n_episodes + 1,).
+    given
+        The episodes as they are.
     chosen, rewards
         Events (n_events,): -1 where nothing was chosen, NaN where nothing was received.
     """
 
     episodes: tuple[Any, ...]
     starts: IntVector
+    given: tuple[Any, ...]
 
     @classmethod
     def of(cls, episodes: Sequence[Any]) -> Record:
         """Put episodes end to end."""
         sizes = [episode.n_events for episode in episodes]
-        return cls(tuple(episodes), np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        return cls(tuple(map(learnt_from, episodes)), starts, tuple(episodes))
 
     @cached_property
     def chosen(self) -> IntVector:
@@ -90,8 +95,8 @@ class Record:
 
     def check_options(self, n_options: int) -> None:
         """Raise an error if an option's index is beyond the number of options."""
-        if self.chosen.max(initial=-1) >= n_options:
-            for episode in self.episodes:
+        if max((highest_option(episode) for episode in self.given), default=-1) >= n_options:
+            for episode in self.given:
                 episode.check_options(n_options)
 
 
@@ -357,7 +362,8 @@ def _within(episodes: Sequence[Any], n_options: int) -> tuple[Vector, Any]:
     """Variance of rewards of each option within episodes, and whether there are enough to tell."""
     squares, freedom = np.zeros(n_options), np.zeros(n_options)
     for episode in episodes:
-        chosen, rewards = np.asarray(episode.chosen), np.asarray(episode.rewards)
+        happened = learnt_from(episode)
+        chosen, rewards = np.asarray(happened.chosen), np.asarray(happened.rewards)
         seen = (chosen >= 0) & (chosen < n_options) & np.isfinite(rewards)
         option, reward = chosen[seen], rewards[seen]
         counts = np.bincount(option, minlength=n_options)

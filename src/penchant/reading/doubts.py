@@ -48,7 +48,7 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
     shown = sum(int((~e.is_choice).sum()) for e in episodes)
     if shown:
         notes.append(f"{counted(shown, 'option')} shown before or between choices: learnt from.")
-    ended = [e for e in episodes if e.chosen[-1] != NOTHING and np.isnan(e.rewards[-1])]
+    ended = [e for e in episodes if e.executed[-1] != NOTHING and np.isnan(e.rewards[-1])]
     if ended:
         notes.append(
             f"The last reward is missing in {counted(len(ended), 'episode')}{_listed(ended)}: the "

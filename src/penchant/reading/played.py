@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector
+from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
@@ -23,7 +24,7 @@ from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stra
 from penchant.tables.reading import Reading
 from penchant.wording import argument, either, ticked
 
-PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored")
+PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
 
 
 def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
@@ -59,6 +60,10 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     if isinstance(asked.options, Mapping):
         table = with_column(table, _NUMBER, pa.array(_mapped(table, str(found.chosen), words)))
         arguments |= {"chosen": _NUMBER, "base": 0, "options": None}
+        if found.executed is not None:
+            done = pa.array(_mapped(table, str(found.executed), words))
+            table = with_column(table, _DONE, done)
+            arguments["executed"] = _DONE
     episodes = episodes_from_frame(table, **arguments)
     columns = dict(part.split(" = ", 1) for part in found.words().split("; "))
     n_options = len(labels) if labels is not None else _n_options(episodes)
@@ -83,6 +88,26 @@ def _columns(
     table: pa.Table, given: Mapping[str, Any], locations: Any, base: int
 ) -> tuple[PlayColumns, Any]:
     """The column of every part, and where options lie if choices are places."""
+    found = columns_of(table.column_names, given, locations)
+    if isinstance(found.chosen, str) or not isinstance(locations, str):
+        return found, locations
+    frame = open_frame(table)
+    there = np.column_stack([column_floats(frame, name, "chosen") for name in found.chosen])
+    return found, np.unique(there[~np.isnan(there).any(axis=1)], axis=0) - base
+
+
+def columns_of(names: Sequence[str], given: Mapping[str, Any], locations: Any) -> PlayColumns:
+    """The column of every part of task data, given or of a usual name.
+
+    Parameters
+    ----------
+    names
+        Columns of the table.
+    given
+        {part: column} that are known.
+    locations
+        Where options lie; "seen": wherever one was chosen; None where options are no places.
+    """
     several = given["decision"]
     if isinstance(several, (tuple, list)) and len(several) > 1:
         raise DataError(
@@ -92,10 +117,8 @@ def _columns(
         )
     known = locations is not None and not isinstance(locations, str)
     sides = np.shape(locations)[1] if known else len(COORDINATES)
-    found = play_columns(table.column_names, given, coordinates=sides)
-    if isinstance(found.chosen, str) or known:
-        return found, locations
-    if locations is None:
+    found = play_columns(names, given, coordinates=sides)
+    if locations is None and not isinstance(found.chosen, str):
         raise DataError(
             "chosen must be one column of numbers or labels with this model; got places, columns "
             f"{' and '.join(found.chosen)}. "
@@ -105,9 +128,7 @@ def _columns(
             )
             + ", or number the options in a column."
         )
-    frame = open_frame(table)
-    there = np.column_stack([column_floats(frame, name, "chosen") for name in found.chosen])
-    return found, np.unique(there[~np.isnan(there).any(axis=1)], axis=0) - base
+    return found
 
 
 def _numbers(table: pa.Table, name: str) -> list[str]:
@@ -116,10 +137,11 @@ def _numbers(table: pa.Table, name: str) -> list[str]:
 
 
 _NUMBER = "option taken"
+_DONE = "option executed"
 
 
 def _n_options(episodes: Sequence[Any]) -> int:
-    return max(int(episode.chosen.max()) for episode in episodes) + 1
+    return max(map(highest_option, episodes)) + 1
 
 
 def _check_places(table: pa.Table, chosen: str) -> None:

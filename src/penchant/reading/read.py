@@ -58,6 +58,7 @@ def read(
     reference: Mapping[str, Any] | None = None,
     is_choice: str | None = None,
     scored: str | None = None,
+    executed: str | tuple[str, ...] | None = None,
     weight: str | None = None,
     available: str | None = None,
     base: int | None = None,
@@ -89,7 +90,7 @@ def read(
         Rows to keep, such as "phase == 'test' and rt > 200": comparisons, in, and, or, not.
     kind
         "choices", "play" or "offers".
-    subject, block, decision, option, chosen, reward, is_choice, scored, weight, available
+    subject, block, decision, option, chosen, reward, is_choice, scored, executed, weight, available
         Columns of these parts, where they are not recognised.
     attributes
         Of a choice experiment: names, or a formula, "cost + C(brand) + cost:income"; columns of
@@ -159,6 +160,7 @@ def read(
             "reward": reward,
             "is_choice": is_choice,
             "scored": scored,
+            "executed": executed,
             "weight": weight,
             "available": available,
         },

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, named, nearest
+from penchant.scale.stored import FILE, ROW
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
 from penchant.tables.long import LongColumns
@@ -30,14 +31,20 @@ class Rows:
     ----------
     file
         What messages call it.
+    origins
+        Names of the files that the rows of a sorted copy come from.
     """
 
     table: pa.Table
     file: str
     begin: int
+    origins: tuple[str, ...] = ()
 
     def place(self, row: int) -> str:
         """Where a row is, counted from 0 in its file."""
+        if self.origins:
+            which, number = (self.table[name][int(row)].as_py() for name in (FILE, ROW))
+            return f"row {number} of {self.origins[which]}"
         return f"row {self.begin + int(row)} of {self.file}"
 
 

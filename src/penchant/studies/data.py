@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.bandit.episode import Episode
+from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing, named
 from penchant.reading.doubts import data_notes, offer_notes
@@ -178,7 +178,7 @@ class StudyData:
         """As many options as there are labels, or as the largest index says."""
         if self.options is not None:
             return len(self.options)
-        return max(int(episode.chosen.max()) for episode in self.episodes) + 1
+        return max(map(highest_option, self.episodes)) + 1
 
     def of(self, subject: Any) -> list[int]:
         """Places of a subject's episodes."""
@@ -346,8 +346,8 @@ def _expected(
     values = column_floats(table, name, "expected")
     found = []
     for episode, mine in zip(episodes, rows, strict=True):
-        means = np.where((mine == ABSENT) | (episode.chosen < 0), np.nan, values[mine])
-        wrong = np.flatnonzero((episode.chosen >= 0) & ~np.isfinite(means))
+        means = np.where((mine == ABSENT) | (episode.executed < 0), np.nan, values[mine])
+        wrong = np.flatnonzero((episode.executed >= 0) & ~np.isfinite(means))
         if wrong.size:
             raise DataError(
                 f"expected {name!r} must be a number where an option was chosen; got "

@@ -106,8 +106,9 @@ def played_again(
         else:
             draw = payoffs.draws(i, rng)
         n = episode.n_events
-        chosen, rewards = played(model, parameters, draw, rng, n, n_replicates, like=episode)
-        each = (np.ascontiguousarray(array[episode.is_choice].T) for array in (chosen, rewards))
+        play = played(model, parameters, draw, rng, n, n_replicates, like=episode)
+        arrays = (play.executed, play.rewards)
+        each = (np.ascontiguousarray(array[episode.is_choice].T) for array in arrays)
         found.append(measurer.play(i, *each))
     return averaged(found)
 

@@ -143,7 +143,7 @@ def _as_read(
 ) -> tuple[dict[str, Any], Any, Any]:
     """Columns, offers and options as `read` found or was told them."""
     known = reading.arguments
-    parts = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored")
+    parts = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
     found = {part: known[part] or NO_COLUMN for part in parts if part in known}
     return {**found, **(columns or {})}, known.get("offers"), known.get("options")
 

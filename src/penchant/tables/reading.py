@@ -104,7 +104,7 @@ class Reading:
         labels = self.arguments.get("options")
         if labels is not None:
             return len(labels)
-        return max(int(one.chosen.max()) + 1 for one in self.data)
+        return max(_highest(one) + 1 for one in self.data)
 
     @property
     def next(self) -> str:
@@ -227,3 +227,7 @@ class Reading:
     def __repr__(self) -> str:
         who = f"{counted(len(self.subjects), 'subject')}, " if self.subjects else ""
         return f"<Reading of {self.kind}: {who}{counted(self.n_decisions, 'trial')}>"
+
+
+def _highest(one: Any) -> int:
+    return max(int(one.chosen.max()), int(getattr(one, "executed", one.chosen).max()))

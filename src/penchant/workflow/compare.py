@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.inference.fit_each import fit_each_model
+from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, for_task
 from penchant.softmax.prior import ParameterPrior, ScaledPrior

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.episode import learnt_from
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.models.simulate import picked, play_like
@@ -70,10 +71,11 @@ def best_options(episode: Any, n_options: int) -> Matrix:
     """The option whose rewards were highest on average in the episode; none if there are none."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
-    known = ~np.isnan(rewards) & (episode.chosen != NOTHING)
+    done = learnt_from(episode).chosen
+    known = ~np.isnan(rewards) & (done != NOTHING)
     if known.any():
-        counts = np.bincount(episode.chosen[known], minlength=n_options)
-        sums = np.bincount(episode.chosen[known], rewards[known], n_options)
+        counts = np.bincount(done[known], minlength=n_options)
+        sums = np.bincount(done[known], rewards[known], n_options)
         means = np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
         found[:, means == means.max()] = True
     return found

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.episode import learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.profile import _kernels as compiled
@@ -207,7 +208,16 @@ class Profiles:
     @cached_property
     def record(self) -> Record:
         """All episodes, subject after subject."""
-        return Record.of([episode for group in self.groups for episode in group])
+        return Record.of(self._episodes)
+
+    @cached_property
+    def _episodes(self) -> tuple[Any, ...]:
+        return tuple(episode for group in self.groups for episode in group)
+
+    @cached_property
+    def _chosen(self) -> IntVector:
+        """Options of all events that choices are scored on: those proposed."""
+        return np.concatenate([episode.chosen for episode in self._episodes])
 
     @cached_property
     def first_episode(self) -> IntVector:
@@ -221,7 +231,7 @@ class Profiles:
 
     @cached_property
     def _scored(self) -> BoolVector:
-        return np.concatenate([episode.scored for episode in self.record.episodes])
+        return np.concatenate([episode.scored for episode in self._episodes])
 
     @cached_property
     def decisions(self) -> tuple[IntVector, IntVector, IntVector, IntVector]:
@@ -229,7 +239,7 @@ class Profiles:
         scored = np.flatnonzero(self._scored)
         first_scored = np.concatenate([[0], np.cumsum(self.n_decisions)])
         begins = np.repeat(self.first_event[:-1], self.n_decisions)
-        return self.record.chosen, self.first_event, scored - begins, first_scored
+        return self._chosen, self.first_event, scored - begins, first_scored
 
     @cached_property
     def n_decisions(self) -> IntVector:
@@ -265,7 +275,7 @@ class Profiles:
         events = np.concatenate([[0], np.cumsum(np.diff(self.first_event)[subject])])
         order = np.flatnonzero(self._scored[event])
         bounds = np.concatenate([[0], np.cumsum(self.n_decisions[subject])])
-        return Rows(self.record.chosen[event], events, order, bounds)
+        return Rows(self._chosen[event], events, order, bounds)
 
     def variables(
         self, subject: IntVector, psi: Matrix, with_slopes: bool
@@ -282,7 +292,11 @@ class Profiles:
         own = Declared(self.model).explanatory_and_slopes
         if own is None:
             return self._one_by_one(subject, psi, self._explained), self._differences(subject, psi)
-        pairs = [own(e, *at) for s, at in zip(subject, psi, strict=True) for e in self.groups[s]]
+        pairs = [
+            own(learnt_from(e), *at)
+            for s, at in zip(subject, psi, strict=True)
+            for e in self.groups[s]
+        ]
         x = np.concatenate([pair[0] for pair in pairs])
         return x, np.concatenate([pair[1] for pair in pairs], axis=1)
 
@@ -293,7 +307,8 @@ class Profiles:
         return np.concatenate(parts)
 
     def _explained(self, episode: Any, psi: Vector) -> Matrix:
-        array = np.asarray(self.model.explanatory(episode, *psi), dtype=np.float64)
+        x = self.model.explanatory(learnt_from(episode), *psi)
+        array = np.asarray(x, dtype=np.float64)
         d = self.n_weights
         if array.ndim != 3 or len(array) != episode.n_events or array.shape[2] != d:
             raise DataError(

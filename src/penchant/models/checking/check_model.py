@@ -306,13 +306,13 @@ def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) ->
             return None
         value = np.asarray(values(one.offers, parameters))
         return softmax(value / parameters["temperature"])
-    plain = isinstance(one, Episode) and one.is_choice.all() and (one.chosen >= 0).all()
+    plain = isinstance(one, Episode) and one.is_choice.all() and (one.executed >= 0).all()
     agents = Declared(model).agents
     if not plain or agents is None or np.isnan(one.rewards).any():
         return None
     player = agents(dict(parameters), 1)
     rows = []
-    for chosen, reward in zip(one.chosen, one.rewards, strict=True):
+    for chosen, reward in zip(one.executed, one.rewards, strict=True):
         rows.append(np.array(player.probabilities())[0])
         player.observe(np.array([chosen]), np.array([reward]))
     return np.array(rows)

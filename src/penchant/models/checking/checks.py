@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode
+from penchant.bandit.episode import Episode, learnt_from
 from penchant.errors import DataError, nearest
 from penchant.models.checking.findings import Exam, Finding, place
 from penchant.models.model import Declared, natural_parameters
@@ -131,7 +131,7 @@ def variables(exam: Exam) -> list[Finding]:
 def _called(exam: Exam, one: Any, psi: Vector, options: dict[int, str]) -> Finding | None:
     before = _contents(one)
     try:
-        x = exam.model.explanatory(one, *map(float, psi))
+        x = exam.model.explanatory(learnt_from(one), *map(float, psi))
     except Exception as error:  # whatever a model raises is for its author to read
         return _raised(exam, one, psi, error)
     if _contents(one) != before:

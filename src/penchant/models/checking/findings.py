@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.bandit.episode import learnt_from
 from penchant.output.notes import counted
 from penchant.tables.events import places_of
 
@@ -114,7 +115,7 @@ class Exam:
 
     def explanatory(self, one: Any, psi: Vector) -> Matrix:
         """The model's variables of one episode."""
-        return np.asarray(self.model.explanatory(one, *map(float, psi)))
+        return np.asarray(self.model.explanatory(learnt_from(one), *map(float, psi)))
 
     def stacked(self, psi: Vector) -> Matrix:
         """Variables of all decisions scored, centred within the choice set: (rows, n_weights)."""
