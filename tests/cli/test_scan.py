@@ -116,7 +116,10 @@ def test_labels_of_options_are_found_in_all_files(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["--pool"], "--subject must name a column for a history of play in several files; got --"),
+        (
+            ["--pool"],
+            "--subject must name a column for task data (choices and rewards) in several files; got --",
+        ),
         (["--linearized", "1,2"], "--linearized must be left out with several files"),
         (["--method", "firth"], "--method must be left out with --model"),
         (["--where", "trial > 2"], "--where must be left out with several files"),

@@ -37,7 +37,7 @@ def test_a_reading_is_fitted_as_its_data_are():
 
 def test_the_summary_says_what_was_taken_for_what_and_what_to_do_next():
     assert pn.read(pa.table(PLAY)).summary().splitlines() == [
-        "the table: task data, choices and rewards",
+        "the table: task data (choices and rewards)",
         "Columns: chosen = choice; reward = reward; subject = subject; decision = trial",
         "Data: 2 subjects, 2 blocks, 6 trials included of 6 events",
         "Next: pn.fit_each(reading, pn.QLearning(n_options=2))",

@@ -74,7 +74,9 @@ def scanned_play(file: str, data: Data, history: History, ready: Any, agent: Age
     asked = asked_of(data, history, "play", names=names).columns
     columns = columns_of(names, {"decision": None, **asked}, places)
     say(f"Columns: {columns.words()}")
-    given: dict[str, Any] = {p: name or NO_COLUMN for p, name in columns.arguments().items()}
+    refuse(history, "with several files", names={"executed"})
+    own = columns.arguments().items()
+    given: dict[str, Any] = {part: name or NO_COLUMN for part, name in own if part != "executed"}
     given |= {"base": history.base or None, "gaps": history.gaps, "shown": history.shown or None}
     given |= {"missing_reward": history.missing_reward}
     given |= {"locations": None if isinstance(columns.chosen, str) else places}

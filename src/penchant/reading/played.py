@@ -70,7 +70,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     if isinstance(asked.options, Mapping):
         n_options = max(int(index) for index in words.values()) + 1
     doubts = data_notes(episodes)
-    if locations is None or not isinstance(found.chosen, str):
+    if locations is None or isinstance(locations, str) or not isinstance(found.chosen, str):
         doubts = (*doubts, *play_doubts(episodes, table, found, arguments))
     return Built(
         data=episodes,

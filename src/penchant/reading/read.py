@@ -131,7 +131,7 @@ def read(
     ... )
     >>> reading = pn.read(table)
     >>> print(reading.summary())
-    the table: a choice experiment, options described by attributes
+    the table: a choice experiment (options with attributes)
     Columns: subject = id; chosen = choice; price = A_price, B_price; fair = A_fair, B_fair
     Options: A = A, B = B, neither = neither
     Note: price is in £.

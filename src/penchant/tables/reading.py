@@ -17,8 +17,8 @@ from penchant.wording import argument
 
 ReadingKind = Literal["choices", "play", "offers"]
 TITLES: Mapping[str, str] = {
-    "choices": "a choice experiment, options described by attributes",
-    "play": "task data, choices and rewards",
+    "choices": "a choice experiment (options with attributes)",
+    "play": "task data (choices and rewards)",
     "offers": "one-shot choices between offers",
 }
 
