@@ -118,7 +118,7 @@ def test_labels_of_options_are_found_in_all_files(tmp_path, capsys):
     [
         (
             ["--pool"],
-            "--subject must name a column for task data (choices and rewards) in several files; got --",
+            "--subject must name a column for task data (choices and rewards) in several",
         ),
         (["--linearized", "1,2"], "--linearized must be left out with several files"),
         (["--method", "firth"], "--method must be left out with --model"),
