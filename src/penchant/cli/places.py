@@ -42,7 +42,7 @@ def _say_agreement(reading: Reading, locations: Matrix) -> None:
         say(f"Columns {columns} of the file agree with this map.")
         return
     k, row = int(wrong[0]), int(known[wrong[0]])
-    place = reading.raw.located(f"row {row}", reading.rows) if reading.raw else f"row {row}"
+    place = reading.in_words(f"row {row}")
     say(
         f"Warning: columns {columns} of the file disagree with this map: option "
         f"{options[row] + base:g} is at {_point(there[k])} at {place}, and at "

@@ -63,17 +63,24 @@ def read_play(
             payoffs=compared.payoffs or None,
             payoff_noise=compared.payoff_noise,
         )
+    _say_notes(found, reading)
+    return found, landscape, reading
+
+
+def _say_notes(found: StudyData, reading: Reading) -> None:
+    """What was found beyond what was said when the table was read."""
     for note in found.notes:
         if note not in reading.doubts:
-            say(f"Note: {note}")
-    return found, landscape, reading
+            say(f"Note: {reading.in_words(note)}")
 
 
 def read_offers_study(file: str, table: Played, compared: Compared, model: str) -> StudyData:
     """The data of a study of choices among offers."""
     reading = load_offers(file, table.data(), replace(table.history(), linearized=None), model)
     with reading.in_lines():
-        return read_study(reading, conditions=compared.condition)
+        found = read_study(reading, conditions=compared.condition)
+    _say_notes(found, reading)
+    return found
 
 
 def _is_experiment(file: str, table: Played, experiment: Experiment) -> bool:

@@ -123,9 +123,12 @@ class Reading:
 
     def located(self, message: str) -> str:
         """A message about rows of the table as one about lines of the files, where it has some."""
-        if self.raw is None or not self.raw.pieces:
-            return message
-        return f"{self.source}: {self.raw.located(message, self.rows)}"
+        named = self.raw is not None and bool(self.raw.pieces)
+        return f"{self.source}: {self.in_words(message)}" if named else message
+
+    def in_words(self, message: str) -> str:
+        """The same without the name of the file."""
+        return message if self.raw is None else self.raw.located(message, self.rows)
 
     def check_options(self, n_options: int, said: str) -> None:
         """Raise an error that names the line if an option's number is too large.
