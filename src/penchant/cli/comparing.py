@@ -45,7 +45,7 @@ def run_compare(
         criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
         found = compare_models(
             field.models,
-            field.reading.data,
+            field.data,
             folds=folds,
             criterion=criterion,
             parameter_prior=weights,

@@ -8,7 +8,10 @@ from typing import Any
 from penchant.arguments import check_threads
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.loading import load_choices
+from penchant.cli.naming import is_scanned
 from penchant.cli.options import Agent, Data, History, Terms
+from penchant.cli.people import check_people, scanned
+from penchant.cli.scanning import load_scan
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.tables import load_offers
@@ -109,6 +112,14 @@ def _loaded(
     populated: Populated,
 ) -> tuple[Any, Any, Any]:
     """Decisions of all subjects, the model, and the conditions of the episodes."""
+    if file is not None and is_scanned(file, play=agent.model is not None):
+        if agent.model is None:
+            refuse(populated, "without --model", names={"within", "varying"})
+            return load_scan(file, data, terms), None, None
+        refuse(terms, "with --model")
+        found = scanned(file, data, history, agent)
+        check_people(found, False)
+        return found.scan, found.model, populated.within
     if agent.model is None:
         refuse(populated, "without --model", names={"within", "varying"})
         choices = load_choices(file, data, terms)

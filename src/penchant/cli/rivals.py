@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from penchant.cli.fitting import model_for, ready_model
+from penchant.cli.naming import is_scanned
 from penchant.cli.options import Agent, Data, History
+from penchant.cli.people import check_people, scanned
 from penchant.cli.settings import PLACES, TAKEN, model_named
 from penchant.cli.tables import load_offers, load_play
 from penchant.cli.workflow_options import Rivals
@@ -31,12 +33,15 @@ class Contenders:
     ----------
     models
         By what was typed.
+    data
+        Choices of all subjects; a scan, where they are in several files.
     reading
-        The choices of all subjects.
+        The table that they come from; None for several files.
     """
 
     models: dict[str, Any]
-    reading: Reading
+    data: Any
+    reading: Reading | None
 
 
 def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -> Contenders:
@@ -48,14 +53,20 @@ def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -
             "--model must be all of play, or all of offers; got both. Compare those of one kind: "
             "penchant models lists them."
         )
+    if file is not None and is_scanned(file, play=True):
+        every = {name: scanned(file, data, history, agent) for name, agent in agents.items()}
+        found = next(iter(every.values()))
+        check_people(found, False)
+        return Contenders({name: one.model for name, one in every.items()}, found.scan, None)
     if kinds == {"offers"}:
         models = {name: model_named(agent, 0) for name, agent in agents.items()}
-        return Contenders(models, load_offers(file, data, history, next(iter(agents))))
+        offered = load_offers(file, data, history, next(iter(agents)))
+        return Contenders(models, offered.data, offered)
     ready = {name: ready_model(agent, data, history) for name, agent in agents.items()}
     places = next((m.locations for m in ready.values() if Declared(m).locations is not None), None)
     counted = any(model is None for model in ready.values())
     reading = load_play(file, data, history, places, is_counted=counted)
-    return Contenders(_models(agents, ready, reading), reading)
+    return Contenders(_models(agents, ready, reading), reading.data, reading)
 
 
 def _models(agents: dict[str, Agent], ready: dict[str, Any], reading: Reading) -> dict[str, Any]:
@@ -144,9 +155,9 @@ def _agent(name: str, settings: list[str], given: dict[str, Any]) -> Agent:
     return Agent(model=name, settings=settings, **given)  # type: ignore[arg-type]  # checked
 
 
-def fold_labels(reading: Reading, column: str) -> list[Any]:
+def fold_labels(reading: Reading | None, column: str) -> list[Any]:
     """The fold of every event, by a column of the table."""
-    if reading.kind != "play":
+    if reading is None or reading.kind != "play":
         raise DataError(
             f"--folds must be a number or block for choices among offers; got {column!r}. "
             "Try --folds 5."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from penchant.cli.options import Data, History
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
-from penchant.files.source import source
+from penchant.files.source import Source, source
 from penchant.files.table import read_table
 from penchant.models.offers.offers import Offers
 from penchant.models.offers.table import offers_from_frame
@@ -110,8 +111,15 @@ def only_offers(file: str | None, example: str | None, words: Sequence[str]) -> 
         return _all_first(_example(example), offers)
     origin = source(file)
     table = read_table(origin)
-    try:
+    with in_lines(origin, table):
         return _all_first(table, offers)
+
+
+@contextmanager
+def in_lines(origin: Source, table: Any) -> Iterator[None]:
+    """Errors about rows of a table as errors about lines of its file."""
+    try:
+        yield
     except DataError as error:
         located = Raw(table, ((origin, len(table)),)).located(str(error))
         raise DataError(f"{origin.name}: {located}") from None
