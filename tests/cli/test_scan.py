@@ -156,7 +156,7 @@ def test_predictions_of_files_are_those_of_one_table(tmp_path, capsys):
     [
         ([], "--output must be a .parquet file for several files; got none"),
         (["--check", "20", "--seed", "1"], "--check must be left out with several files"),
-        (["--pool", "-o", "x.parquet"], "--subject must name a column for a history of play in se"),
+        (["--pool", "-o", "x.parquet"], "--subject must name a column for task data (choices"),
     ],
 )
 def test_what_cannot_be_predicted_of_files_is_refused(tmp_path, capsys, more, words):
