@@ -126,3 +126,63 @@ def test_what_a_scan_of_play_cannot_do_is_refused(tmp_path, capsys, given, words
     arguments, _ = _command("play", tmp_path, *given)
     assert run(arguments) == 2
     assert words in capsys.readouterr().err
+
+
+def _made(kind, folder, command, *more):
+    arguments, _ = _command(kind, folder)
+    return [command, *arguments[1:], *more]
+
+
+def test_predictions_of_files_are_those_of_one_table(tmp_path, capsys):
+    arguments = _made("play", tmp_path, "predict", "-o", str(tmp_path / "out.parquet"))
+    assert run(arguments) == 0
+    assert "216 events, 216 decisions predicted: log-likelihood" in capsys.readouterr().out
+    found = pq.read_table(tmp_path / "out.parquet")
+    logs = [pq.read_table(path) for path in sorted((tmp_path / "logs").iterdir())]
+    pq.write_table(pa.concat_tables(logs), tmp_path / "one.parquet")
+    arguments[1] = str(tmp_path / "one.parquet")
+    arguments[-1] = str(tmp_path / "memory.parquet")
+    assert run(arguments) == 0
+    memory = pq.read_table(tmp_path / "memory.parquet")
+    np.testing.assert_allclose(found["probability"], memory["probability"], rtol=1e-9)
+    assert found["subject"].to_pylist() == memory["who"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ([], "--output must be a .parquet file for several files; got none"),
+        (["--check", "20", "--seed", "1"], "--check must be left out with several files"),
+        (["--pool", "-o", "x.parquet"], "--subject must name a column for a history of play in se"),
+    ],
+)
+def test_what_cannot_be_predicted_of_files_is_refused(tmp_path, capsys, more, words):
+    assert run(_made("play", tmp_path, "predict", *more)) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_models_of_files_are_compared(tmp_path, capsys):
+    assert run(_made("play", tmp_path, "compare", "--model", "random", "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in found["models"]] == ["q-learning", "random"]
+    assert len(found["subjects"]) == 9
+    assert run(_made("play", tmp_path, "compare", "--model", "random", "--folds", "3")) == 2
+    assert "criterion must be 'aic' or 'bic' for a scan, without folds" in capsys.readouterr().err
+
+
+def test_a_population_of_files_is_fitted(tmp_path, capsys):
+    assert run(_made("choices", tmp_path, "population", "--json")) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["n_subjects"] == 9
+
+
+@pytest.mark.parametrize("kind", ["play", "choices"])
+def test_check_says_of_how_many_people_in_files_an_estimate_exists(tmp_path, capsys, kind):
+    arguments = _made(kind, tmp_path, "check", "--json")
+    assert run(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["n_subjects"] == 9 and sum(found["counts"].values()) == 9
+
+
+def test_check_of_files_without_subjects_says_whether_an_estimate_exists(folder, capsys):
+    assert run(["check", str(folder), *ARGUMENTS[:-1], "--explanatory", "x1,x2"]) == 0
+    assert "Status: converged." in capsys.readouterr().out

@@ -39,6 +39,9 @@ class ManyPeople(Protocol):
         `work` is picklable; `work.one(data, subject)` is the estimate of one of them.
         """
 
+    def in_memory(self, what: str) -> Any:
+        """All data at once, for what needs them so; an error where they are too many."""
+
 
 @runtime_checkable
 class Chunks(Protocol):

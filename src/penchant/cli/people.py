@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,23 +13,29 @@ from penchant.arguments import check_level
 from penchant.cli.episodes import named_columns, say_columns
 from penchant.cli.fitting import ready_model
 from penchant.cli.interrupting import when_interrupted
-from penchant.cli.model import check_bounds, constraints, fit_options
+from penchant.cli.model import check_bounds, constraints, fit_options, prior
 from penchant.cli.offers import OF_OPTIONS, OF_PLAY, named_offers
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
 from penchant.cli.scanning import load_scan
 from penchant.cli.settings import counts_options, map_words, model_named, place_words
-from penchant.cli.showing import VALID
+from penchant.cli.showing import VALID, checked_document
 from penchant.cli.words import refuse, say
+from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, listing
 from penchant.files.output import json_text
+from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
+from penchant.inference.portions import OF_CHOICES as OF_CHOICES_ALONE
+from penchant.inference.portions import portion_fit
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.scale.histories import HistoryScan
 from penchant.scale.scan import scan
 from penchant.scale.stored import stored_files
+from penchant.scale.streamed import groups_of
 from penchant.tables.offer_columns import NO_COLUMN
 from penchant.tables.reading import TITLES
+from penchant.workflow.predict_people import PortionBeliefs
 
 OF_CHOICES = {"option", "explanatory", "weight", "weight_kind", "available", "offset"}
 NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference"}
@@ -42,6 +48,25 @@ class Scanned:
 
     scan: HistoryScan
     model: Any
+
+
+def scanned(file: str, data: Data, history: History, agent: Agent) -> Scanned:
+    """Play or offers in files, as the model has it, and the model."""
+    assert agent.model is not None
+    refuse(history, "with several files", names={"linearized"})
+    if entry_of(agent.model).data == "offers":
+        return scanned_offers(file, data, history, agent)
+    return scanned_play(file, data, history, ready_model(agent, data, history), agent)
+
+
+def check_people(found: Scanned, pool: bool) -> None:
+    """Files hold subjects, who are fitted one by one."""
+    if pool or found.scan.reader.subject is None:
+        raise DataError(
+            f"--subject must name a column for {TITLES[found.scan.kind]} in several files; got "
+            f"{'--pool' if pool else 'none'}. Put what has one set of parameters in one file that "
+            "fits in memory."
+        )
 
 
 def scanned_offers(file: str, data: Data, history: History, agent: Agent) -> Scanned:
@@ -90,6 +115,9 @@ def _with_labels(
         return found, None
     counted_only = len(data.options) == 1
     seen = found.distinct(chosen)
+    done = found.reader.arguments.get("executed")
+    if isinstance(done, str):
+        seen = list(dict.fromkeys([*seen, *found.distinct(done)]))
     is_text = any(isinstance(value, str) for value in seen)
     if not is_text and (counted_only or not data.options):
         if not counts:
@@ -189,16 +217,77 @@ def run_fit_files(
         return fit_people(choices, None, options, show, threads)
     refuse(terms, "with --model")
     refuse(model, "with --model", names={"method", "constraint", "covariance", "max_steps"})
-    refuse(history, "with several files", names={"linearized"})
-    if entry_of(agent.model).data == "offers":
-        scanned = scanned_offers(file, data, history, agent)
-    else:
-        scanned = scanned_play(file, data, history, ready_model(agent, data, history), agent)
-    if history.pool or scanned.scan.reader.subject is None:
-        raise DataError(
-            f"--subject must name a column for {TITLES[scanned.scan.kind]} in several files; got "
-            f"{'--pool' if history.pool else 'none'}. Put what has one set of parameters in one "
-            "file that fits in memory."
-        )
+    found = scanned(file, data, history, agent)
+    check_people(found, history.pool)
     given = {"parameter_prior": options["parameter_prior"]}
-    return fit_people(scanned.scan, scanned.model, given, show, threads)
+    return fit_people(found.scan, found.model, given, show, threads)
+
+
+def run_predict_files(
+    file: str, table: Played, agent: Agent, prediction: Prediction, written: Written
+) -> int:
+    """Fit every subject of several files, write what the model says of every event."""
+    refuse(prediction, "with several files", names={"check", "seed"})
+    if written.figure is not None:
+        raise DataError(
+            f"--figure must be left out with several files; got {written.figure}. It shows a check."
+        )
+    if written.output is None or written.output.suffix.lower() != ".parquet":
+        raise DataError(
+            "--output must be a .parquet file for several files; got "
+            f"{written.output or 'none'}. Name one."
+        )
+    history = replace(table.history(), clock=prediction.clock)
+    found = scanned(file, table.data(), history, agent)
+    check_people(found, prediction.pool)
+    fits = portion_fit(found.scan, found.model, prior(prediction.prior), OF_CHOICES_ALONE)
+    say(f"Model: {fits}.")
+    _, place = found.scan.people.place(written.output, written.overwrite)
+    words = "what is done is kept; the same command goes on from there."
+    with when_interrupted(lambda: words):
+        work = PortionBeliefs(fits, prediction.all_options)
+        found.scan.people.stream(work, place, None, prediction.threads, "Predicting")
+    say(f"Written: {written.output}")
+    counts = {"rows": 0, "predicted": 0}
+    total = 0.0
+    for group in groups_of(place.file, ["scored", "log_probability"]):
+        logs = np.asarray(group["log_probability"].to_numpy(), dtype=np.float64)
+        logs = logs[np.asarray(group["scored"].to_numpy(), dtype=bool)]
+        counts["rows"] += len(group)
+        counts["predicted"] += int(np.isfinite(logs).sum())
+        total += float(logs[np.isfinite(logs)].sum())
+    document = {**counts, "log_likelihood": total, "output": str(written.output)}
+    if written.json:
+        print(json_text(document), end="")
+    else:
+        mean = np.exp(total / counts["predicted"]) if counts["predicted"] else np.nan
+        print(
+            f"{counts['rows']:,} events, {counts['predicted']:,} decisions predicted: "
+            f"log-likelihood {total:.2f}, geometric mean probability {mean:.3f}."
+        )
+    return 0 if counts["predicted"] else 1
+
+
+def run_check_files(
+    file: str, data: Data, terms: Terms, json: bool, agent: Agent, history: History
+) -> int:
+    """Look at several files, and say of whom an estimate exists; the exit code."""
+    if agent.model is None:
+        found: Any = load_scan(file, data, terms)
+        if data.subject is None:
+            estimate = fit(found)
+            print(json_text(checked_document(estimate)) if json else _about(estimate), end="")
+            return 0 if estimate.status in VALID else 1
+        estimates = fit_each(found)
+    else:
+        checked = scanned(file, data, history, agent)
+        check_people(checked, history.pool)
+        estimates = fit_each(checked.scan, checked.model)
+    shown = {"n_subjects": len(estimates), "counts": estimates.counts()}
+    print(json_text(shown) if json else estimates.summary() + "\n", end="")
+    return 0 if set(estimates.counts()) & set(VALID) else 1
+
+
+def _about(estimate: Any) -> str:
+    notes = "".join(f"Note: {note}\n" for note in estimate.notes)
+    return f"{notes}Status: {estimate.status}. {estimate.message}\n"

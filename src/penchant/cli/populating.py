@@ -9,9 +9,12 @@ from penchant.arguments import check_threads
 from penchant.cli.episodes import Play, load_episodes, say_episodes
 from penchant.cli.fitting import model_for_play, ready_model
 from penchant.cli.loading import load_choices
+from penchant.cli.naming import is_scanned
 from penchant.cli.offers import load_trials, say_trials
 from penchant.cli.options import Agent, Data, History, Terms
+from penchant.cli.people import check_people, scanned
 from penchant.cli.rivals import fold_labels
+from penchant.cli.scanning import load_scan
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.words import check_file, refuse, say
@@ -110,6 +113,14 @@ def _loaded(
     populated: Populated,
 ) -> tuple[Any, Any, Any]:
     """Decisions of all subjects, the model, and the conditions of the episodes."""
+    if file is not None and is_scanned(file, play=agent.model is not None):
+        if agent.model is None:
+            refuse(populated, "without --model", names={"within", "varying"})
+            return load_scan(file, data, terms), None, None
+        refuse(terms, "with --model")
+        found = scanned(file, data, history, agent)
+        check_people(found, False)
+        return found.scan, found.model, populated.within
     if agent.model is None:
         refuse(populated, "without --model", names={"within", "varying"})
         choices = load_choices(file, data, terms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 from penchant.bandit.episode_table import episode_rows
 from penchant.cli.episodes import Play, load_episodes, say_episodes
 from penchant.cli.fitting import model_for_play, ready_model
+from penchant.cli.naming import is_scanned
 from penchant.cli.offers import load_trials, say_trials
 from penchant.cli.options import Agent, Data, History
+from penchant.cli.people import check_people, scanned
 from penchant.cli.settings import PLACES, TAKEN, model_named
 from penchant.cli.workflow_options import Rivals
 from penchant.errors import DataError
@@ -34,13 +36,13 @@ class Contenders:
     models
         By what was typed.
     episodes
-        Of all subjects.
+        Of all subjects; a scan, where they are in several files.
     play
-        The table that they come from; None for choices among offers.
+        The table that they come from; None for choices among offers, and for several files.
     """
 
     models: dict[str, Any]
-    episodes: Sequence[Any]
+    episodes: Any
     play: Play | None
 
 
@@ -53,6 +55,11 @@ def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -
             "--model must be all of play, or all of offers; got both. Compare those of one kind: "
             "penchant models lists them."
         )
+    if file is not None and is_scanned(file, play=True):
+        every = {name: scanned(file, data, history, agent) for name, agent in agents.items()}
+        found = next(iter(every.values()))
+        check_people(found, False)
+        return Contenders({name: one.model for name, one in every.items()}, found.scan, None)
     if kinds == {"offers"}:
         models = {name: model_named(agent, 0) for name, agent in agents.items()}
         trials = load_trials(file, data, history, next(iter(agents)))

@@ -64,8 +64,8 @@ def portion_fit(
     model: Model | None,
     parameter_prior: Prior | None,
     options: Mapping[str, Any],
-    level: float,
-    intervals: IntervalKind,
+    level: float = 0.95,
+    intervals: IntervalKind = "wald",
 ) -> PortionFit:
     """What is done on each portion; the same for all subjects."""
     check_level(level)

@@ -17,9 +17,12 @@ from penchant.errors import DataError
 from penchant.files.atomic import locked
 from penchant.scale.engines import check_engine
 from penchant.scale.people import Limits, Portion, portions_of
+from penchant.scale.spans import Span
 from penchant.scale.stored import StoredFile
 from penchant.scale.stored_estimates import StoredEstimates
 from penchant.scale.streamed import Output, output_at, streamed, typed
+
+MOST_ROWS = 20_000_000  # that are read at once
 
 
 class Reader(Protocol):
@@ -51,14 +54,15 @@ class Kept:
 
 @dataclass(frozen=True)
 class Doing:
-    """Work on a portion, to be done wherever its files can be read."""
+    """Work on a portion, to be done wherever its files can be read; estimates have one type."""
 
     reader: Reader
     work: Callable[[Any], pa.Table]
 
     def __call__(self, portion: Portion) -> pa.Table:
         """Read it and do the work."""
-        return typed(self.work(self.reader(portion)))
+        table = self.work(self.reader(portion))
+        return typed(table) if hasattr(self.work, "one") else table
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,22 @@ class People:
             return work.one(self.reader(portions[group]), subject)
 
         return StoredEstimates(place.file, f"{work} {self.described}", n_done, again, kept)
+
+    def in_memory(self, what: str) -> Any:
+        """All data at once, as they lie in the files."""
+        spans = []
+        for file in self.files:
+            edges = tuple(file.group_edges())
+            if edges[-1]:
+                spans.append(Span(file, 0, edges[-1], edges))
+        n_rows = sum(span.n_rows for span in spans)
+        if n_rows > MOST_ROWS:
+            raise DataError(
+                f"data must have at most {MOST_ROWS:,} rows for {what}, which holds them in "
+                f"memory; got {n_rows:,}. Scan the files of some subjects: some thousand tell as "
+                "much of it."
+            )
+        return self.reader(Portion(tuple(spans), 0))
 
     def place(self, output: Any, overwrite: bool) -> tuple[Any, Output]:
         """Where results go; to a folder that is removed with what is returned, if nowhere."""

@@ -21,12 +21,11 @@ from penchant.scale.fit_people import People
 from penchant.scale.people import Limits, Portion
 from penchant.scale.spans import joined, located
 from penchant.scale.stored import StoredFile
-from penchant.tables.columns import flagged, play_columns
+from penchant.tables.columns import USUAL, flagged, play_columns
 from penchant.tables.offer_columns import NO_COLUMN, offer_columns
 
 PEOPLE = 256  # whose searches go together
 MANY = 4_000_000  # rewards beyond which some stand for all
-PLAY = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored")
 OFFERS = ("subject", "block", "chosen", "scored")
 
 
@@ -107,6 +106,10 @@ class HistoryScan:
             work, output=output, overwrite=overwrite, engine=engine, threads=threads
         )
 
+    def in_memory(self, what: str) -> Any:
+        """All data at once."""
+        return self.people.in_memory(what)
+
     def rewards(self) -> Vector:
         """Rewards received; beyond four million evenly spaced ones, with the ends of all."""
         if self.kind == "offers":
@@ -175,7 +178,7 @@ def scan_histories(
     if kind == "play":
         locations = policies.get("locations")
         sides = 0 if locations is None else np.shape(locations)[1]
-        found = play_columns(names, {part: given.get(part) for part in PLAY}, coordinates=sides)
+        found = play_columns(names, {part: given.get(part) for part in USUAL}, coordinates=sides)
         arguments: dict[str, Any] = {**found.arguments(), **policies}
         columns = sorted(found.used(), key=names.index)
         subject = found.subject

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any, Literal, TypeVar, overload
 
@@ -17,6 +18,7 @@ from penchant.errors import DataError, named
 from penchant.output.notes import counted
 from penchant.scale.columns import (
     Layout,
+    Part,
     Rows,
     check_names,
     check_present,
@@ -42,6 +44,7 @@ from penchant.tables.reading import TITLES, ReadingKind
 T = TypeVar("T")
 CHUNK_ROWS = 1_000_000
 SUBJECTS = 8192  # of choices, which are fitted together
+CACHED = 2**19  # numbers that stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,38 @@ class Looking:
     again: bool
 
     def __call__(self, spans: tuple[Span, ...]) -> Any:
-        """Read the chunk and do it."""
-        return self.work(read_chunk(spans, self.layout, self.again))
+        """Read the chunk and do it; slice by slice, where results of slices can be added."""
+        added = getattr(self.work, "added", None)
+        if added is None or not self.again:
+            return self.work(read_chunk(spans, self.layout, self.again))
+        names = [name for name in self.layout.names if name in self.layout.needed]
+        n_rows = max(CACHED // len(self.layout.columns.explanatory), 1)
+        return reduce(added, map(self.work, slices(spans, names, self.layout, n_rows)))
+
+
+def slices(
+    spans: Sequence[Span], names: Sequence[str], layout: Layout, n_rows: int
+) -> Iterator[Choices]:
+    """Parts of a chunk of about this many rows, the same in whichever files these lie."""
+    parts: list[Part] = []
+    before = 0
+    for span in spans:
+        rows = span.read(names)
+        starts = starts_of(rows.table, layout.key)
+        first, end = np.append(starts, span.n_rows), before + span.n_rows
+        cuts = np.arange(before // n_rows + 1, end // n_rows + 1) * n_rows - before
+        closed = {*np.searchsorted(starts, cuts).tolist()}
+        for one, other in pairwise(sorted({0, len(starts), *closed})):
+            begin, stop = int(first[one]), int(first[other])
+            table = rows.table.slice(begin, stop - begin)
+            piece = replace(rows, table=table, begin=rows.begin + begin)
+            parts.append(part_of(piece, layout, True, starts[one:other] - begin))
+            if other in closed:
+                yield choices_of(parts, layout)
+                parts = []
+        before = end
+    if parts:
+        yield choices_of(parts, layout)
 
 
 def read_chunk(spans: Sequence[Span], layout: Layout, again: bool = False) -> Choices:
@@ -140,6 +173,10 @@ class Scan:
             work, output=output, overwrite=overwrite, engine=engine, threads=threads
         )
 
+    def in_memory(self, what: str) -> Any:
+        """All data at once."""
+        return self.people.in_memory(what)
+
     def rewards(self) -> Vector:
         """None: options pay nothing that was received."""
         return np.empty(0)
@@ -212,6 +249,7 @@ def scan(
     block: str | tuple[str, ...] | None = None,
     is_choice: str | None = None,
     scored: str | None = None,
+    executed: str | tuple[str, ...] | None = None,
     base: int | None = None,
     options: Sequence[Any] | None = None,
     locations: Any = None,
@@ -239,6 +277,7 @@ def scan(
     block: str | tuple[str, ...] | None = None,
     is_choice: str | None = None,
     scored: str | None = None,
+    executed: str | tuple[str, ...] | None = None,
     base: int | None = None,
     options: Sequence[Any] | None = None,
     locations: Any = None,
@@ -263,9 +302,11 @@ def scan(
         "choices", "play" or "offers"; told by the columns that are named, or by their usual names.
     decision, option, chosen, explanatory, weight, subject, available, offset, weight_kind
         Columns of choices, as in `Choices.from_frame`.
-    reward, block, is_choice, scored, base, options, locations, gaps, shown, missing_reward
-        Of play, with `chosen`, `subject` and `decision`, as in `episodes_from_frame`; columns that
-        are not named are recognised.
+    reward, block, is_choice, scored, executed
+        Columns of play, with `chosen`, `subject` and `decision`, as in `episodes_from_frame`; those
+        that are not named are recognised.
+    base, options, locations, gaps, shown, missing_reward
+        How play is read, as in `episodes_from_frame`.
     offers
         Of offers, as in `offers_from_frame`, with `subject`, `block`, `chosen`, `scored`, `options`
         and `base`.
@@ -296,20 +337,21 @@ def scan(
     own |= {"available": available}
     columns = {"subject": subject, "chosen": chosen, "decision": decision, "scored": scored}
     columns |= {"reward": reward, "block": block, "is_choice": is_choice, "offers": offers}
+    columns |= {"executed": executed}
     policies = {"base": base, "options": options, "locations": locations, "gaps": gaps}
     policies |= {"shown": shown, "missing_reward": missing_reward}
     policies = {name: value for name, value in policies.items() if value is not None}
     files = stored_files(path, cache)
     found = kind or _kind(files[0], {**own, **columns})
     if found == "choices":
-        _refuse(found, columns, ("reward", "block", "is_choice", "scored", "offers"))
+        _refuse(found, columns, ("reward", "block", "is_choice", "scored", "executed", "offers"))
         _refuse(found, policies, tuple(policies))
         return _scan_choices(files, {**own, **columns}, weight_kind, chunk_rows)
     if found not in ("play", "offers"):
         raise DataError(f"kind must be one of {', '.join(TITLES)}; got {kind!r}. Choose one.")
     _refuse(found, own, tuple(own))
     if found == "offers":
-        _refuse(found, columns, ("reward", "is_choice", "decision"))
+        _refuse(found, columns, ("reward", "is_choice", "decision", "executed"))
         _refuse(found, policies, ("locations", "gaps", "shown", "missing_reward"))
     else:
         _refuse(found, columns, ("offers",))
