@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from penchant.cli.ask_options import Questions, Said, Wanted
-from penchant.cli.episodes import check_base, in_lines
-from penchant.cli.offers import named_offers
-from penchant.cli.options import Agent, Data
+from penchant.cli.options import Agent
 from penchant.cli.settings import model_named
+from penchant.cli.tables import check_base, in_lines, named_offers
 from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_table
@@ -75,7 +74,7 @@ def _asker(file: str, model: Any, columns: Any, wanted: Wanted) -> tuple[pa.Tabl
     prior = None if wanted.prior is None else PopulationPrior.read(wanted.prior)
     origin = source(file)
     table = read_table(origin)
-    with in_lines(origin, Data()):
+    with in_lines(origin, table):
         asker = ask(
             model,
             table,
@@ -100,7 +99,7 @@ def _answered(questions: Questions, columns: Any, asker: Asker) -> pa.Table | No
     table = read_table(origin)
     if not len(table):
         return table
-    with in_lines(origin, Data()):
+    with in_lines(origin, table):
         for decisions in _offers_of(table, columns, questions, asker):
             for t in range(decisions.n_events):
                 if decisions.chosen[t] >= 0:
