@@ -116,7 +116,10 @@ def test_labels_of_options_are_found_in_all_files(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["--pool"], "--subject must name a column for a history of play in several files; got --"),
+        (
+            ["--pool"],
+            "--subject must name a column for task data (choices and rewards) in several",
+        ),
         (["--linearized", "1,2"], "--linearized must be left out with several files"),
         (["--method", "firth"], "--method must be left out with --model"),
         (["--where", "trial > 2"], "--where must be left out with several files"),
@@ -153,7 +156,7 @@ def test_predictions_of_files_are_those_of_one_table(tmp_path, capsys):
     [
         ([], "--output must be a .parquet file for several files; got none"),
         (["--check", "20", "--seed", "1"], "--check must be left out with several files"),
-        (["--pool", "-o", "x.parquet"], "--subject must name a column for a history of play in se"),
+        (["--pool", "-o", "x.parquet"], "--subject must name a column for task data (choices"),
     ],
 )
 def test_what_cannot_be_predicted_of_files_is_refused(tmp_path, capsys, more, words):

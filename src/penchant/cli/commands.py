@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
+from penchant.cli.ask_options import Questions, Said, Wanted
 from penchant.cli.options import (
     Agent,
     Data,
@@ -40,6 +41,22 @@ from penchant.cli.workflow_options import (
 )
 
 _kept_output = Group("Output", sort_key=6)
+
+
+def ask(
+    *,
+    questions: Questions = Questions(),  # noqa: B008  # frozen, and cyclopts reads its defaults
+    wanted: Wanted = Wanted(),  # noqa: B008
+    said: Said = Said(),  # noqa: B008
+) -> int:
+    """Say which offer to make next: the one that tells most of what one wants to know.
+
+    Prints a row of --offers, to be added to --answers with what was chosen; nothing where what is
+    known is --enough. Exit code 0: done; 2: wrong usage.
+    """
+    from penchant.cli.asking import run_ask
+
+    return run_ask(questions, wanted, said)
 
 
 def backup(

@@ -10,15 +10,15 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.arguments import check_level
-from penchant.cli.episodes import named_columns, say_columns
 from penchant.cli.fitting import ready_model
 from penchant.cli.interrupting import when_interrupted
 from penchant.cli.model import check_bounds, constraints, fit_options, prior
-from penchant.cli.offers import OF_OPTIONS, OF_PLAY, named_offers
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
+from penchant.cli.places import map_words, place_words
 from penchant.cli.scanning import load_scan
-from penchant.cli.settings import counts_options, map_words, model_named, place_words
+from penchant.cli.settings import counts_options, model_named
 from penchant.cli.showing import VALID, checked_document
+from penchant.cli.tables import NOT_OF_OFFERS, OF_PLAY, asked_of, named_offers
 from penchant.cli.words import refuse, say
 from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, listing
@@ -29,6 +29,7 @@ from penchant.inference.portions import OF_CHOICES as OF_CHOICES_ALONE
 from penchant.inference.portions import portion_fit
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
+from penchant.reading.played import columns_of
 from penchant.scale.histories import HistoryScan
 from penchant.scale.scan import scan
 from penchant.scale.stored import stored_files
@@ -72,7 +73,7 @@ def check_people(found: Scanned, pool: bool) -> None:
 def scanned_offers(file: str, data: Data, history: History, agent: Agent) -> Scanned:
     """Offers in files, and the model."""
     refuse(data, "with several files", names=NOT_SCANNED)
-    refuse(data, f"with --model {agent.model}", names=OF_OPTIONS)
+    refuse(data, f"with --model {agent.model}", names=NOT_OF_OFFERS)
     refuse(history, f"with --model {agent.model}", names=OF_PLAY)
     model = model_named(agent, 0)
     found = scan(
@@ -95,9 +96,12 @@ def scanned_play(file: str, data: Data, history: History, ready: Any, agent: Age
     refuse(data, "with several files", names=NOT_SCANNED | OF_CHOICES)
     places = Declared(ready).locations
     names = list(stored_files(file)[0].schema().names)
-    columns = named_columns(names, data, history, places)
-    say_columns(columns)
-    given: dict[str, Any] = {p: name or NO_COLUMN for p, name in columns.arguments().items()}
+    asked = asked_of(data, history, "play", names=names).columns
+    columns = columns_of(names, {"decision": None, **asked}, places)
+    say(f"Columns: {columns.words()}")
+    refuse(history, "with several files", names={"executed"})
+    own = columns.arguments().items()
+    given: dict[str, Any] = {part: name or NO_COLUMN for part, name in own if part != "executed"}
     given |= {"base": history.base or None, "gaps": history.gaps, "shown": history.shown or None}
     given |= {"missing_reward": history.missing_reward}
     given |= {"locations": None if isinstance(columns.chosen, str) else places}
