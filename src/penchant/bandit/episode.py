@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from penchant.tables.events import (
 )
 from penchant.tables.numbers import Place, aligned
 
+MOST = 2**31  # an index that is an option's without a doubt
 ONE_EACH = "Make one episode per label, e.g. with episodes_from_frame."
 
 
@@ -174,6 +176,8 @@ subtract 1, options are counted from 0.
         array([12.5, 30. ])
         """
         n = self.n_events
+        if n and is_choice is True and scored is True and self._goes_on_with(chosen, reward):
+            return Episode.of_events(_with_one(_events(self), chosen, reward), *self._labels)
         place = self._place()
         one = read_events([chosen], [reward], [is_choice], [scored], lambda k: place(n + k))
         both = Events(*map(_joined, _events(self), one))
@@ -182,6 +186,17 @@ subtract 1, options are counted from 0.
         newest = both.between(start, n + 1)
         check_events(newest, _last(len(newest.chosen)), lambda k: place(start + k))
         return Episode.of_events(both, self.subject, self.block)
+
+    def _goes_on_with(self, chosen: Any, reward: Any) -> bool:
+        """Whether the next event is a choice like most: then there is nothing to read or check."""
+        if type(chosen) is not int or type(reward) is not float:
+            return False
+        known = self.rewards[-1] == self.rewards[-1]
+        return bool(known and 0 <= chosen <= MOST and math.isfinite(reward))
+
+    @property
+    def _labels(self) -> tuple[Any, Any]:
+        return self.subject, self.block
 
     def _place(self) -> Place:
         return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
@@ -207,6 +222,16 @@ def _events(episode: Episode) -> Events:
 
 def _joined(before: Any, after: Any) -> Any:
     return np.concatenate([before, after])
+
+
+def _with_one(events: Events, chosen: int, reward: float) -> Events:
+    """Events with a choice that is scored at their end."""
+    return Events(
+        *(
+            _joined(before, np.array([last], dtype=before.dtype))
+            for before, last in zip(events, (chosen, reward, True, True), strict=True)
+        )
+    )
 
 
 def _last(n: int) -> BoolVector:

@@ -170,7 +170,7 @@ class Store:
 
 
 class _Savepoint:
-    """A savepoint of SQLite, asked for of the driver: through all layers it costs ten times that."""
+    """A savepoint of SQLite, asked for of the driver: through all layers it costs far more."""
 
     def __init__(self, connection: Connection) -> None:
         driver: Any = connection.connection.driver_connection
