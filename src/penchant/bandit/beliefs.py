@@ -190,7 +190,7 @@ class Track:
     def of(cls, episode: Episode) -> Track:
         """Arrange an episode."""
         observed = np.flatnonzero(episode.observed)
-        seen = episode.chosen[observed]
+        seen = episode.executed[observed]
         backwards, first = np.unique(seen[::-1], return_index=True)
         last = len(seen) - 1 - first
         latest = np.argsort(-last, kind="stable")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.seen import Seen, joined, read_seen
 from penchant.output.notes import counted
 from penchant.tables.events import (
+    LARGEST_REWARD,
     NOTHING,
     Events,
     check_events,
@@ -46,14 +48,30 @@ class Episode:
     scored
         False for decisions that shall not enter the likelihood. Options shown and decisions without
         a choice never do.
+    executed
+        Index of the option that was done, where others than those chosen were: a machine or another
+        person had the last word. Then `chosen` is what was proposed. Choices are scored on what was
+        proposed; beliefs, and whatever else a model makes of the past, move with what was executed
+        and its reward. -1, None or NaN where nothing was done. All as chosen, if not given.
     subject, block
         Labels of the person and of the play.
+    before
+        What the player saw at each decision, by name, such as a cue or an offer: (n_events,) or
+        (n_events, n_options).
+    after
+        What the player learnt after it beside the reward, such as a gain and a loss. A model may
+        use it for later decisions only.
+    available
+        True for every option that could be chosen, (n_events, n_options), as many at every event;
+        all could if not given.
 
     Attributes
     ----------
-    chosen, rewards, is_choice, scored
+    chosen, rewards, is_choice, scored, executed
         Locked arrays (n_events,): indices with -1 for no choice, float64 with NaN for no reward,
-        and two masks.
+        two masks, and indices again.
+    before, after, available
+        Locked arrays by name, and a mask or None.
 
     Examples
     --------
@@ -65,12 +83,22 @@ class Episode:
     array([ 7,  3, -1,  3])
     >>> episode.notes
     ('1 decision without a choice: counted in time, not scored.',)
+
+    A machine does option 4 where 3 was proposed; the reward is that of option 4:
+
+    >>> episode = Episode(chosen=[7, 3, 4], executed=[7, 4, 4], rewards=[12.5, 41.0, 39.0])
+    >>> episode.scored_options, episode.learnt_from.chosen
+    (array([7, 3, 4]), array([7, 4, 4]))
     """
 
     chosen: IntVector
     rewards: Vector
     is_choice: BoolVector
     scored: BoolVector
+    executed: IntVector
+    before: Mapping[str, Matrix]
+    after: Mapping[str, Matrix]
+    available: BoolVector | None
     subject: Any = None
     block: Any = None
 
@@ -81,23 +109,58 @@ class Episode:
         *,
         is_choice: Any = None,
         scored: Any = None,
+        executed: Any = None,
         subject: Any = None,
         block: Any = None,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        available: Any = None,
     ) -> None:
         given = {"chosen": chosen, "rewards": rewards, "is_choice": is_choice, "scored": scored}
+        given["executed"] = executed
         for label, name in ((subject, "subject"), (block, "block")):
             check_label(label, name, "the whole episode", ONE_EACH)
         place = places_of(subject, block, "decision" if is_choice is None else "event")
         events = read_events(**aligned(given), place=place)
         check_events(events, _last(len(events.chosen)), place)
-        _fill(self, events, subject, block)
+        seen = read_seen(before, after, available, events, place)
+        _fill(self, events, subject, block, seen)
 
     @classmethod
-    def of_events(cls, events: Events, subject: Any = None, block: Any = None) -> Episode:
+    def of_events(
+        cls, events: Events, subject: Any = None, block: Any = None, seen: Seen | None = None
+    ) -> Episode:
         """Episode of events that have been checked, without checking or copying them again."""
         episode = object.__new__(cls)
-        _fill(episode, events, subject, block)
+        _fill(episode, events, subject, block, Seen() if seen is None else seen)
         return episode
+
+    @property
+    def seen(self) -> Seen:
+        """What was seen before and learnt after decisions, and which options could be chosen."""
+        return Seen(self.before, self.after, self.available)
+
+    @property
+    def events(self) -> Events:
+        """What happened, as locked arrays."""
+        return Events(*(getattr(self, name) for name in Events._fields))
+
+    @property
+    def learnt_from(self) -> Episode:
+        """The episode as the player learns from it: what was executed stands for what was chosen.
+
+        Models are given this one, so that their variables follow what happened. It is the episode
+        itself where everything was executed as proposed.
+        """
+        known: Episode | None = self.__dict__.get("_learnt_from")
+        if known is None:
+            known = self
+            if not np.array_equal(self.chosen, self.executed):
+                scored = self.scored & (self.executed != NOTHING)
+                events = self.events._replace(chosen=self.executed, scored=scored)
+                known = Episode.of_events(events, self.subject, self.block, self.seen)
+            object.__setattr__(self, "_learnt_from", known)
+        return known
 
     @property
     def n_events(self) -> int:
@@ -136,7 +199,13 @@ class Episode:
         if without:
             said = counted(without, "decision")
             notes.append(f"{said} without a choice: counted in time, not scored.")
-        if self.n_events and self.chosen[-1] != NOTHING and np.isnan(self.rewards[-1]):
+        other = int((self.chosen != self.executed).sum())
+        if other:
+            notes.append(
+                f"{counted(other, 'decision')} executed otherwise than chosen: the choice is "
+                "scored, what was executed is learnt from."
+            )
+        if self.n_events and self.executed[-1] != NOTHING and np.isnan(self.rewards[-1]):
             notes.append("The last reward is missing: the last choice is used all the same.")
         return tuple(notes)
 
@@ -152,9 +221,19 @@ class Episode:
 subtract 1, options are counted from 0.
         """
         check_options(self.chosen, n_options, self._place())
+        check_options(self.executed, n_options, self._place(), "executed")
 
     def extended(
-        self, chosen: Any, reward: Any = None, *, is_choice: bool = True, scored: bool = True
+        self,
+        chosen: Any,
+        reward: Any = None,
+        executed: Any = None,
+        *,
+        is_choice: bool = True,
+        scored: bool = True,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        available: Any = None,
     ) -> Episode:
         """The episode with one more event at its end.
 
@@ -164,10 +243,16 @@ subtract 1, options are counted from 0.
             Index of the option, from 0; None where nothing was chosen in time.
         reward
             Reward received; None where it is missing: at the last event, or without a choice.
+        executed
+            Index of the option that was done, -1 for nothing; that which was chosen, if not given.
         is_choice
             False if the option was shown, not chosen.
         scored
             False if the decision shall not enter the likelihood.
+        before, after
+            What was seen at the decision, and learnt after it: a number each, by name.
+        available
+            True for every option that could be chosen.
 
         Examples
         --------
@@ -176,27 +261,33 @@ subtract 1, options are counted from 0.
         array([12.5, 30. ])
         """
         n = self.n_events
-        if n and is_choice is True and scored is True and self._goes_on_with(chosen, reward):
-            return Episode.of_events(_with_one(_events(self), chosen, reward), *self._labels)
+        plain = is_choice is True and scored is True and executed is None
+        if plain and before is after is available is None and self._goes_on_with(chosen, reward):
+            longer = _with_one(self.events, chosen, reward)
+            return Episode.of_events(longer, self.subject, self.block)
         place = self._place()
-        one = read_events([chosen], [reward], [is_choice], [scored], lambda k: place(n + k))
-        both = Events(*map(_joined, _events(self), one))
+        done = None if executed is None else [executed]
+        one = read_events(
+            [chosen], [reward], [is_choice], [scored], lambda k: place(n + k), executed=done
+        )
+        both = Events(*map(_joined, self.events, one))
         # the last two: what was the last reward is that no more
         start = max(n - 1, 0)
         newest = both.between(start, n + 1)
         check_events(newest, _last(len(newest.chosen)), lambda k: place(start + k))
-        return Episode.of_events(both, self.subject, self.block)
+        told = (_alone(before), _alone(after), None if available is None else [available])
+        new = read_seen(*told, one, lambda k: place(n + k))
+        seen = joined([self.seen, new]) if n else new
+        return Episode.of_events(both, self.subject, self.block, seen)
 
     def _goes_on_with(self, chosen: Any, reward: Any) -> bool:
         """Whether the next event is a choice like most: then there is nothing to read or check."""
-        if type(chosen) is not int or type(reward) is not float:
+        if type(chosen) is not int or type(reward) is not float or not self.n_events:
+            return False
+        if self.before or self.after or self.available is not None:
             return False
         known = self.rewards[-1] == self.rewards[-1]
-        return bool(known and 0 <= chosen <= MOST and math.isfinite(reward))
-
-    @property
-    def _labels(self) -> tuple[Any, Any]:
-        return self.subject, self.block
+        return bool(known and 0 <= chosen <= MOST and abs(reward) < LARGEST_REWARD)
 
     def _place(self) -> Place:
         return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
@@ -207,17 +298,29 @@ subtract 1, options are counted from 0.
         named = labelled(self.subject, self.block)
         return f"{said}, {named}" if named else said
 
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name != "_learnt_from"}
+        return {**kept, "before": dict(self.before), "after": dict(self.after)}
 
-def _fill(episode: Episode, events: Events, subject: Any, block: Any) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        seen = Seen(state.get("before", {}), state.get("after", {}), state.get("available"))
+        events = Events(*(state[name] for name in Events._fields))
+        _fill(self, events, state["subject"], state["block"], seen)
+
+
+def _fill(episode: Episode, events: Events, subject: Any, block: Any, seen: Seen) -> None:
     for name, values in events._asdict().items():
         values.flags.writeable = False
         object.__setattr__(episode, name, values)
     object.__setattr__(episode, "subject", subject)
     object.__setattr__(episode, "block", block)
+    for name, values in seen.locked()._asdict().items():
+        object.__setattr__(episode, name, values)
 
 
-def _events(episode: Episode) -> Events:
-    return Events(episode.chosen, episode.rewards, episode.is_choice, episode.scored)
+def _alone(given: Mapping[str, Any] | None) -> Any:
+    """What belongs to one event, as what belongs to a run of one."""
+    return given if not isinstance(given, Mapping) else {n: [v] for n, v in given.items()}
 
 
 def _joined(before: Any, after: Any) -> Any:
@@ -229,7 +332,7 @@ def _with_one(events: Events, chosen: int, reward: float) -> Events:
     return Events(
         *(
             _joined(before, np.array([last], dtype=before.dtype))
-            for before, last in zip(events, (chosen, reward, True, True), strict=True)
+            for before, last in zip(events, (chosen, reward, True, True, chosen), strict=True)
         )
     )
 
@@ -238,3 +341,14 @@ def _last(n: int) -> BoolVector:
     last = np.zeros(n, dtype=bool)
     last[n - 1 :] = True
     return last
+
+
+def learnt_from(history: Any) -> Any:
+    """What a model is given of a history: what was executed, where it is known of an episode."""
+    return getattr(history, "learnt_from", history)
+
+
+def highest_option(history: Any) -> int:
+    """The highest index of an option that was chosen or executed; -1 without any."""
+    taken = (history.chosen, getattr(history, "executed", history.chosen))
+    return max(int(options.max(initial=NOTHING)) for options in taken)

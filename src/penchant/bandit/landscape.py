@@ -249,11 +249,11 @@ def cumulative_regret(
     Parameters
     ----------
     episode
-        Options chosen and rewards received.
+        Options executed, which are those chosen if nothing else is said, and rewards received.
     landscape
         The true mean rewards, which the player does not know.
     kind
-        "expected": best mean reward minus the mean reward of the option chosen; never falls.
+        "expected": best mean reward minus the mean reward of the option executed; never falls.
         "received": best mean reward minus the reward received; falls where noise was kind.
 
     Returns
@@ -275,6 +275,7 @@ def cumulative_regret(
     if kind not in ("expected", "received"):
         raise DataError(f"kind must be 'expected' or 'received'; got {kind!r}. Choose one.")
     episode.check_options(landscape.n_options)
-    paid = landscape.mean_rewards[episode.chosen] if kind == "expected" else episode.rewards
-    lost = np.where(episode.chosen == NOTHING, 0.0, landscape.best - paid)
+    done = episode.executed
+    paid = landscape.mean_rewards[done] if kind == "expected" else episode.rewards
+    lost = np.where(done == NOTHING, 0.0, landscape.best - paid)
     return np.cumsum(lost[episode.is_choice])

@@ -16,6 +16,7 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from penchant._version import __version__
 from penchant.cli.commands import (
+    ask,
     backup,
     check,
     compare,
@@ -65,6 +66,7 @@ _IN_ORDER: tuple[Callable[..., int], ...] = (
     recover,
     distinguish,
     design,
+    ask,
     reproduce,
     serve,
     play,

@@ -118,6 +118,13 @@ Scored = Annotated[
     Column,
     Parameter(help="Column of 0/1: 0 for decisions that shall not enter the likelihood."),
 ]
+Executed = Annotated[
+    Column,
+    Parameter(
+        help="Column of the option that was done, where it may be another than was chosen: choices "
+        "are scored, what was executed is learnt from. none: use no such column."
+    ),
+]
 Base = Annotated[Number, Parameter(metavar="0|1", help="Number of the first option, 0 or 1.")]
 Gaps = Annotated[
     Literal["error", "timeout", "order"],
@@ -221,6 +228,20 @@ ModelName = Literal[
     "kalman",
     "hybrid",
     "ucb1",
+    "ewa",
+    "pearce-hall",
+    "hidden-state",
+    "confirmation",
+    "gain-loss",
+    "two-step",
+    "stay",
+    "go-no-go",
+    "pvl",
+    "orl",
+    "vpp",
+    "balloons",
+    "hgf",
+    "aversive",
     "ucl",
     "gp-ucb",
     "locality",
@@ -413,6 +434,7 @@ class History:
     block: Block = None
     is_choice: IsChoice = None
     scored: Scored = None
+    executed: Executed = None
     base: Base = 0
     gaps: Gaps = "error"
     shown: Shown = 0

@@ -19,6 +19,7 @@ from penchant.cli.options import (
     Decimal,
     Delimiter,
     Encoding,
+    Executed,
     Flag,
     Gaps,
     Grid,
@@ -79,6 +80,7 @@ class Played:
     reward: Reward = None
     is_choice: IsChoice = None
     scored: Scored = None
+    executed: Executed = None
     options: Labels = field(default_factory=list)
     base: Base = 0
     gaps: Gaps = "error"
@@ -112,6 +114,7 @@ class Played:
             block=self.block,
             is_choice=self.is_choice,
             scored=self.scored,
+            executed=self.executed,
             base=self.base,
             gaps=self.gaps,
             shown=self.shown,

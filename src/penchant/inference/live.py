@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -110,23 +111,59 @@ class Live:
             self._episode = Episode([], [])
 
     def observe(
-        self, chosen: Any, reward: Any = None, *, is_choice: bool = True, scored: bool = True
+        self,
+        chosen: Any,
+        reward: Any = None,
+        executed: Any = None,
+        *,
+        is_choice: bool = True,
+        scored: bool = True,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        available: Any = None,
     ) -> None:
         """Add what was chosen and received.
 
         `reward` is None where it is not known, which ends the play: beliefs after it are not known.
-        What cannot be is refused, and nothing is added.
+        Where something else was done than was chosen, `executed` says what, -1 for nothing: the
+        choice is scored, and what was executed is learnt from. `before` and `after` are what was
+        seen at the decision and learnt after it, by name; `available` says which options could be
+        chosen. What cannot be is refused, and nothing is added.
         """
-        longer = self._episode.extended(chosen, reward, is_choice=is_choice, scored=scored)
-        if reward is not None and longer.chosen[-1] != NOTHING and np.isnan(longer.rewards[-1]):
+        longer = self._episode.extended(
+            chosen,
+            reward,
+            executed,
+            is_choice=is_choice,
+            scored=scored,
+            before=before,
+            after=after,
+            available=available,
+        )
+        self._check_told(longer)
+        if reward is not None and longer.executed[-1] != NOTHING and np.isnan(longer.rewards[-1]):
             raise DataError(
                 f"reward must be a number; got {reward!r} at decision {self._episode.n_events}. "
                 "Pass None for the last reward of a play where it is not known."
             )
         n_options = Declared(self.model).n_options or np.iinfo(np.int64).max
-        if longer.chosen[-1] >= n_options:
+        if max(longer.chosen[-1], longer.executed[-1]) >= n_options:
             longer.check_options(n_options)
         self._episode = longer
+
+    def _check_told(self, episode: Episode) -> None:
+        """What the model must know of every decision is there."""
+        told = Declared(self.model)
+        for role, names, given in (
+            ("before", told.before, episode.before),
+            ("after", told.after, episode.after),
+        ):
+            missing = [name for name in names if name not in given]
+            if missing:
+                raise DataError(
+                    f"{role} must hold {', '.join(missing)} for this model; got "
+                    f"{', '.join(given) or 'nothing'}. Pass {role}={{{missing[0]!r}: ...}}."
+                )
 
     def estimate(self) -> Estimate:
         """The current estimate: what `fit` gives on the same history."""
@@ -169,6 +206,8 @@ class Live:
         """The estimate where the last peak leads to it, and no other is as high; or None."""
         near, bounds, profiles = self._near, self._bounds, problem.profiles
         if near is None or bounds is None or self.n_decisions > OFTEN * self._grid_size:
+            return None
+        if profiles.record.shown is not None:  # options that could not be chosen
             return None
         if not near.follow(problem.episodes):
             self._near = None
@@ -217,7 +256,8 @@ class Live:
         peak, declared = self._peak, Declared(problem.model)
         if peak is None or not peak.converged or problem.n_shape != 1:
             return None
-        is_quick = declared.smooth and declared.explanatory_many is not None
+        is_quick = declared.smooth and not declared.outside
+        is_quick &= declared.explanatory_many is not None and problem.profiles.record.shown is None
         if not is_quick or self.parameter_prior is not None or problem.profiles.n_options < 2:
             return None
         return Neighbourhood(problem.profiles, float(peak.u[0]), peak.point.theta)

@@ -18,12 +18,14 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.episode import highest_option, learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.models.learning._kernels import last_choice
 from penchant.models.model import Declared, Model
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
+from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
 
 
@@ -34,21 +36,25 @@ class Record:
     Attributes
     ----------
     episodes
-        The episodes.
+        The episodes as players learn from them: what was executed stands for what was chosen.
     starts
         Where the events of each begin: (n_episodes + 1,).
+    given
+        The episodes as they are.
     chosen, rewards
         Events (n_events,): -1 where nothing was chosen, NaN where nothing was received.
     """
 
     episodes: tuple[Any, ...]
     starts: IntVector
+    given: tuple[Any, ...]
 
     @classmethod
     def of(cls, episodes: Sequence[Any]) -> Record:
         """Put episodes end to end."""
         sizes = [episode.n_events for episode in episodes]
-        return cls(tuple(episodes), np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        return cls(tuple(map(learnt_from, episodes)), starts, tuple(episodes))
 
     @cached_property
     def chosen(self) -> IntVector:
@@ -74,6 +80,52 @@ class Record:
                 )
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
+    def before(self, name: str) -> Matrix:
+        """What was seen at all events under a name."""
+        return self._seen("before", name)
+
+    def after(self, name: str) -> Matrix:
+        """What was learnt after all events under a name."""
+        return self._seen("after", name)
+
+    def _seen(self, role: str, name: str) -> Matrix:
+        parts = []
+        for episode in self.episodes:
+            found = getattr(episode, role, {})
+            if name not in found:
+                where = labelled(episode.subject, episode.block)
+                raise DataError(
+                    f"{role} must hold {name!r} for this model; got "
+                    f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}. Give "
+                    f'Episode(..., {role}={{"{name}": ...}}).'
+                )
+            parts.append(found[name])
+        return np.concatenate(parts)
+
+    @cached_property
+    def shown(self) -> IntVector | None:
+        """Options that could be chosen at all events, (n_events, k); None where all could."""
+        masks = [getattr(episode, "available", None) for episode in self.episodes]
+        given = [mask for mask in masks if mask is not None]
+        if not given:
+            return None
+        shapes = sorted({(mask.shape[1], int(mask[0].sum())) for mask in given if len(mask)})
+        if len(given) < len(masks) or len(shapes) > 1:
+            raise DataError(
+                "available must leave as many options in all episodes; got "
+                f"{'none of some' if len(given) < len(masks) else shapes}. Fit those that differ "
+                "apart."
+            )
+        mask = np.concatenate(given)
+        return np.asarray(np.nonzero(mask)[1].reshape(len(mask), shapes[0][1]))
+
+    def places_of(self, chosen: IntVector) -> IntVector:
+        """Places of options among those that could be chosen: themselves where all could."""
+        if self.shown is None:
+            return chosen
+        at = (self.shown == chosen[:, None]).argmax(axis=1)
+        return np.asarray(np.where(chosen < 0, chosen, at))
+
     @cached_property
     def prepared(self) -> dict[Any, tuple[Matrix, ...]]:
         """What models made of offers or times, once for all psi."""
@@ -90,8 +142,8 @@ class Record:
 
     def check_options(self, n_options: int) -> None:
         """Raise an error if an option's index is beyond the number of options."""
-        if self.chosen.max(initial=-1) >= n_options:
-            for episode in self.episodes:
+        if max((highest_option(episode) for episode in self.given), default=-1) >= n_options:
+            for episode in self.given:
                 episode.check_options(n_options)
 
 
@@ -357,7 +409,8 @@ def _within(episodes: Sequence[Any], n_options: int) -> tuple[Vector, Any]:
     """Variance of rewards of each option within episodes, and whether there are enough to tell."""
     squares, freedom = np.zeros(n_options), np.zeros(n_options)
     for episode in episodes:
-        chosen, rewards = np.asarray(episode.chosen), np.asarray(episode.rewards)
+        happened = learnt_from(episode)
+        chosen, rewards = np.asarray(happened.chosen), np.asarray(happened.rewards)
         seen = (chosen >= 0) & (chosen < n_options) & np.isfinite(rewards)
         option, reward = chosen[seen], rewards[seen]
         counts = np.bincount(option, minlength=n_options)

@@ -9,7 +9,7 @@ of the number of decisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -20,17 +20,20 @@ from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
 from penchant.errors import DataError, nearest
 from penchant.models.agents import RememberingAgents, softmax
-from penchant.models.model import Agents, Declared, Model, natural_parameters
+from penchant.models.model import Agents, Declared, Model, SeeingAgents, natural_parameters
+from penchant.models.natural import Natural
 from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.record import for_agents
 from penchant.models.task import Task
+from penchant.models.worlds import World
 from penchant.softmax.probabilities import drawn_choices
-from penchant.tables.events import NOTHING, Events
+from penchant.tables.events import NOTHING
 
 TEMPERATURE = "temperature"
 ALL = "Give all natural parameters of the model."
 Rule = Mapping[str, float]
-Pays = Callable[[int, IntVector], Vector]  # rewards of the options that are chosen at an event
+Pays = Callable[[int, IntVector], Vector]  # rewards of the options that are executed at an event
+Execute = Callable[[int, int], int]  # of a decision's number and what is proposed: what is done
 
 
 @overload
@@ -45,6 +48,7 @@ def simulate(
     rng: np.random.Generator,
     subject: Any = None,
     block: Any = None,
+    execute: Execute | None = None,
 ) -> Episode: ...
 @overload
 def simulate(
@@ -56,6 +60,7 @@ def simulate(
     n_subjects: int,
     rng: np.random.Generator,
     block: Any = None,
+    execute: Execute | None = None,
 ) -> list[Episode]: ...
 @overload
 def simulate(
@@ -79,6 +84,7 @@ def simulate(
     rng: np.random.Generator,
     subject: Any = None,
     block: Any = None,
+    execute: Execute | None = None,
 ) -> Any: ...
 def simulate(
     task: Any,
@@ -90,14 +96,15 @@ def simulate(
     rng: np.random.Generator,
     subject: Any = None,
     block: Any = None,
+    execute: Execute | None = None,
 ) -> Any:
     """What people do who decide by a model: an `Episode` of play, or choices among `Offers`.
 
     Parameters
     ----------
     task
-        What they are given to do: a `Landscape`, offers by attribute, a schedule of rewards, or a
-        `Task` made of one of these. With `Choices`, their sets.
+        What they are given to do: a `Landscape`, offers by attribute, a schedule of rewards, a
+        world such as `TwoStepWorld`, or a `Task` made of one of these. With `Choices`, their sets.
     model
         How they decide. With `Choices`, the weights theta, one per variable.
     parameters
@@ -113,6 +120,10 @@ def simulate(
         Source of randomness.
     subject, block
         Labels of one person, and of the part of the task.
+    execute
+        What is done in play in place of what is proposed: a function of the number of the decision,
+        from 0, and of the option proposed, which gives the option that is executed, -1 for none.
+        It is paid and learnt from.
 
     Returns
     -------
@@ -137,6 +148,14 @@ def simulate(
     >>> plays[2]
     Episode: 50 decisions scored of 50 events, subject 2
 
+    Somebody who is never given option 0:
+
+    >>> play = pn.simulate(
+    ...     place, pn.QLearning(2), rule, n_decisions=50, rng=rng, execute=lambda t, option: 1
+    ... )
+    >>> set(play.executed.tolist()), len(set(play.chosen.tolist()))
+    ({1}, 2)
+
     Offers, and sets of choices:
 
     >>> offers = {"amount": [[20, 50], [30, 35]], "delay": [[0, 30], [0, 90]]}
@@ -153,16 +172,27 @@ def simulate(
         subject = task.subject if subject is None else subject
         block = task.block if block is None else block
     given = _given_task(task, n_decisions)
+    if execute is not None and isinstance(given.world, Mapping):
+        raise DataError(
+            "execute must be left out where nobody learns; got one with offers. Use it in play."
+        )
     several = None if isinstance(parameters, Mapping) else _rules(parameters)
     if n_subjects is not None:
         whole_number(n_subjects, "n_subjects", 1)
     if several is None and n_subjects is None:
-        done = blocks_of(given, model, parameters, rng, subject, block)
+        done = blocks_of(given, model, parameters, rng, subject, block, execute)
         return done[0] if given.n_blocks == 1 else list(done)
     if several is None and isinstance(given.world, (Landscape, np.ndarray)):
         rows = [
             _play(
-                given.world, given.length(), model, parameters, rng, range(n_subjects or 0), label
+                given.world,
+                given.length(),
+                model,
+                parameters,
+                rng,
+                range(n_subjects or 0),
+                label,
+                execute,
             )
             for label in _labels(given, block)
         ]
@@ -174,7 +204,11 @@ def simulate(
             f"{len(rules)}. Leave it out."
         )
     each = zip(range(len(rules)), rules, rng.spawn(len(rules)), strict=True)
-    return [one for i, rule, own in each for one in blocks_of(given, model, rule, own, i, block)]
+    return [
+        one
+        for i, rule, own in each
+        for one in blocks_of(given, model, rule, own, i, block, execute)
+    ]
 
 
 def _rules(parameters: Any) -> list[Rule]:
@@ -209,6 +243,7 @@ def blocks_of(
     rng: np.random.Generator,
     subject: Any = None,
     block: Any = None,
+    execute: Execute | None = None,
 ) -> tuple[Any, ...]:
     """What one person does: an `Episode`, or `Offers`, for every block."""
     found: list[Any] = []
@@ -217,9 +252,86 @@ def blocks_of(
         n = task.length(world)
         if isinstance(world, Mapping):
             found.append(_choose(world, n, model, parameters, rng, subject, label))
+        elif isinstance(world, World):
+            found.append(_follow(world, n, model, parameters, rng, subject, label))
         else:
-            found += _play(world, n, model, parameters, rng, (subject,), label)
+            found += _play(world, n, model, parameters, rng, (subject,), label, execute)
     return tuple(found)
+
+
+def _follow(
+    world: World,
+    n: int,
+    model: Model,
+    parameters: Rule,
+    rng: np.random.Generator,
+    *labels: Any,
+) -> Episode:
+    """One person's play in a world that shows or tells more than rewards."""
+    course, agents = world.course(rng), _told(model, agents_of(model, parameters, 1))
+    chosen: list[int] = []
+    rewards: list[float] = []
+    masks: list[Any] = []
+    before: list[Mapping[str, float]] = []
+    after: list[Mapping[str, float]] = []
+    while len(chosen) < n and (seen := course.before()) is not None:
+        mask = course.available()
+        p = np.asarray(agents.probabilities(_alone(seen)))
+        if p.shape[1] != world.n_options:
+            raise DataError(
+                f"task must have the {p.shape[1]} options of the model; got {world.n_options}. "
+                "Match them."
+            )
+        option = picked(p if mask is None else np.where(mask, p, 0.0), rng)
+        reward, learnt = course.after(int(option[0]))
+        agents.observe(option, np.array([reward]), _alone(learnt))
+        chosen.append(int(option[0]))
+        rewards.append(reward)
+        before.append(seen)
+        after.append(learnt)
+        masks += [] if mask is None else [mask]
+    subject, block = labels
+    return Episode(
+        chosen,
+        rewards,
+        subject=subject,
+        block=block,
+        before=_columns(before),
+        after=_columns(after),
+        available=np.array(masks) if masks else None,
+    )
+
+
+def _alone(told: Mapping[str, float]) -> dict[str, Vector]:
+    """What one agent is told."""
+    return {name: np.array([value]) for name, value in told.items()}
+
+
+def _columns(told: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """What was told event by event, by name."""
+    names = dict.fromkeys(name for one in told for name in one)
+    return {name: [one.get(name, np.nan) for one in told] for name in names}
+
+
+def _told(model: Any, agents: Any) -> SeeingAgents:
+    """Agents that are told what is seen, whether their model asks for it or not."""
+    asks = Declared(model).before or Declared(model).after
+    if asks or isinstance(agents, RememberingAgents):
+        return agents  # type: ignore[no-any-return]  # a model that asks has agents that are told
+    return _Blind(agents)
+
+
+class _Blind:
+    """Agents of a model that uses options and rewards alone."""
+
+    def __init__(self, agents: Agents) -> None:
+        self.agents = agents
+
+    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
+        return self.agents.probabilities()
+
+    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
+        self.agents.observe(chosen, rewards)
 
 
 def _choose(
@@ -270,13 +382,27 @@ def _play(
     rng: np.random.Generator,
     subjects: Sequence[Any],
     block: Any,
+    execute: Execute | None = None,
 ) -> list[Episode]:
     """Play of people with the same parameters, each by itself."""
-    chosen, rewards = played(
-        model, parameters, _payment(world, rng), rng, n, len(subjects), n_options=_options(world)
+    play = played(
+        model,
+        parameters,
+        _payment(world, rng),
+        rng,
+        n,
+        len(subjects),
+        n_options=_options(world),
+        execute=execute,
     )
     return [
-        Episode(chosen[:, a], rewards[:, a], subject=subject, block=block)
+        Episode(
+            play.chosen[:, a],
+            play.rewards[:, a],
+            executed=None if execute is None else play.executed[:, a],
+            subject=subject,
+            block=block,
+        )
         for a, subject in enumerate(subjects)
     ]
 
@@ -286,12 +412,16 @@ def play_like(
 ) -> Episode:
     """What a person of this model does in the place of another.
 
-    The same options are shown and the same decisions missed; of the others those are scored that
-    were. The world pays by the number of the decision.
+    The same options are shown and the same decisions missed; where another option was executed than
+    was chosen, that one is again. Of the decisions those are scored that were. The world pays by
+    the number of the decision.
     """
     world = task.drawn_world(rng)
+    if isinstance(world, World):
+        labels = episode.subject, episode.block
+        return _follow(world, episode.n_events, model, parameters, rng, *labels)
     pays, decision = _payment(world, rng), np.cumsum(episode.is_choice) - 1
-    chosen, rewards = played(
+    play = played(
         model,
         parameters,
         lambda k, options: pays(int(decision[k]), options),
@@ -300,10 +430,20 @@ def play_like(
         like=episode,
         n_options=_options(world),
     )
-    events = Events(
-        chosen[:, 0].copy(), rewards[:, 0].copy(), episode.is_choice.copy(), episode.scored.copy()
+    events = episode.events._replace(
+        chosen=play.chosen[:, 0].copy(),
+        rewards=play.rewards[:, 0].copy(),
+        executed=play.executed[:, 0].copy(),
     )
     return Episode.of_events(events, episode.subject, episode.block)
+
+
+class Played(NamedTuple):
+    """What agents did in play: arrays (n_events, n_agents)."""
+
+    chosen: IntVector
+    rewards: Matrix
+    executed: IntVector
 
 
 def played(
@@ -316,8 +456,9 @@ def played(
     *,
     like: Episode | None = None,
     n_options: int | None = None,
-) -> tuple[IntVector, Matrix]:
-    """Options and rewards of agents in play: (n_events, n_agents) each.
+    execute: Execute | None = None,
+) -> Played:
+    """Options and rewards of agents in play, and what was executed.
 
     Parameters
     ----------
@@ -330,18 +471,28 @@ def played(
     n_events, n_agents
         How long they play, and how many of them, each by itself.
     like
-        An episode whose options they are shown, and whose decisions without a choice they miss.
+        An episode whose options they are shown, whose decisions without a choice they miss, and
+        in which they are not given what was not executed.
     n_options
         Options of the task, to be those of the model; not checked if not given.
+    execute
+        What is done in place of what they choose; see `simulate`.
     """
-    agents, clock = agents_of(model, parameters, n_agents), Declared(model).clock
+    told = Declared(model)
+    if told.before or told.after:
+        raise DataError(
+            f"task must be a world that tells {', '.join((*told.before, *told.after))} to "
+            f"{type(model).__name__}; got rewards alone. Pass one, such as TwoStepWorld()."
+        )
+    agents, clock = agents_of(model, parameters, n_agents), told.clock
     chosen = np.full((n_events, n_agents), NOTHING)
+    executed = np.full((n_events, n_agents), NOTHING)
     rewards = np.full((n_events, n_agents), np.nan)
     for k in range(n_events):
         if like is not None and not like.is_choice[k]:
-            chosen[k], rewards[k] = like.chosen[k], like.rewards[k]
+            chosen[k], executed[k], rewards[k] = like.chosen[k], like.chosen[k], like.rewards[k]
             _show(agents, chosen[k], rewards[k], clock == "choices")
-        elif like is not None and like.chosen[k] == NOTHING:
+        elif like is not None and like.chosen[k] == like.executed[k] == NOTHING:
             _miss(agents, n_agents)
         else:
             p = agents.probabilities()
@@ -350,10 +501,29 @@ def played(
                     f"task must have the {p.shape[1]} options of the model; got {n_options}. "
                     "Match them."
                 )
-            chosen[k] = picked(p, rng)
-            rewards[k] = pays(k, chosen[k])
-            agents.observe(chosen[k], rewards[k])
-    return chosen, rewards
+            missed = like is not None and like.chosen[k] == NOTHING
+            chosen[k] = executed[k] = NOTHING if missed else picked(p, rng)
+            if like is not None and like.executed[k] != like.chosen[k]:
+                executed[k] = like.executed[k]
+            elif execute is not None:
+                executed[k] = [_done(execute, k, int(i), p.shape[1]) for i in chosen[k]]
+            if (executed[k] == NOTHING).any():
+                _miss(agents, n_agents)
+            else:
+                rewards[k] = pays(k, executed[k])
+                agents.observe(executed[k], rewards[k])
+    return Played(chosen, rewards, executed)
+
+
+def _done(execute: Execute, k: int, proposed: int, n_options: int) -> int:
+    """What is executed of a proposal."""
+    done = execute(k, proposed)
+    if not isinstance(done, (int, np.integer)) or not NOTHING <= done < n_options:
+        raise DataError(
+            f"execute must give an option from 0 to {n_options - 1}, or -1 for none; got {done!r} "
+            f"at decision {k}. Give what is done in place of option {proposed}."
+        )
+    return int(done)
 
 
 def picked(p: Matrix, rng: np.random.Generator) -> IntVector:
@@ -374,7 +544,7 @@ def _options(world: Landscape | Matrix) -> int:
     return world.n_options if isinstance(world, Landscape) else world.shape[1]
 
 
-def agents_of(model: Any, parameters: Rule, n_agents: int) -> Agents:
+def agents_of(model: Any, parameters: Rule, n_agents: int) -> Any:
     """Agents of a model, before play."""
     model = for_agents(model, parameters)
     told = Declared(model)
@@ -439,7 +609,19 @@ def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Ve
     """Theta and psi of natural parameters."""
     parameters = {**Declared(model).usual_parameters, **parameters}
     theta, psi = np.full(len(model.weights), np.nan), np.full(len(model.shape), np.nan)
+    every = natural_parameters(model)
     with np.errstate(divide="ignore"):
-        for natural in sorted(natural_parameters(model), key=lambda one: one.is_ratio):
-            natural.put(parameters[natural.name], theta, psi)
+        for natural in sorted(every, key=lambda one: one.is_ratio):
+            if natural.kind != "function":
+                natural.put(parameters[natural.name], theta, psi)
+    if any(natural.kind == "function" for natural in every):
+        theta[:] = _solved(every, parameters, len(theta))
     return theta, psi
+
+
+def _solved(naturals: Sequence[Natural], parameters: Rule, d: int) -> Vector:
+    """Weights at which all natural parameters have their values: each says a plane."""
+    planes = [n.plane(np.array([parameters[n.name]]), d) for n in naturals if not n.is_shape]
+    rows = np.concatenate([row for _, _, row, _ in planes])
+    right = np.concatenate([right for _, _, _, right in planes])
+    return np.asarray(np.linalg.lstsq(rows, right, rcond=None)[0])

@@ -58,6 +58,7 @@ def read(
     reference: Mapping[str, Any] | None = None,
     is_choice: str | None = None,
     scored: str | None = None,
+    executed: str | tuple[str, ...] | None = None,
     weight: str | None = None,
     available: str | None = None,
     base: int | None = None,
@@ -89,7 +90,7 @@ def read(
         Rows to keep, such as "phase == 'test' and rt > 200": comparisons, in, and, or, not.
     kind
         "choices", "play" or "offers".
-    subject, block, decision, option, chosen, reward, is_choice, scored, weight, available
+    subject, block, decision, option, chosen, reward, is_choice, scored, executed, weight, available
         Columns of these parts, where they are not recognised.
     attributes
         Of a choice experiment: names, or a formula, "cost + C(brand) + cost:income"; columns of
@@ -130,13 +131,13 @@ def read(
     ... )
     >>> reading = pn.read(table)
     >>> print(reading.summary())
-    the table: decisions among options described by attributes
+    the table: a choice experiment (options with attributes)
     Columns: subject = id; chosen = choice; price = A_price, B_price; fair = A_fair, B_fair
     Options: A = A, B = B, neither = neither
     Note: price is in £.
     Note: fair holds words: no, yes; compared with no (reference).
     Note: neither is an option of its own, with a constant and attributes of 0.
-    Data: 2 subjects, 4 decisions
+    Data: 2 subjects, 4 trials
     Next: pn.fit_each(reading)
     >>> reading.data.names
     ('price', 'fair:yes', 'constant:neither')
@@ -159,6 +160,7 @@ def read(
             "reward": reward,
             "is_choice": is_choice,
             "scored": scored,
+            "executed": executed,
             "weight": weight,
             "available": available,
         },
@@ -213,6 +215,9 @@ def reading_of(
         program=clean.program,
         arguments=built.arguments,
         model=built.model,
+        doubts=built.doubts,
+        raw=raw,
+        rows=place.rows.tolist(),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,12 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.bandit.episode import Episode
+from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing, named
-from penchant.output.notes import counted
+from penchant.reading.doubts import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import PlayColumns, play_columns
-from penchant.tables.events import NOTHING
 from penchant.tables.frames import (
     Table,
     check_columns,
@@ -114,60 +113,6 @@ def check_plays(units: Units, subject: str, block: Any) -> None:
             )
 
 
-def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
-    """Timeouts, options shown, rewards missing at the end, subjects without a decision.
-
-    Examples
-    --------
-    >>> from penchant import Episode
-    >>> for note in data_notes([Episode([1, None, 0], [2.0, None, None], subject="ann")]):
-    ...     print(note)
-    1 decision without a choice, in 1 subject (ann): counted in time, not scored.
-    The last reward is missing in 1 episode: the last choice is used all the same.
-    """
-    notes = []
-    late: dict[Any, int] = {}
-    for episode in episodes:
-        missed = int((episode.chosen == NOTHING).sum())
-        if missed:
-            late[episode.subject] = late.get(episode.subject, 0) + missed
-    if late:
-        notes.append(
-            f"{counted(sum(late.values()), 'decision')} without a choice, in "
-            f"{_who(late)}: counted in time, not scored."
-        )
-    shown = sum(int((~e.is_choice).sum()) for e in episodes)
-    if shown:
-        notes.append(f"{counted(shown, 'option')} shown before or between choices: learnt from.")
-    ended = sum(bool(e.chosen[-1] != NOTHING and np.isnan(e.rewards[-1])) for e in episodes)
-    if ended:
-        notes.append(
-            f"The last reward is missing in {counted(ended, 'episode')}: the last choice is used "
-            "all the same."
-        )
-    return (*notes, *_silent(episodes))
-
-
-def offer_notes(decisions: Sequence[Any]) -> tuple[str, ...]:
-    """Timeouts, and subjects without a decision, of choices among offers."""
-    missed = sum(int((one.chosen == NOTHING).sum()) for one in decisions)
-    notes = [f"{counted(missed, 'decision')} without a choice: not scored."] if missed else []
-    return (*notes, *_silent(decisions))
-
-
-def _silent(episodes: Sequence[Any]) -> list[str]:
-    scored: dict[Any, int] = {}
-    for episode in episodes:
-        scored[episode.subject] = scored.get(episode.subject, 0) + episode.n_decisions
-    silent = [subject for subject, n in scored.items() if not n]
-    return [f"No decision to score, and no estimate: {_who(silent)}."] if silent else []
-
-
-def _who(subjects: Iterable[Any]) -> str:
-    named = [str(subject) for subject in subjects]
-    return f"{counted(len(named), 'subject')} ({listing(named)})"
-
-
 ALL = "all subjects"
 
 
@@ -233,7 +178,7 @@ class StudyData:
         """As many options as there are labels, or as the largest index says."""
         if self.options is not None:
             return len(self.options)
-        return max(int(episode.chosen.max()) for episode in self.episodes) + 1
+        return max(map(highest_option, self.episodes)) + 1
 
     def of(self, subject: Any) -> list[int]:
         """Places of a subject's episodes."""
@@ -401,8 +346,8 @@ def _expected(
     values = column_floats(table, name, "expected")
     found = []
     for episode, mine in zip(episodes, rows, strict=True):
-        means = np.where((mine == ABSENT) | (episode.chosen < 0), np.nan, values[mine])
-        wrong = np.flatnonzero((episode.chosen >= 0) & ~np.isfinite(means))
+        means = np.where((mine == ABSENT) | (episode.executed < 0), np.nan, values[mine])
+        wrong = np.flatnonzero((episode.executed >= 0) & ~np.isfinite(means))
         if wrong.size:
             raise DataError(
                 f"expected {name!r} must be a number where an option was chosen; got "

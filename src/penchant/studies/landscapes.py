@@ -169,7 +169,7 @@ class _Rewards:
         for episode, place in zip(data.episodes, of_episode, strict=True):
             episode.check_options(n_options)
             seen = episode.observed
-            options, rewards = episode.chosen[seen], episode.rewards[seen]
+            options, rewards = episode.executed[seen], episode.rewards[seen]
             np.add.at(count[place], options, 1.0)
             np.add.at(total[place], options, rewards)
             np.add.at(square[place], options, rewards**2)
@@ -242,7 +242,7 @@ def _expected(
     assert data.expected is not None
     means = np.full((len(labels), n_options), np.nan)
     for episode, place, expected in zip(data.episodes, of_episode, data.expected, strict=True):
-        for option, mean in zip(episode.chosen.tolist(), expected.tolist(), strict=True):
+        for option, mean in zip(episode.executed.tolist(), expected.tolist(), strict=True):
             if option < 0:
                 continue
             before = means[place, option]

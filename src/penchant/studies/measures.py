@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.episode import learnt_from
 from penchant.bandit.locations import distances
 from penchant.studies.data import StudyData
 from penchant.studies.landscapes import Landscapes
@@ -72,8 +73,8 @@ class Measurer:
     def episode(self, i: int) -> Measures:
         """What was done in one episode."""
         episode = self.data.episodes[i]
-        chosen, rewards = episode.chosen[episode.is_choice], episode.rewards[episode.is_choice]
-        return self.play(i, chosen[None], rewards[None])
+        done = learnt_from(episode).chosen[episode.is_choice]
+        return self.play(i, done[None], episode.rewards[episode.is_choice][None])
 
     def play(self, i: int, chosen: IntVector, rewards: Matrix) -> Measures:
         """Means over plays (n_plays, n_decisions) in the landscape of an episode."""

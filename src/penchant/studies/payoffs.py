@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode
+from penchant.bandit.episode import Episode, highest_option
 from penchant.errors import DataError, listing
 from penchant.output.notes import counted
 from penchant.tables.events import NOTHING
@@ -160,7 +160,7 @@ def payoffs_of(
         return _recognised(table, episodes, rows, labels, set(taken))
     columns = _expanded(table, [given] if isinstance(given, str) else list(given))
     check_columns(table, {"payoffs": columns})
-    most = max((int(e.chosen.max(initial=NOTHING)) for e in episodes), default=NOTHING) + 1
+    most = max(map(highest_option, episodes), default=NOTHING) + 1
     check_count(len(columns), len(labels) if labels is not None else most, labels is None)
     values = _values(table, columns, episodes, rows)
     return _read(columns, values, noise_variance, episodes, rows), ()
@@ -216,7 +216,7 @@ def _recognised(
 ) -> tuple[Payoffs | None, tuple[str, ...]]:
     """Payoffs in columns with usual names, if the rewards received agree with them."""
     free = [str(name) for name in table.columns if name not in taken]
-    most = max((int(e.chosen.max(initial=NOTHING)) for e in episodes), default=NOTHING) + 1
+    most = max(map(highest_option, episodes), default=NOTHING) + 1
     why: list[str] = []
     for columns in usual_columns(free, labels):
         try:
@@ -331,9 +331,9 @@ class _Received:
     ) -> _Received:
         paid, said, where = [], [], []
         for i, (episode, mine) in enumerate(zip(episodes, rows, strict=True)):
-            events = np.flatnonzero(episode.observed & (episode.chosen != NOTHING))
+            events = np.flatnonzero(episode.observed & (episode.executed != NOTHING))
             paid.append(episode.rewards[events])
-            said.append(values[i][events, episode.chosen[events]])
+            said.append(values[i][events, episode.executed[events]])
             where.append(np.column_stack([np.full(len(events), i), mine[events], events]))
         found = np.concatenate(said)
         known = np.isfinite(found)
@@ -342,7 +342,7 @@ class _Received:
             np.concatenate(paid)[known],
             found[known],
             lambda k: _place(episodes[at[k, 0]], int(at[k, 1])),
-            lambda k: columns[int(episodes[at[k, 0]].chosen[at[k, 2]])],
+            lambda k: columns[int(episodes[at[k, 0]].executed[at[k, 2]])],
         )
 
     def instance(self, k: int) -> str:

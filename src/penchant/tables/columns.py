@@ -105,6 +105,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     ),
     "is_choice": ("is_choice",),
     "scored": ("scored",),
+    "executed": ("executed", "executed_option", "option_executed"),
 }
 # Blocks are often numbered afresh in every session.
 SESSION = ("session", "session_number", "session_num", "session_nr", "ses")
@@ -129,6 +130,9 @@ class PlayColumns:
         Column of the reward; two where gains and losses have a column each.
     block
         Column of the play; several where sessions have a column of their own.
+    executed
+        Column of the option that was done, where it may differ from that chosen; several where
+        places are given by coordinates.
     subject, decision, is_choice, scored
         Columns of the other parts; None where the table has none.
     found
@@ -142,6 +146,7 @@ class PlayColumns:
     decision: str | None = None
     is_choice: str | None = None
     scored: str | None = None
+    executed: str | tuple[str, ...] | None = None
     found: tuple[str, ...] = ()
 
     def arguments(self) -> dict[str, Any]:

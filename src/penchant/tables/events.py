@@ -26,31 +26,38 @@ class Events(NamedTuple):
         False where an option was shown rather than chosen.
     scored
         Whether the choice enters the likelihood.
+    executed
+        Index of the option that was done, which is learnt from: another than chosen where somebody
+        decided otherwise; -1 where nothing was done.
     """
 
     chosen: IntVector
     rewards: Vector
     is_choice: BoolVector
     scored: BoolVector
+    executed: IntVector
 
     def between(self, start: int, stop: int) -> "Events":
         """Events from start to stop, the latter not included, without a copy."""
-        return Events(
-            self.chosen[start:stop],
-            self.rewards[start:stop],
-            self.is_choice[start:stop],
-            self.scored[start:stop],
-        )
+        return self._each(slice(start, stop))
 
     def where(self, kept: BoolVector) -> "Events":
         """Events that are kept."""
-        return Events(
-            self.chosen[kept], self.rewards[kept], self.is_choice[kept], self.scored[kept]
-        )
+        return self._each(kept)
+
+    def _each(self, which: Any) -> "Events":
+        parts: Any = (values[which] for values in self)
+        return Events(*parts)
 
 
 def read_events(
-    chosen: Any, rewards: Any, is_choice: Any, scored: Any, place: Place, base: int = 0
+    chosen: Any,
+    rewards: Any,
+    is_choice: Any,
+    scored: Any,
+    place: Place,
+    base: int = 0,
+    executed: Any = None,
 ) -> Events:
     """Events as arrays of their own, each cell a number of the right kind."""
     options = option_indices(chosen, place, base)
@@ -63,15 +70,19 @@ def read_events(
     counted = played & (options != NOTHING)
     if scored is not None:
         counted &= mask_of(scored, "scored", n, place)
-    return Events(options, received, played, counted)
+    done = options
+    if executed is not None:
+        done = option_indices(executed, place, base, "executed")
+        _check_shape(done, "executed", n, "Give the option that was done at every event.")
+    return Events(options, received, played, counted, done)
 
 
-def option_indices(chosen: Any, place: Place, base: int = 0) -> IntVector:
+def option_indices(chosen: Any, place: Place, base: int = 0, name: str = "chosen") -> IntVector:
     """Indices of the options taken, from 0; -1 where nothing was chosen."""
-    floats = exact_floats(chosen, "chosen", place)
+    floats = exact_floats(chosen, name, place)
     if floats.ndim != 1:
         raise DataError(
-            f"chosen must have shape (n_events,); got shape {floats.shape}. "
+            f"{name} must have shape (n_events,); got shape {floats.shape}. "
             "Give the index of one option per event, counted from 0."
         )
     timeout = np.isnan(floats) | (floats == NOTHING)
@@ -81,8 +92,8 @@ def option_indices(chosen: Any, place: Place, base: int = 0) -> IntVector:
     if wrong.size:
         places = listing((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
-            f"chosen must be an option's index, counted from {base}; got {places}. "
-            "Number the options so; leave the cell empty or write -1 where nothing was chosen."
+            f"{name} must be an option's index, counted from {base}; got {places}. "
+            f"Number the options so; leave the cell empty or write -1 where nothing was {name}."
         )
     options: IntVector = np.where(timeout, NOTHING + base, floats).astype(np.int64) - base
     return options
@@ -111,12 +122,21 @@ def mask_of(values: Any, name: str, n: int, place: Place, word: str = "event") -
 def check_events(events: Events, last: BoolVector, place: Place) -> None:
     """Every event but the last of its episode has a reward if, and only if, it has an option."""
     received = ~np.isnan(events.rewards)
-    nothing = events.chosen == NOTHING
+    nothing = events.executed == NOTHING
+    apart = not np.array_equal(events.chosen, events.executed)
+    taken = "executed" if apart else "chosen"
     _refuse(
         ~(np.abs(events.rewards) <= LARGEST_REWARD) & received,
         events.rewards,
         "rewards must be finite and not beyond 1e100",
         "Correct them, or rescale.",
+        place,
+    )
+    _refuse(
+        (events.executed != events.chosen) & ~events.is_choice,
+        events.executed.astype(np.float64),
+        "executed must be the option that was shown where is_choice is False",
+        "Name the same one in both.",
         place,
     )
     _refuse(
@@ -129,8 +149,11 @@ def check_events(events: Events, last: BoolVector, place: Place) -> None:
     _refuse(
         nothing & received,
         events.rewards,
-        "rewards must be missing where nothing was chosen",
-        "Write NaN there; -1 or an empty choice means that time ran out, so number options from 0.",
+        f"rewards must be missing where nothing was {taken}",
+        "Name in executed what was done there, the same as chosen if it was as proposed."
+        if apart
+        else "Write NaN there; -1 or an empty choice means that time ran out, so number options "
+        "from 0.",
         place,
     )
     _refuse(
@@ -155,7 +178,7 @@ def _refuse(wrong: BoolVector, values: Vector | None, rule: str, advice: str, pl
     raise DataError(f"{rule}; got {listing(described, where.size)}. {advice}")
 
 
-def check_options(chosen: IntVector, n_options: int, place: Place) -> None:
+def check_options(chosen: IntVector, n_options: int, place: Place, name: str = "chosen") -> None:
     """Raise an error if an option's index is beyond the number of options."""
     wrong = np.flatnonzero(chosen >= n_options)
     if not wrong.size:
@@ -164,7 +187,7 @@ def check_options(chosen: IntVector, n_options: int, place: Place) -> None:
     advice = "Options are counted from 0."
     if chosen.max() == n_options and not (chosen == 0).any():
         advice = "It looks 1-based: subtract 1, options are counted from 0."
-    raise DataError(f"chosen must lie in 0..{n_options - 1}; got {places}. {advice}")
+    raise DataError(f"{name} must lie in 0..{n_options - 1}; got {places}. {advice}")
 
 
 def check_label(label: Any, name: str, whole: str, advice: str) -> None:

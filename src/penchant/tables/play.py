@@ -299,13 +299,17 @@ def without_unknown(
     unknown = _unknown_in_play(events, order)
     if missing_reward == "truncate":
         return _until_first(unknown, events, order)
-    chosen = np.where(unknown, NOTHING, events.chosen)
-    return events._replace(chosen=chosen, scored=events.scored & ~unknown), order
+    chosen, executed = (
+        np.where(unknown, NOTHING, taken) for taken in (events.chosen, events.executed)
+    )
+    scored = events.scored & ~unknown
+    return events._replace(chosen=chosen, executed=executed, scored=scored), order
 
 
 def _unknown_in_play(events: Events, order: InTime) -> BoolVector:
     """Choices before the last event of an episode that have no reward."""
-    unknown: BoolVector = np.isnan(events.rewards) & (events.chosen != NOTHING) & events.is_choice
+    done: BoolVector = events.executed != NOTHING
+    unknown: BoolVector = np.isnan(events.rewards) & done & events.is_choice
     unknown[order.stop - 1] = False
     return unknown
 

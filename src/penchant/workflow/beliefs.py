@@ -21,6 +21,7 @@ from scipy import special
 
 from penchant._frames import Backend, frame
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.episode import learnt_from
 from penchant.errors import DataError, listing
 from penchant.inference.from_episodes import model_source
 from penchant.models.model import Declared
@@ -168,24 +169,31 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
         pairs = [
             (_of_subject(of, e.subject) if many else fits[0], e) for e in as_episodes(episodes)
         ]
-    parts = [_described(fit, episode) for fit, episode in pairs]
+    apart = any(learnt_from(episode) is not episode for _, episode in pairs)
+    parts = [_described(fit, episode, apart) for fit, episode in pairs]
     without = dict.fromkeys(fit.subject for fit, _ in pairs if not _is_finite(fit))
     return _joined(parts, tuple(e.n_events for _, e in pairs), tuple(without))
 
 
-def _described(estimate: Estimate, episode: Any) -> tuple[dict[str, Any], dict[str, Matrix]]:
-    """Columns and matrices of one episode."""
+def _described(
+    estimate: Estimate, episode: Any, apart: bool
+) -> tuple[dict[str, Any], dict[str, Matrix]]:
+    """Columns and matrices of one episode; with a column of what was executed, if asked for."""
     theta, psi = estimate.weights, model_source(estimate).working_psi(estimate)
     at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
-    x = np.asarray(estimate.model.explanatory(episode, *at))
+    happened = learnt_from(episode)
+    x = np.asarray(estimate.model.explanatory(happened, *at))
     if _is_finite(estimate):
         q = x @ theta
+        available = getattr(episode, "available", None)
+        if available is not None:
+            q = np.where(available, q, -np.inf)
         log_p = q - special.logsumexp(q, axis=1, keepdims=True)
-        found = option_beliefs(estimate.model, episode, theta, psi)
+        found = option_beliefs(estimate.model, happened, theta, psi)
     else:
         log_p = np.full(x.shape[:2], np.nan)
         ones = np.ones(len(theta))
-        known = option_beliefs(estimate.model, episode, ones, at)
+        known = option_beliefs(estimate.model, happened, ones, at)
         found = {name: np.full(values.shape, np.nan) for name, values in known.items()}
     p = np.exp(log_p)
     is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
@@ -202,9 +210,11 @@ def _described(estimate: Estimate, episode: Any) -> tuple[dict[str, Any], dict[s
         "log_probability": _of_chosen(log_p, episode.chosen, made),
         "entropy": -special.xlogy(p, p).sum(axis=1),
     }
-    there = episode.chosen != NOTHING
+    if apart:
+        columns["executed"] = happened.chosen
+    there = happened.chosen != NOTHING
     for name, values in found.items():
-        columns[name] = values if values.ndim == 1 else _of_chosen(values, episode.chosen, there)
+        columns[name] = values if values.ndim == 1 else _of_chosen(values, happened.chosen, there)
         if name == "value":
             columns["prediction_error"] = rewards - columns["value"]
     matrices = {name: values for name, values in found.items() if values.ndim == 2}

@@ -9,6 +9,7 @@ from scipy import linalg
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
+from penchant.bandit.episode import learnt_from
 from penchant.errors import DataError
 from penchant.models.model import natural_parameters, positive_weights
 from penchant.softmax.estimate import Estimate
@@ -112,7 +113,10 @@ def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Gen
 
 def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
     """Of every option at every event: (n_events, n_options)."""
-    q = np.asarray(model.explanatory(episode, *psi)) @ theta
+    q = np.asarray(model.explanatory(learnt_from(episode), *psi)) @ theta
+    available = getattr(episode, "available", None)
+    if available is not None:
+        q = np.where(available, q, -np.inf)
     q = q - q.max(axis=1, keepdims=True)
     return np.asarray(q - np.log(np.exp(q).sum(axis=1, keepdims=True)))
 

@@ -16,13 +16,12 @@ from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, listing
-from penchant.inference.fit_each import fit_each_model
+from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
-from penchant.tables.events import Events
 
 Folds = int | Literal["block"] | Sequence[Any]
 
@@ -103,8 +102,8 @@ def rescored(episode: Any, scored: BoolVector, subject: Any) -> Any:
     """The same events with other decisions scored, under another subject's name."""
     if isinstance(episode, Offers):
         return Offers.of_checked(episode.chosen, episode.offers, scored, subject, episode.block)
-    events = Events(episode.chosen, episode.rewards, episode.is_choice, scored)
-    return Episode.of_events(events, subject, episode.block)
+    events = episode.events._replace(scored=scored)
+    return Episode.of_events(events, subject, episode.block, episode.seen)
 
 
 def _every(episodes: Sequence[Any], k: int) -> list[Labels]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.bandit.episode import learnt_from
 from penchant.inference.following import _kernels as compiled
 from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Profiles
@@ -106,7 +107,7 @@ class Neighbourhood:
     def _add(self, episode: Any, begin: int) -> None:
         picked = np.flatnonzero(episode.scored[begin:])
         if self._tracker is not None:
-            x = self._tracker.follow(episode, begin)
+            x = self._tracker.follow(learnt_from(episode), begin)
         else:
             whose = np.zeros(self._n_nodes, dtype=np.int64)
             all_rows, _ = Profiles(self.model, ((episode,),)).variables(whose, self._psi, False)
