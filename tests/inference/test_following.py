@@ -64,6 +64,19 @@ def test_every_decision_of_several_blocks_is_the_fit_of_all_so_far(model, play, 
     assert n_told > 12
 
 
+@pytest.mark.parametrize(
+    ("model", "play"), [(PLACES, ucl_play), (LEARNER, q_play)], ids=["UCL", "Q"]
+)
+def test_what_was_done_instead_is_learnt_from(model, play):
+    live, episode = pn.live(model), play(2, 50)
+    for t, (option, reward) in enumerate(zip(episode.chosen, episode.rewards, strict=True)):
+        done = (int(option) + 1) % 3 if t % 7 == 3 else None
+        live.observe(int(option), float(reward), done)
+        if t > 40:
+            now = live.estimate()
+    is_fit_to_the_last_digits(now, pn.fit(live.episode, model))
+
+
 @pytest.mark.parametrize("bonus", ["known", "free"])
 @pytest.mark.parametrize("cooling", ["logarithmic", "constant"])
 def test_beliefs_followed_in_parts_are_those_of_the_whole_play(cooling, bonus):

@@ -91,6 +91,7 @@ class Live:
 
     @episode.setter
     def episode(self, episode: Episode) -> None:
+        """Take another play for the present block."""
         self._episode = episode
         self._near = None  # it may be any other play
 
