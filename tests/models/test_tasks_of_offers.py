@@ -305,7 +305,8 @@ def test_ultimatum_is_simulated_fitted_and_checked(model, truth):
     decisions = pn.simulate(ultimatum(rng, 400), model, truth, rng=rng)
     theta, psi = weights_and_shape(model, truth)
     values = model.option_values(decisions.offers, truth)
-    np.testing.assert_allclose(values / truth["temperature"], model.explanatory(decisions, *psi) @ theta, atol=1e-12)
+    q = model.explanatory(decisions, *psi) @ theta
+    np.testing.assert_allclose(values / truth["temperature"], q, atol=1e-12)
     estimate = pn.fit(decisions, model)
     assert estimate.status in ("converged", "weakly identified")
     found = M.check_model(model, decisions, rng=rng)
