@@ -117,8 +117,8 @@ class Ultimatum(ColumnModel):
     --------
     >>> import penchant as pn
     >>> decisions = pn.Offers([1, 0], {"offer": [[0.0, 5.0], [0.0, 16.0]]})
-    >>> pn.models.Ultimatum().explanatory(decisions)[:, 1].tolist()
-    [[5.0, -4.0, -0.0], [16.0, -0.0, -5.833333333333334]]
+    >>> (pn.models.Ultimatum().explanatory(decisions)[:, 1] + 0.0).round(3).tolist()
+    [[5.0, -4.0, 0.0], [16.0, 0.0, -5.833]]
     """
 
     norm: Literal["bayes", "delta"] = "bayes"
