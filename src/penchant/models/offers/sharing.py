@@ -45,7 +45,7 @@ class Inequity(ColumnModel):
     --------
     >>> import penchant as pn
     >>> decisions = pn.Offers([0], {"own": [[8.0, 5.0]], "other": [[2.0, 9.0]]})
-    >>> pn.models.Inequity().explanatory(decisions)[0].tolist()
+    >>> (pn.models.Inequity().explanatory(decisions)[0] + 0.0).tolist()
     [[8.0, 0.0, -6.0], [5.0, -4.0, 0.0]]
     """
 
