@@ -436,6 +436,8 @@ class History:
         One estimate for all subjects together.
     linearized
         The paper's estimator, linearised about a prior: MEAN,VARIANCE or MEAN,VARIANCE,LENGTH.
+    task
+        A named task whose columns FILE has, such as two-step or go-no-go; fit takes its model.
     """
 
     reward: Reward = None
@@ -451,6 +453,7 @@ class History:
     pool: Flag = False
     clock: Clock = "choices"
     linearized: Annotated[str | None, Parameter(metavar="PRIOR", allow_leading_hyphen=True)] = None
+    task: Annotated[str | None, Parameter(metavar="NAME")] = None
 
 
 @Parameter(name="*", group=Group("World", sort_key=5))

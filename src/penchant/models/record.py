@@ -27,6 +27,7 @@ from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
 from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
+from penchant.wording import either
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,12 @@ class Record:
                 where = labelled(episode.subject, episode.block)
                 raise DataError(
                     f"{role} must hold {name!r} for this model; got "
-                    f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}. Give "
-                    f'Episode(..., {role}={{"{name}": ...}}).'
+                    f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}. "
+                    + either(
+                        f'Give Episode(..., {role}={{"{name}": ...}}).',
+                        "Name the task of the table with --task; penchant models --task NAME says "
+                        "its columns.",
+                    )
                 )
             parts.append(found[name])
         return np.concatenate(parts)
