@@ -236,7 +236,7 @@ class Estimate(Found):
     @property
     def natural_names(self) -> tuple[str, ...]:
         """Names of the natural parameters; those of theta if there are no others."""
-        return self.source.natural(self)[0]
+        return self.source.natural_names(self)
 
     @property
     def natural(self) -> Vector:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -41,6 +42,7 @@ from penchant.models.agents import softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import upper_limits
+from penchant.models.spatial.tracking import UCLTracker
 from penchant.wording import argument
 
 Cooling = Literal["logarithmic", "constant"]
@@ -150,7 +152,7 @@ class UCL(CompiledModel):
         """Number of options."""
         return len(self.locations)
 
-    @property
+    @cached_property
     def weights(self) -> tuple[str, ...]:
         """1/nu, mu0/nu, and the bonus's weight if it is free."""
         names = ("1/decision_noise", "prior_mean/decision_noise")
@@ -161,7 +163,7 @@ class UCL(CompiledModel):
         """Weights that must be positive: nu > 0."""
         return ("1/decision_noise",)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[Shape, ...]:
         """delta, and lambda if it is estimated."""
         delta = Shape("relative_precision", *self.precision_range, scale="log", n_grid=33)
@@ -184,7 +186,7 @@ class UCL(CompiledModel):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _tracks=WeakKeyDictionary())
 
-    @property
+    @cached_property
     def natural(self) -> tuple[Natural, ...]:
         """nu, mu0, sigma0^2, lambda; and the noise's standard deviation, if the bonus is free."""
         found = [
@@ -292,6 +294,10 @@ class UCL(CompiledModel):
             x,
             dx,
         )
+
+    def tracker(self, psi: Matrix) -> UCLTracker:
+        """Beliefs at several delta, event by event; the length scale must be known."""
+        return UCLTracker(self, psi[:, 0])
 
     def latent(self, episode: Episode, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the agent believes them."""
