@@ -39,7 +39,7 @@ from penchant.softmax.fit import WEAK, diagnostics_of, status_of
 from penchant.softmax.separation import NEGLIGIBLE, certificates
 from penchant.softmax.solution import Solution, check_units, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood
-from penchant.wording import either, profile_intervals
+from penchant.wording import either, give_a_prior, profile_intervals
 
 PROPORTIONAL = 0.5  # elasticity: by how many per cent a weight changes with one of psi
 
@@ -425,6 +425,12 @@ class _Cases:
                 for s, v in zip(self.profiles.shape, peak.point.psi, strict=True)
             )
             return status, f"{advice} (At {at}.)" if at else advice
+        if status == "stopped early":
+            solved = sentence.partition(" Allow more")[0]
+            return status, (
+                f"{solved} The choices hardly bound the weights: {give_a_prior()}; until then this "
+                "is not an estimate."
+            )
         if not peak.converged and not (self.loose[k].any() and _is_level(self.profiles, peak)):
             return "stopped early", (
                 f"The search over {names} stopped after {peak.n_steps} steps before it reached a "

@@ -13,6 +13,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, listing
 from penchant.output.document import plain, plain_label
+from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.population.random_effects import Heterogeneity
 from penchant.population.subjects import LeftOut, Scale
@@ -30,8 +31,11 @@ Rule = Literal[
 ]
 
 
+MOSTLY_TOLD = 0.75  # share of the differences between estimates that is between people
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimate:
+class PopulationEstimate(Shown):
     """What the subjects of a population have in common.
 
     Attributes
@@ -174,24 +178,41 @@ class PopulationEstimate:
         if self.log_likelihood is not None:
             facts.append(("Log-likelihood", f"{self.log_likelihood:.4f}"))
         left = (f"Left out: {listing(map(str, self.left_out))}.",) if self.left_out else ()
-        notes = (*((self.message,) if self.message else ()), *left)
+        said = (self.message, *left, self.caution)
+        notes = tuple(filter(None, said))
         body = tuple(tuple(row) for row in rows)
         return Table(f"Population: {self.rule}", tuple(facts), tuple(header), body, notes)
+
+    @property
+    def caution(self) -> str:
+        """Why an average of estimates may be off here, in a sentence; empty where it is not said.
+
+        Because people are left out, or because estimates are about as uncertain as people differ
+        (I2 below 75 %), so that weights depend on the estimates.
+        """
+        if self.rule == "joint" or self.status != "estimated":
+            return ""
+        known = self.heterogeneity
+        told = np.ones(len(self.names)) if known is None else np.asarray(known.i2_each)
+        vague = [n for n, share in zip(self.names, told, strict=True) if share < MOSTLY_TOLD]
+        weighs = self.rule in ("random-effects", "dersimonian-laird", "fixed-effect")
+        why = []
+        if self.left_out:
+            why.append("those left out are seldom like the others")
+        if vague and weighs:
+            why.append(f"much of how people differ in {' and '.join(vague)} is error")
+        if not why:
+            return ""
+        return f"The average may be off: {', and '.join(why)}. fit_population keeps everybody."
 
     def summary(self, level: float = 0.95) -> str:
         """Everything one reads first, as text."""
         return self.table(level).text()
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         values = (f"{n}={number(v)}" for n, v in zip(self.names, self.estimate, strict=True))
         people = f"{self.n_subjects} subject{'s' * (self.n_subjects != 1)}"
         return f"<PopulationEstimate {self.rule} of {people}: {', '.join(values)}>"
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
     def to_latex(self, level: float = 0.95) -> str:
         """The table for a paper (booktabs)."""
@@ -217,8 +238,8 @@ class PopulationEstimate:
         columns["n_left_out"] = [len(self.left_out)] * len(found)
         return columns
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self, level: float = 0.95) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "format": "penchant-population-estimate",
             "version": 1,
@@ -226,6 +247,7 @@ class PopulationEstimate:
             "scale": self.scale,
             "status": self.status,
             "message": self.message,
+            "caution": self.caution,
             "n_subjects": self.n_subjects,
             "subjects": [plain_label(subject) for subject in self.subjects],
             "left_out": [{"subject": plain_label(x.subject), "why": x.why} for x in self.left_out],
@@ -242,7 +264,7 @@ class PopulationEstimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimates(Mapping[Any, PopulationEstimate]):
+class PopulationEstimates(Mapping[Any, PopulationEstimate], Shown):
     """One population estimate per category."""
 
     populations: Mapping[Any, PopulationEstimate]
@@ -270,14 +292,14 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate]):
         """All categories as text."""
         return "\n\n".join(f"{c}\n{p.summary(level)}" for c, p in self.populations.items())
 
-    def to_dict(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """Plain numbers and text, ready for JSON: a list with the categories."""
-        return [
-            {"category": plain_label(c), **p.to_dict(level)} for c, p in self.populations.items()
-        ]
-
-    def __str__(self) -> str:
-        return self.summary()
+    def document(self, level: float = 0.95) -> dict[str, Any]:
+        """What it says, as JSON has it: a list with the categories."""
+        return {
+            "categories": [
+                {"category": plain_label(c), **p.document(level)}
+                for c, p in self.populations.items()
+            ]
+        }
 
     def __repr__(self) -> str:
         people = ", ".join(f"{c}: {p.n_subjects}" for c, p in self.populations.items())
