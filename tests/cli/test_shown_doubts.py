@@ -31,6 +31,16 @@ def test_places_numbered_from_0_ask_whether_the_first_was_shown(check):
     assert "64 trials included of 68 events" in said and HINT not in said
 
 
+def test_a_doubt_is_said_once_where_the_result_holds_it_and_before_a_fit(penchant, folder):
+    rows = [[*row, 16] for row in from_0(played())]
+    (folder / "play.csv").write_text(csv(rows, [*HEADER, "horizon"]))
+    checked = penchant("check", "play.csv")
+    assert checked.out.count(HINT) == 1 and HINT not in checked.err
+    as_json = penchant("check", "play.csv", "--json")
+    assert as_json.out.count(HINT) == 1 and HINT not in as_json.err
+    assert HINT in penchant("fit", "play.csv", "--model", "q-learning").err
+
+
 def test_a_horizon_one_less_than_the_events_asks_too(check):
     rows = [[*row, 16] for row in from_0(played())]
     said = check(rows, [*HEADER, "horizon"])

@@ -131,9 +131,8 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     ready = None if agent.model is None else ready_model(agent, data, history)
     mapped = agent.grid is not None or agent.locations is not None
     places = locations(agent) if mapped else Declared(ready).locations
-    reading = load_play(
-        file, data, history, "seen" if places is None and agent.model is None else places
-    )
+    where = "seen" if places is None and agent.model is None else places
+    reading = load_play(file, data, history, where, with_doubts=False)
     if places is not None and mapped:
         said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         reading.check_options(len(places), said)

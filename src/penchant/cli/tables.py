@@ -53,6 +53,7 @@ def load_play(
     locations: Any = None,
     *,
     is_counted: bool = False,
+    with_doubts: bool = True,
 ) -> Reading:
     """Task data; says which columns are taken for what.
 
@@ -64,6 +65,8 @@ def load_play(
         Where options lie; "seen": wherever one was chosen.
     is_counted
         Whether the numbers in the file say how many options there are.
+    with_doubts
+        Whether to say what is often a mistake, too; not where the result says it.
     """
     refuse(data, "with --model", names=NOT_OF_PLAY)
     if file is None:
@@ -75,7 +78,9 @@ def load_play(
     base = None if is_counted and not history.base else history.base
     asked = asked_of(data, history, "play", names=raw.table.column_names, base=base)
     policies = {**asked.policies, **({} if locations is None else {"locations": locations})}
-    return said(reading_of(raw, replace(asked, policies=policies), where=data.where, kind="play"))
+    reading = reading_of(raw, replace(asked, policies=policies), where=data.where, kind="play")
+    said(reading if with_doubts else replace(reading, doubts=()))
+    return reading
 
 
 def load_offers(file: str | None, data: Data, history: History, name: str) -> Reading:
