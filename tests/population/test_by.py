@@ -63,6 +63,23 @@ def test_so_do_a_mapping_and_labels_in_order(estimates):
     assert pn.compare_groups(estimates, by=labels).summary() == wanted
 
 
+def test_a_summary_fits_80_columns_with_every_number_beside_its_parameter(estimates):
+    names = ("a control group", "siblings of the patients", "patients")
+    labels = [names[k % 3] for k in range(len(estimates))]
+    found = pn.compare_groups(estimates, by=labels)
+    text = found.summary()
+    assert max(map(len, text.splitlines())) <= 80
+    below = text.split("a control group - patients\n")[1:]
+    assert len(below) == 2  # one for each part of the table
+    first = found.differences[0]
+    rows = " ".join(part.splitlines()[0] for part in below)
+    wanted = [f"{first.difference:.4g}", f"{first.degrees_of_freedom:.3g}", f"{first.hedges_g:.3g}"]
+    assert rows.startswith(f"  {first.name} ") and set(wanted) <= set(rows.split())
+    assert "a control group: " in text and "    siblings" not in text  # a fact in each line
+    by_score = pn.compare_groups(estimates, by="age").summary()
+    assert max(map(len, by_score.splitlines())) <= 80
+
+
 def test_a_score_gives_the_regression_and_correlations_that_scipy_gives(estimates):
     found = pn.compare_groups(estimates, by="age", adjust="none")
     usable = [e for e in estimates if e.status in ("converged", "weakly identified")]

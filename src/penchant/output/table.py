@@ -12,26 +12,34 @@ import numpy as np
 ABSENT = "-"
 WIDTH = 88  # of words
 WIDEST = 100  # of a table
+NARROW = 80  # of a table for the terminals of everybody
 
 
 @dataclass(frozen=True)
 class Table:
-    """A caption, facts in pairs, a header, rows of cells, and notes below."""
+    """A caption, facts in pairs, a header, rows of cells, and notes below.
+
+    A row with nothing but its first cell is a title of the rows below it. What is wider than
+    `widest` characters goes below.
+    """
 
     caption: str
     facts: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+    widest: int = WIDEST
 
     def text(self) -> str:
         """For the terminal."""
-        columns = list(zip(self.header, *self.rows, strict=True))
+        columns = zip(self.header, *(row for row in self.rows if not _is_title(row)), strict=True)
         widths = [max(len(cell) for cell in column) for column in columns]
         body: list[str] = []
-        for shown in _blocks(self.header, widths):
+        for shown in _blocks(self.header, widths, self.widest):
             lines = [
-                _line([row[a] for a in shown], [widths[a] for a in shown])
+                row[0]
+                if row is not self.header and _is_title(row)
+                else _line([row[a] for a in shown], [widths[a] for a in shown])
                 for row in (self.header, *self.rows)
             ]
             rule = "-" * len(lines[0])
@@ -39,10 +47,10 @@ class Table:
         notes = [
             line
             for note in self.notes
-            for line in textwrap.wrap(note, WIDTH, break_on_hyphens=False)
+            for line in textwrap.wrap(note, min(WIDTH, self.widest), break_on_hyphens=False)
         ]
         facts = [f"{name}: {value}" for name, value in self.facts]
-        return "\n".join([self.caption, *_in_columns(facts), *body, *notes])
+        return "\n".join([self.caption, *_in_columns(facts, self.widest), *body, *notes])
 
     def html(self) -> str:
         """For a notebook; every label is escaped."""
@@ -78,7 +86,11 @@ class Table:
         return "\n".join(lines)
 
 
-def _blocks(header: Sequence[str], widths: Sequence[int]) -> list[list[int]]:
+def _is_title(row: Sequence[str]) -> bool:
+    return len(row) > 1 and not any(row[1:])
+
+
+def _blocks(header: Sequence[str], widths: Sequence[int], widest: int = WIDEST) -> list[list[int]]:
     """Columns that stand side by side; those too many for a line go below, after the first again.
 
     What is in parentheses, such as a standard error, stays with the column before it.
@@ -93,7 +105,7 @@ def _blocks(header: Sequence[str], widths: Sequence[int]) -> list[list[int]]:
         while end < len(header) and header[end].startswith("("):
             end += 1
         together = [*blocks[-1], *range(a, end)]
-        if sum(widths[b] + 2 for b in together) - 2 > WIDEST and len(blocks[-1]) > 1:
+        if sum(widths[b] + 2 for b in together) - 2 > widest and len(blocks[-1]) > 1:
             blocks.append([0])
         blocks[-1] += range(a, end)
         a = end
@@ -108,12 +120,13 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join([first, *rest])
 
 
-def _in_columns(facts: Sequence[str]) -> list[str]:
-    """Facts in two columns."""
+def _in_columns(facts: Sequence[str], widest: int = WIDEST) -> list[str]:
+    """Facts in two columns; in one, where two are too wide."""
     half = (len(facts) + 1) // 2
     left, right = facts[:half], [*facts[half:], ""][:half]
     width = max((len(fact) for fact in left), default=0) + 4
-    return [f"{a:<{width}}{b}".rstrip() for a, b in zip(left, right, strict=True)]
+    lines = [f"{a:<{width}}{b}".rstrip() for a, b in zip(left, right, strict=True)]
+    return list(facts) if widest < max(map(len, lines), default=0) else lines
 
 
 def _latex(cell: str) -> str:

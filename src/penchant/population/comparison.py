@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
 from penchant.output.document import plain, plain_label
 from penchant.output.shown import Shown
-from penchant.output.table import Table, number, p_value
+from penchant.output.table import NARROW, Table, number, p_value
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.scores import NAMES as RELATED
 from penchant.population.scores import Relation, relations_table
@@ -329,20 +330,23 @@ class GroupComparison(Shown):
             table = relations_table(self.relations, self.score, self.level)
             lost = (_left_out("all", p) for p in self.populations.values() if p.left_out)
             return replace(table, notes=(*lost, *table.notes))
-        rows = tuple(
-            (
-                f"{d.first} - {d.second}: {d.name}",
-                number(d.difference, 4),
-                number(d.low, 4),
-                number(d.high, 4),
-                number(d.statistic, 3),
-                number(d.degrees_of_freedom, 3),
-                p_value(d.p_value),
-                p_value(d.adjusted_p_value),
-                number(d.hedges_g, 3),
-            )
-            for d in self.differences
-        )
+        rows: list[tuple[str, ...]] = []
+        for pair, found in groupby(self.differences, lambda d: f"{d.first} - {d.second}"):
+            rows.append((pair, *[""] * 8))
+            rows += [
+                (
+                    f"  {d.name}",
+                    number(d.difference, 4),
+                    number(d.low, 3),
+                    number(d.high, 3),
+                    number(d.statistic, 3),
+                    number(d.degrees_of_freedom, 3),
+                    p_value(d.p_value),
+                    p_value(d.adjusted_p_value),
+                    number(d.hedges_g, 3),
+                )
+                for d in found
+            ]
         percent = f"{100 * self.level:g} %"
         header = ("", "difference", f"{percent} low", "high", "t", "df", "p", "adj. p", "g")
         facts = tuple(
@@ -352,7 +356,7 @@ class GroupComparison(Shown):
         doubts = (f"{c}: {p.message}" for c, p in self.populations.items() if p.message)
         lost = (_left_out(label, p) for label, p in self.populations.items() if p.left_out)
         notes = (*lost, f"p-values adjusted: {self.adjustment}.", *map(str, self.joint), *doubts)
-        return Table("Differences between groups", facts, header, rows, notes)
+        return Table("Differences between groups", facts, header, tuple(rows), notes, NARROW)
 
     def __repr__(self) -> str:
         if self.relations:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.output.table import Table, number, p_value
+from penchant.output.table import NARROW, Table, number, p_value
 from penchant.population.subjects import SubjectEstimates
 from penchant.tails import normal_point, t_point, t_tail
 
@@ -138,4 +138,4 @@ def relations_table(found: Sequence[Relation], score: str, level: float) -> Tabl
         for one in found
     )
     facts = (("Subjects", str(found[0].n_subjects)), ("Score", score))
-    return Table(f"Parameters against {score}", facts, header, rows, notes)
+    return Table(f"Parameters against {score}", facts, header, rows, notes, NARROW)
