@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
+from penchant.inference.search.climb import pseudoinverse
 
 NOW = [54, 55, 19, 31, 14, 47, 15, 25, 78, 40, 11, 67, 34, 27, 69, 49, 80, 24, 33, 28]
 LATER = [55, 75, 25, 85, 25, 50, 35, 60, 80, 55, 30, 75, 35, 50, 85, 60, 85, 35, 80, 30]
@@ -147,3 +148,22 @@ def test_intervals_of_separated_people_are_not_counted_as_covering():
     found = pn.recover(model, task, ranges, n_subjects=8, rng=rng).of("learning_rate")
     lost = np.array([status == "separated" for status in found.statuses])
     assert lost.any() and not found.has_interval[lost].any()
+
+
+def test_who_takes_one_option_of_large_rewards_is_separated_without_an_overflow():
+    rewards = np.array([90.7, 88.6, 94.4, 98.0, 84.6, 86.7, 98.0, 109.0, 93.0, 101.8, 85.6, 93.1])
+    loyal = pn.Episode(np.zeros(20, dtype=int), np.append(rewards, rewards[:8] - 3.7))
+    model = pn.QLearning(2, choice_kernel=True, initial_value=0.0)
+    with np.errstate(over="raise"):
+        estimate = pn.fit(loyal, model)
+    assert estimate.status == "separated"
+    assert estimate.log_likelihood == pytest.approx(np.log(0.5))  # the first of all is a guess
+    assert np.isnan(estimate.standard_errors).all()
+
+
+def test_information_too_small_to_invert_counts_as_none():
+    tiny = np.array([[[3e-309, 0.0], [0.0, 4.0]], [[1e-200, 0.0], [0.0, 4.0]]])
+    with np.errstate(over="raise"):
+        none, little = pseudoinverse(tiny)
+    np.testing.assert_array_equal(none, [[0.0, 0.0], [0.0, 0.25]])
+    np.testing.assert_allclose(little, [[1e200, 0.0], [0.0, 0.25]], rtol=1e-14)

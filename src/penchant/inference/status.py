@@ -14,7 +14,7 @@ from penchant.choices import Choices
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search.climb import pseudoinverse
+from penchant.inference.search.climb import NOTHING, pseudoinverse
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak, Peaks, at_bounds, ends_reached
 from penchant.inference.weakness import (
@@ -94,7 +94,7 @@ def _artefacts(profiles: Profiles, peaks: Peaks) -> BoolVector:
 def _positive_definite(matrices: Matrix) -> BoolVector:
     fine = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
     diagonal = matrices.diagonal(0, 1, 2)
-    fine &= (diagonal > 0).all(axis=1)
+    fine &= (diagonal > NOTHING).all(axis=1)
     if not matrices.shape[1]:
         return fine
     scale = np.sqrt(np.where(fine[:, None], diagonal, 1.0))

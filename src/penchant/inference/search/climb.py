@@ -13,6 +13,7 @@ from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Declared
 
 HESSIAN_STEP = 3e-5  # of search units
+NOTHING = 1e-290  # information of choices so certain that its inverse would overflow: none
 LARGEST = 1e100  # error of a slope that a curvature is updated by
 NEARLY = 1e-6  # a step of search units that is too short to matter for the height of a peak
 ENOUGH = 1e-9  # and one that matters for nothing
@@ -390,7 +391,7 @@ def pseudoinverse(matrices: Matrix) -> Matrix:
     """Inverses by way of a unit diagonal; zeros for directions without information."""
     fine = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
     diagonal = matrices.diagonal(0, 1, 2)
-    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scale = np.sqrt(np.where(diagonal > NOTHING, diagonal, 1.0))
     scaled = np.where(fine[:, None, None], matrices, 0.0) / scale[:, :, None] / scale[:, None, :]
     values, vectors = np.linalg.eigh(scaled)
     large = values > 1e-14
