@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from penchant.models.population_prior import PopulationPrior as PopulationPrior
     from penchant.models.simulate import simulate as simulate
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
+    from penchant.models.spatial.map_basis import MapBasis as MapBasis
+    from penchant.models.spatial.map_basis import MapPrior as MapPrior
     from penchant.models.spatial.ucl import UCL as UCL
     from penchant.models.task import Task as Task
     from penchant.population.compare import compare_groups as compare_groups

@@ -22,6 +22,7 @@ from penchant.cli.options import (
 from penchant.cli.task_options import Playing, Served
 from penchant.cli.workflow_options import (
     Analysis,
+    Believed,
     Compared,
     Contest,
     Experiment,
@@ -320,6 +321,29 @@ def population(
     from penchant.cli.populating import run_population
 
     return run_population(file, data, terms, agent, history, populated, written)
+
+
+def believe(
+    file: str | None = None,
+    /,
+    *,
+    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    agent: Agent = Agent(),  # noqa: B008
+    asked: Believed = Believed(),  # noqa: B008
+) -> int:
+    """Read the map that each subject had in mind before play, from what they chose.
+
+    Options lie on a --grid or at --locations. Exit code 0: done; 1: no map converged; 2: wrong
+    usage or data.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
+    """
+    from penchant.cli.believing import run_believe
+
+    return run_believe(file, table, agent, asked)
 
 
 def predict(

@@ -17,6 +17,7 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 from penchant._version import __version__
 from penchant.cli.commands import (
     backup,
+    believe,
     check,
     compare,
     design,
@@ -61,6 +62,7 @@ _IN_ORDER: tuple[Callable[..., int], ...] = (
     population,
     compare,
     predict,
+    believe,
     simulate,
     recover,
     distinguish,

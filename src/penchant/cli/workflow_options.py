@@ -415,6 +415,34 @@ class Written:
     overwrite: Overwrite = False
 
 
+@Parameter(name="*", group=Group("Map", sort_key=1))
+@dataclass(frozen=True, kw_only=True)
+class Believed:
+    """The map that is looked for, and where it is shown.
+
+    Parameters
+    ----------
+    map
+        Functions that the map is made of: 16 do for a grid of 100 options.
+    functions_by_evidence
+        As many of these functions as the data speak for.
+    locality
+        Beside the map, terms for choices near the last one, whatever is believed.
+    pool
+        One map for all subjects together.
+    output
+        Write a page with the maps to this file: .html.
+    """
+
+    map: Number = 16
+    functions_by_evidence: Flag = False
+    locality: Flag = False
+    pool: Flag = False
+    json: Json = False
+    output: Output = None
+    overwrite: Overwrite = False
+
+
 @Parameter(name="*", group=Group("Groups and regret", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class Compared:
