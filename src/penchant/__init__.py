@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from penchant import models as models
     from penchant import paper as paper
     from penchant import results as results
+    from penchant.assistance.field import Field as Field
+    from penchant.assistance.field import Trust as Trust
+    from penchant.assistance.helper import assist as assist
+    from penchant.assistance.team import simulate_team as simulate_team
     from penchant.bandit.beliefs import RewardPrior as RewardPrior
     from penchant.bandit.episode import Episode as Episode
     from penchant.bandit.episode_table import episodes_from_frame as episodes_from_frame

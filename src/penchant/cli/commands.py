@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -22,6 +22,7 @@ from penchant.cli.options import (
 from penchant.cli.task_options import Playing, Served
 from penchant.cli.workflow_options import (
     Analysis,
+    Assisted,
     Believed,
     Compared,
     Contest,
@@ -321,6 +322,35 @@ def population(
     from penchant.cli.populating import run_population
 
     return run_population(file, data, terms, agent, history, populated, written)
+
+
+def assist(
+    action: Literal["simulate", "replay"],
+    file: str | None = None,
+    /,
+    *,
+    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    agent: Agent = Agent(),  # noqa: B008
+    asked: Assisted = Assisted(),  # noqa: B008
+    written: Written = Written(),  # noqa: B008
+) -> int:
+    """A machine beside its operator: what it would gain, and what it would have said.
+
+    simulate plays operators of several kinds with and without it: who gains, and who does not. All
+    are made up: nothing follows for people. replay reads play and prints what the machine would
+    have said of every choice; as nobody heard it, it tells nothing of rewards. Exit code 0: done;
+    2: wrong usage or data.
+
+    Parameters
+    ----------
+    action
+        simulate or replay.
+    file
+        replay: CSV or Parquet file, one row per event; - for stdin.
+    """
+    from penchant.cli.assisting import run_assist
+
+    return run_assist(action, file, table, agent, asked, written)
 
 
 def believe(

@@ -16,6 +16,7 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from penchant._version import __version__
 from penchant.cli.commands import (
+    assist,
     backup,
     believe,
     check,
@@ -63,6 +64,7 @@ _IN_ORDER: tuple[Callable[..., int], ...] = (
     compare,
     predict,
     believe,
+    assist,
     simulate,
     recover,
     distinguish,

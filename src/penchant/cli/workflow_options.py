@@ -443,6 +443,31 @@ class Believed:
     overwrite: Overwrite = False
 
 
+@Parameter(name="*", group=Group("Assistance", sort_key=1))
+@dataclass(frozen=True, kw_only=True)
+class Assisted:
+    """Operators that are simulated, or the machine that is asked what it would have said.
+
+    Parameters
+    ----------
+    operators
+        simulate: how many operators of each kind.
+    kind
+        simulate: expert, novice, wrong, local, kernel or q-learner; may be repeated. All if not
+        given.
+    field_mean, field_sd, field_length
+        replay: what the machine expects of rewards: those of the file, if not given, and a length
+        scale of 2.
+    """
+
+    operators: Number = 200
+    kind: Annotated[Words, Parameter(metavar="KIND")] = field(default_factory=list)
+    seed: Seed = None
+    field_mean: Annotated[float | None, Parameter(metavar="MEAN")] = None
+    field_sd: Annotated[float | None, Parameter(metavar="SD")] = None
+    field_length: Annotated[float, Parameter(metavar="LENGTH")] = 2.0
+
+
 @Parameter(name="*", group=Group("Groups and regret", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class Compared:

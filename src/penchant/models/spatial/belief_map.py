@@ -51,6 +51,11 @@ class MapFit(NamedTuple):
     ) -> MapFit:
         """What weights and shape parameters, nearly normal, say of the level and the map."""
         assert model.prior_map is not None
+        basis, n = model.prior_map, model.prior_map.n
+        if theta[0] <= 0:  # choices that follow no beliefs tell nothing of them
+            width = sd if np.isfinite(sd) else np.inf
+            blind = np.zeros(1 + n), np.diag(np.full(1 + n, width**2)), float("nan")
+            return cls(sd, n, log_evidence, basis.functions, basis.rest, *blind)
         where = [1, *range(model.map_weights.start, model.map_weights.stop)]
         mean = theta[where] / theta[0]
         slope = np.zeros((len(where), len(theta)))
@@ -63,7 +68,6 @@ class MapFit(NamedTuple):
         if used[precision] and found[0, 0] > 0:
             both = slope[0, used] @ covariance[np.flatnonzero(used), precision]
             correlation = float(both / np.sqrt(found[0, 0] * covariance[precision, precision]))
-        basis = model.prior_map
         both = (found + found.T) / 2
         functions = basis.functions, basis.rest
         return cls(sd, basis.n, log_evidence, *functions, mean, both, correlation)
