@@ -1,12 +1,14 @@
 """How well models predict real people whom they have not seen: the published folds of a grid task.
 
     PENCHANT_EVIDENCE=FOLDER python benchmarks/people.py [--subjects 1-40] [--markdown FILE]
+        [--only population]
 
 FOLDER/data/gridsearch2d holds choices of people in the second experiment of Wu et al. (2018,
 Nature Human Behaviour 2, 915-924): 11 x 11 tiles, eight rounds of 20 or 40 clicks. As published,
 each round is left out in turn, the model is fitted to the person's other rounds of the same
 horizon, and the loss is the negative log-likelihood of the round left out. The likelihood is the
-textbook one: nothing is clipped, no person knows of another.
+textbook one: nothing is clipped, no person knows of another, but in the rows "population": there
+each person is fitted under a population of others, four groups of people in turn.
 """
 
 import argparse
@@ -147,6 +149,49 @@ def averaged(estimate, test: pn.Episode) -> float:
     return -float(np.log(p[np.arange(len(p)), test.scored_options]).sum())
 
 
+N_GROUPS = 4  # of people: the population of three is the prior of the fourth
+
+
+def population_priors(every: list[Fold], model) -> dict[tuple[int, int], pn.PopulationPrior]:
+    """By group of people and horizon: what people of the other groups say of a new one."""
+    found = {}
+    for horizon in sorted({fold.horizon for fold in every}):
+        for group in range(N_GROUPS):
+            others = [f for f in every if f.horizon == horizon and f.subject % N_GROUPS != group]
+            rounds = [
+                pn.Episode(
+                    fold.test.chosen,
+                    fold.test.rewards,
+                    is_choice=fold.test.is_choice,
+                    subject=fold.subject,
+                )
+                for fold in others
+            ]
+            people = pn.fit_population(rounds, model, spread_prior="gamma", nodes=5)
+            print(f"horizon {horizon}, group {group}: {people.status}", flush=True)
+            found[group, horizon] = people.prior
+    return found
+
+
+def under_populations(every: list[Fold]) -> list[Result]:
+    """Each person under the population of people of other groups: at the mode, and averaged."""
+    model = pn.GPUCB(GRID, locality="all")
+    begin = time.process_time()
+    priors = population_priors(every, model)
+    at_mode, over_lengths = {}, {}
+    for (group, horizon), prior in priors.items():
+        mine = [f for f in every if f.horizon == horizon and f.subject % N_GROUPS == group]
+        train = [one for fold in mine for one in fold.train]
+        estimates = pn.fit_each(train, model, parameter_prior=prior)
+        for fold in mine:
+            estimate = estimates.of(fold.label)
+            at_mode[fold.label] = at_the_best(estimate, fold.test)
+            over_lengths[fold.label] = averaged(estimate, fold.test)
+    each = 1e3 * (time.process_time() - begin) / len(every)
+    name = "GP-UCB + locality, population of other people"
+    return [Result(f"**{name}**", at_mode, each), Result(f"{name}, averaged", over_lengths)]
+
+
 def ours(every: list[Fold]) -> list[Result]:
     """The library's models at its defaults."""
     as_published = pn.GPUCB(GRID, prior_mean=50.0)
@@ -182,7 +227,7 @@ def ours(every: list[Fold]) -> list[Result]:
     for name, model, prior, loss in rows:
         found.append(losses(name, model, prior, every, loss))
         print(f"{name}: {found[-1].total:,.1f}, {found[-1].ms_per_fold:.0f} ms a fold", flush=True)
-    return found
+    return found + under_populations(every)
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -283,11 +328,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--subjects", type=numbers, default=range(1, 41))
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--only", choices=["population"])
     arguments = parser.parse_args()
     if "PENCHANT_EVIDENCE" not in os.environ:
         parser.error("set PENCHANT_EVIDENCE to the folder that holds data/gridsearch2d")
     folder = Path(os.environ["PENCHANT_EVIDENCE"]) / "data" / "gridsearch2d"
     every = folds(folder, arguments.subjects)
+    if arguments.only:
+        near = pn.GPUCB(GRID, locality="all")
+        weak = losses("weak prior", near, WEAK, every, at_the_best)
+        for result in under_populations(every):
+            better = sum(result.by_subject[s] < loss for s, loss in weak.by_subject.items())
+            print(
+                f"{result.name}: {result.total:,.1f} against {weak.total:,.1f}, better in {better} "
+                f"of {len(weak.by_subject)}, {result.n_infinite} infinite folds"
+            )
+        return
     theirs = published(folder, arguments.subjects)
     text = page(theirs, random_choice(every), ours(every), about(""))
     print(text)

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from penchant.workflow.design import design as design
     from penchant.workflow.draws import parameter_draws as parameter_draws
     from penchant.workflow.predictive import predictive_check as predictive_check
+    from penchant.workflow.questions.ask import ask as ask
     from penchant.workflow.recover import recover as recover
     from penchant.workflow.recover_models import recover_models as recover_models
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from penchant.population.hierarchy.sampling import PopulationSample as PopulationSample
     from penchant.population.hierarchy.subjects import PopulationSubjects as PopulationSubjects
     from penchant.report.study import Study as Study
+    from penchant.scale.stored_estimates import StoredEstimates as StoredEstimates
     from penchant.softmax.estimates import Estimates as Estimates
     from penchant.studies.data import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from penchant.workflow.design import Design as Design
     from penchant.workflow.draws import log_likelihood_draws as log_likelihood_draws
     from penchant.workflow.predictive import PredictiveCheck as PredictiveCheck
+    from penchant.workflow.questions.ask import Asker as Asker
+    from penchant.workflow.questions.offered import Offer as Offer
+    from penchant.workflow.questions.posterior import Posterior as Posterior
     from penchant.workflow.recover import Recovery as Recovery
     from penchant.workflow.recover_models import ModelRecovery as ModelRecovery
     from penchant.workflow.selection import ModelSelection as ModelSelection

@@ -33,7 +33,7 @@ def either(python: str, typed: str) -> str:
     return typed if _spoken["options"] else python
 
 
-def argument(name: str, value: str | None = None) -> str:
+def argument(name: str, value: str | int | None = None) -> str:
     """An argument, with a value that it may be given.
 
     >>> argument("level"), argument("weight_kind", "probability")
@@ -42,7 +42,7 @@ def argument(name: str, value: str | None = None) -> str:
     option = f"--{name.replace('_', '-')}"
     if value is None:
         return either(name, option)
-    return either(f"{name}={value!r}", f"{option} {shlex.quote(value)}")
+    return either(f"{name}={value!r}", f"{option} {shlex.quote(str(value))}")
 
 
 def ticked(name: str) -> str:

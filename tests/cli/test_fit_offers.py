@@ -74,7 +74,7 @@ def test_every_subject_gets_the_estimate_of_the_library(penchant, offers):
         assert one["log_likelihood"] == pytest.approx(own.log_likelihood, rel=1e-12)
         assert estimates(one) == pytest.approx({p.name: p.estimate for p in own.parameters})
     assert "amount = amount_sooner, amount_later; delay = delay_sooner, delay_later" in ended.err
-    assert "Offers: 80 trials included of 80 of 2 subjects, 2 options" in ended.err
+    assert "Data: 2 subjects, 80 trials included of 80, 2 options" in ended.err
 
 
 def test_pool_gives_one_estimate_of_all_subjects(penchant, offers):
@@ -138,7 +138,7 @@ def test_settings_widen_the_range_of_the_rate(penchant, offers):
     [
         ({(3, 4): -5}, [], ["line 5", "must not be negative", "-5"]),
         ({(3, 3): ""}, [], ["line 5", "got nan"]),
-        ({(0, 5): 2}, [], ["line 2", "0..1", "got 2"]),
+        ({(0, 5): 2}, [], ["line 2", "--base must be given, as choice holds 0, 1, 2"]),
         ({}, ["--reward", "x"], ["--reward must be left out with --model hyperbolic"]),
         ({}, ["--explanatory", "x"], ["--explanatory must be left out"]),
         ({}, ["--chosen", "choise"], ["--chosen must name a column", "Did you mean 'choice'"]),

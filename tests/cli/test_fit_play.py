@@ -75,7 +75,7 @@ def test_a_table_without_subjects_gives_one_estimate(penchant, play):
     ended = penchant("fit", play(rows, HEADER[1:]), *UCL)
     assert ended.code == 0
     assert "Exact maximum likelihood\n" in ended.out
-    assert "Task data: 2 blocks, 34 trials included of 34 events" in ended.err
+    assert "Data: 2 blocks, 34 trials included of 34 events" in ended.err
 
 
 def test_q_learning_counts_the_options_in_the_file_unless_told(penchant, play):
@@ -103,7 +103,7 @@ def test_columns_of_any_name_can_be_given(penchant, play):
     given = ["--subject", "who", "--block", "part", "--decision", "k", "--chosen", "tile"]
     ended = penchant("fit", play(header=names), *UCL, *given, "--reward", "points")
     assert ended.code == 0
-    assert "Columns:" not in ended.err
+    assert "Columns: chosen = tile; reward = points; subject = who; block = part" in ended.err
     assert ended.out == penchant("fit", play(), *UCL).out
 
 
@@ -111,7 +111,7 @@ def test_none_leaves_a_column_of_a_usual_name_aside(penchant, play):
     rows = [[1, *row] for row in played(subjects=("ann",), blocks=(1,))]
     ended = penchant("fit", play(rows, ["game", *HEADER]), *UCL, "--block", "none", "--pool")
     assert "block" not in ended.err.splitlines()[0]
-    assert "Task data: 1 block, 1 subject" in ended.err
+    assert "Data: 1 subject, 1 block" in ended.err
 
 
 def test_without_numbers_of_decisions_rows_are_in_order_of_time(penchant, play):
@@ -198,7 +198,7 @@ def test_d49_a_missing_last_reward_is_noted(penchant, play):
     ended = penchant("fit", play(rows), *UCL)
     assert ended.code == 0
     assert (
-        "Note: the last reward is missing in 1 episode (subject ann, block 1): the last choice is "
+        "Note: The last reward is missing in 1 episode (subject ann, block 1): the last choice is "
         "used all the same."
     ) in ended.err
 
@@ -207,7 +207,8 @@ def test_a_decision_without_a_choice_is_noted(penchant, play):
     rows = played()
     rows[4][3:] = ["", ""]
     ended = penchant("fit", play(rows), *UCL)
-    assert "Note: 1 decision without a choice: counted in time, not scored." in ended.err
+    said = "Note: 1 decision without a choice, in 1 subject (ann): counted in time, not scored."
+    assert said in ended.err
     assert "67 trials included of 68 events" in ended.err
 
 
@@ -221,7 +222,7 @@ def test_d51_a_subject_without_decisions_is_listed(penchant, play):
     rows = [*played(), *(["cat", 1, t, "", ""] for t in range(1, 4))]
     ended = penchant("fit", play(rows), *UCL, "-o", "all.csv")
     assert ended.code == 0
-    assert "Note: no decision to score, and no estimate: cat." in ended.err
+    assert "Note: No decision to score, and no estimate: 1 subject (cat)." in ended.err
     row, more = (line.split() for line in ended.out.splitlines() if line.startswith("cat"))
     assert [*row, *more] == ["cat", "not", "identified", "0", "0.00", *"----", "cat", *"--"]
     with open("all.csv") as file:

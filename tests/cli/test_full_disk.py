@@ -8,6 +8,7 @@ import pytest
 
 from cli.conftest import contents
 from cli.plays import HEADER, played
+from cli.processes import ended
 from cli.test_process import COMMAND
 from cli.trips import csv
 
@@ -16,74 +17,59 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux
 
 def limited(folder, size, *arguments):
     """The command where no file can be longer than `size` bytes."""
-    import resource
-
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
-    )
+    return ended(folder, *arguments, size=size)
 
 
 def closed(folder, *arguments):
     """The command with a stdout that is closed, as by `>&-`."""
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        cwd=folder,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=120,
-        preexec_fn=lambda: os.close(1),
-    )
+    code, _, err = ended(folder, *arguments, closed=True)
+    return code, err
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "txt"])
 def test_a_result_that_cannot_be_kept_is_printed_and_nothing_is_left(folder, ending):
     before = contents(folder)
-    done = limited(folder, 0, "fit", "trips.csv", "-o", f"out.{ending}")
-    assert done.returncode == 1
-    assert "Status: converged" in done.stdout
-    assert f"--output must be writable; got {folder / 'out'}.{ending}, where writing" in done.stderr
-    assert "No file was made: make room, or choose another place." in done.stderr
-    assert "stdout" not in done.stderr and "Traceback" not in done.stderr
+    code, out, err = limited(folder, 0, "fit", "trips.csv", "-o", f"out.{ending}")
+    assert code == 1
+    assert "Status: converged" in out
+    assert f"--output must be writable; got {folder / 'out'}.{ending}, where writing" in err
+    assert "No file was made: make room, or choose another place." in err
+    assert "stdout" not in err and "Traceback" not in err
     assert contents(folder) == before
 
 
 def test_the_old_file_stays_where_the_new_one_cannot_be_written(folder):
     (folder / "out.csv").write_text("old")
     before = contents(folder)
-    done = limited(folder, 0, "fit", "trips.csv", "-o", "out.csv", "--overwrite")
-    assert done.returncode == 1
-    assert "The file is as it was: make room" in done.stderr
+    code, _, err = limited(folder, 0, "fit", "trips.csv", "-o", "out.csv", "--overwrite")
+    assert code == 1
+    assert "The file is as it was: make room" in err
     assert contents(folder) == before
 
 
 def test_predictions_that_cannot_be_kept_are_printed(folder):
     (folder / "play.csv").write_text(csv(played(n=15), HEADER))
-    done = limited(folder, 0, "predict", "play.csv", "--model", "q-learning", "-o", "out.csv")
-    assert done.returncode == 1
-    assert len(done.stdout.splitlines()) == 61
-    assert "out.csv, where writing failed" in done.stderr
+    code, out, err = limited(
+        folder, 0, "predict", "play.csv", "--model", "q-learning", "-o", "out.csv"
+    )
+    assert code == 1
+    assert len(out.splitlines()) == 61
+    assert "out.csv, where writing failed" in err
 
 
 def test_a_study_says_what_is_kept_and_goes_on_from_there(folder):
     (folder / "play.csv").write_text(csv(played(n=15, subjects="abc"), HEADER))
     options = ["play.csv", "--model", "q-learning", "--exact-only", "--intervals", "wald"]
     options += ["--replicates", "0", "--bootstrap", "0", "-o", "results"]
-    done = limited(folder, 60_000, "study", *options)
-    assert done.returncode == 1, done.stderr
-    assert "Data: 3 subjects" in done.stdout
-    assert f"got {folder / 'results'}" in done.stderr and "File too large" in done.stderr
-    assert "1 of 1 parts are kept in results. The same command with --resume" in done.stderr
-    assert "Nothing was changed" not in done.stderr
+    code, out, err = limited(folder, 60_000, "study", *options)
+    assert code == 1, err
+    assert "Data: 3 subjects" in out
+    assert f"got {folder / 'results'}" in err and "File too large" in err
+    assert "1 of 1 parts are kept in results. The same command with --resume" in err
+    assert "Nothing was changed" not in err
     assert not [path for path in contents(folder) if path.name.startswith(".")]
-    done = subprocess.run(
-        [*COMMAND, "study", *options, "--resume"], cwd=folder, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    code, _, err = ended(folder, "study", *options, "--resume")
+    assert code == 0, err
     assert (folder / "results" / "report.html").exists()
 
 
@@ -95,18 +81,18 @@ def test_a_lock_left_by_an_earlier_process_of_the_same_number_is_taken_over(fold
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("-o", "out.csv")])
 def test_a_closed_stdout_is_an_error_where_results_go_to_it(folder, options):
-    done = closed(folder, "fit", "trips.csv", *options)
-    assert done.returncode == 1
-    assert "penchant: stdout must be writable; got: it is closed." in done.stderr
-    assert "Traceback" not in done.stderr
+    code, err = closed(folder, "fit", "trips.csv", *options)
+    assert code == 1
+    assert "penchant: stdout must be writable; got: it is closed." in err
+    assert "Traceback" not in err
     assert (folder / "out.csv").exists() == bool("-o" in options)
 
 
 def test_a_closed_stdout_is_none_where_nothing_goes_to_it(folder):
     options = ["--model", "q-learning", "--means", "0.2,0.8", "--noise-variance", "0.1"]
     options += ["--parameters", "temperature=0.2,learning_rate=0.3", "--decisions", "9"]
-    done = closed(folder, "simulate", *options, "--seed", "1", "-o", "play.csv")
-    assert done.returncode == 0, done.stderr
+    code, err = closed(folder, "simulate", *options, "--seed", "1", "-o", "play.csv")
+    assert code == 0, err
 
 
 @pytest.mark.parametrize("buffered", ["", "1"])

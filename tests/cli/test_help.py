@@ -10,7 +10,7 @@ from penchant.cli.main import app
 
 COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
-COMMANDS += ["serve", "play", "export", "forget", "backup"]
+COMMANDS += ["ask", "serve", "play", "export", "forget", "backup"]
 
 
 def test_every_command_is_listed_and_no_other(penchant):

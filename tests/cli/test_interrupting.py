@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from cli.plays import HEADER, played
-from cli.test_process import started
+from cli.test_process import COMMAND
 from cli.trips import csv
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
@@ -95,10 +95,13 @@ def test_an_interrupt_while_compiling_is_not_lost(folder, threads):
     (folder / "play.csv").write_text(csv(played(), HEADER))
     before = set(folder.iterdir())
     cold = {"NUMBA_CACHE_DIR": str(folder.parent / f"cold-{len(threads)}")}
-    process = started(
-        *(folder, "compare", "play.csv", "--model", "q-learning", "--model", "random"),
-        *("-o", "out.csv", "--options", "12", *threads),
-        environment=cold,
+    command = ["compare", "play.csv", "--model", "q-learning", "--model", "random"]
+    process = subprocess.Popen(
+        [*COMMAND, *command, "-o", "out.csv", "--options", "12", *threads],
+        cwd=folder,
+        env={**os.environ, **cold},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     while b"compiling" not in process.stderr.readline():
         assert process.poll() is None

@@ -23,7 +23,7 @@ def play(folder):
 
 def test_options_counted_from_1_are_not_taken_for_one_option_more(play, refused):
     said = refused("fit", play(1), "--model", "q-learning")
-    assert "got 1 to 3. Pass --base 1, or --options 4 if there is an option 0" in said
+    assert "from 0 (4, of which nobody chose 0). Pass --base 1, or --options 4 if" in said
 
 
 @pytest.mark.parametrize("meant", [["--base", "1"], ["--options", "4"]])

@@ -5,71 +5,68 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from cli.conftest import contents
+from cli.processes import Process, ended
 from cli.trips import HEADER, csv, simulated
 
 COMMAND = [sys.executable, "-c", "from penchant.cli.main import main; main()"]
-posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and shells")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX processes, signals and shells")
 
 
-def started(folder, *arguments, environment=None, **streams):
-    return subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
+def from_scratch(folder, *arguments, environment):
+    """The command in an interpreter that begins in this environment."""
+    done = subprocess.run(
+        [*COMMAND, *arguments],
         cwd=folder,
-        env={**os.environ, **(environment or {})},
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams,
+        capture_output=True,
+        env={**os.environ, **environment},
+        timeout=120,
     )
-
-
-def ended(folder, *arguments, given=None, **more):
-    process = started(folder, *arguments, **more)
-    out, err = process.communicate(given, timeout=120)
-    return process.returncode, (out or b"").decode(), (err or b"").decode()
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def at_work(folder, *arguments):
     """A process that has read the choices of many people and fits them one by one."""
     rows = [[f"s{k}", *row] for k in range(400) for row in simulated(30, seed=k)]
     (folder / "people.csv").write_text(csv(rows, ["subject", *HEADER]))
-    process = started(folder, "fit", *arguments)
+    process = Process(folder, "fit", *arguments)
     while b"Choices:" not in process.stderr.readline():
         assert process.poll() is None
     return process
 
 
 def test_the_exit_code_is_that_of_the_process(folder):
-    assert ended(folder, "fit", "trips.csv")[0] == 0
-    assert ended(folder, "fit", "none.csv")[0] == 2
+    for begun in (ended, partial(from_scratch, environment={})):
+        assert begun(folder, "fit", "trips.csv")[0] == 0
+        assert begun(folder, "fit", "none.csv")[0] == 2
 
 
 def test_a_table_may_be_piped_in(folder, rows):
-    code, out, _ = ended(
-        folder, "fit", "-", "--json", given=csv(rows).encode(), stdin=subprocess.PIPE
-    )
+    code, out, _ = ended(folder, "fit", "-", "--json", given=csv(rows).encode())
     assert code == 0
     assert json.loads(out)["n_decisions"] == len(rows) / 3
 
 
 def test_lines_of_a_pipe_are_counted(folder, rows):
     rows[4][3] = ""
-    code, _, err = ended(folder, "fit", "-", given=csv(rows).encode(), stdin=subprocess.PIPE)
+    code, _, err = ended(folder, "fit", "-", given=csv(rows).encode())
     assert code == 2
     assert "stdin: explanatory must not be missing; got an empty cell in price at line 6" in err
 
 
 def test_d40_an_empty_pipe_is_refused(folder):
-    code, out, err = ended(folder, "fit", "-", stdin=subprocess.DEVNULL)
+    code, out, err = ended(folder, "fit", "-")
     assert (code, out) == (2, "")
     assert "stdin must hold a table; got 0 bytes" in err
 
 
-@posix
 def test_d70_a_reader_that_leaves_is_no_error(folder):
-    process = started(folder, "fit", "--example", "menu", "--json")
+    process = Process(folder, "fit", "--example", "menu", "--json")
     process.stdout.close()
     assert process.wait(timeout=120) == 0
     assert b"Traceback" not in process.stderr.read()
@@ -82,15 +79,14 @@ def test_d70_a_reader_that_leaves_is_no_error(folder):
 def test_d70_a_terminal_without_letters_or_colours_gets_the_same(folder, rows, environment):
     text = csv(rows, [*HEADER[:3], "prix €", "wait"])
     (folder / "x.csv").write_text(text, encoding="utf-8")
-    code, out, err = ended(folder, "fit", "x.csv", environment=environment)
+    code, out, err = from_scratch(folder, "fit", "x.csv", environment=environment)
     assert code == 0, err
     assert "prix " in out and "\x1b" not in out + err
-    code, out, _ = ended(folder, "fit", "x.csv", "--json", environment=environment)
+    code, out, _ = from_scratch(folder, "fit", "x.csv", "--json", environment=environment)
     assert json.loads(out)["names"][0] == "prix €"
-    assert ended(folder, "fit", "--help", environment=environment)[0] == 0
+    assert from_scratch(folder, "fit", "--help", environment=environment)[0] == 0
 
 
-@posix
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_d63_an_interrupt_leaves_the_old_output_and_nothing_else(folder, sent):
     (folder / "out.csv").write_text("old")
@@ -106,7 +102,6 @@ def test_d63_an_interrupt_leaves_the_old_output_and_nothing_else(folder, sent):
     assert set(contents(folder)) == {Path("trips.csv"), Path("people.csv"), Path("out.csv")}
 
 
-@posix
 def test_d66_of_two_processes_one_writes_and_the_other_is_told(folder):
     options = ["people.csv", "--subject", "subject", "--method", "firth", "-o", "out.csv"]
     first = at_work(folder, *options)

@@ -53,6 +53,29 @@ def test_times_on_the_first_page_are_those_that_were_measured():
     assert f"500 Q-learners in {float(learning):.1f} s" in README
 
 
+def test_the_table_of_alternatives_says_what_was_measured():
+    page = (ROOT / "benchmarks" / "ALTERNATIVES.md").read_text(encoding="utf-8")
+    travellers, certain, indifferent = (_rows(part) for part in page.split("\n## ")[1:])
+    told = {row[0]: row[1:] for row in _rows(README.partition("\n## ")[0]).values()}
+    libraries = ["penchant", "statsmodels", "xlogit", "biogeme"]
+    assert [name.lower() for name in told["asked the same"]] == libraries
+    digits = told["210 travellers: right digits of weights, errors"]
+    assert digits == [", ".join(travellers[name][2:4]) for name in libraries]
+    for name, words in zip(libraries, told["never contradicts themselves"], strict=True):
+        finite = name != "penchant" and certain[name][1] != "none"
+        assert finite == words.startswith("finite weights")
+        assert ("converged" in words) == ("converged=True" in certain[name][3])
+    for name, words in zip(libraries, told["a weight that no data tell"], strict=True):
+        assert ("converged" in words) == ("converged=True" in indifferent[name][3])
+        assert words.startswith("an error") == (indifferent[name][1] == "none")
+
+
+def _rows(text):
+    """Rows of the tables in a text, by their first cell."""
+    cells = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {row[0]: row for row in cells}
+
+
 def _seconds(time):
     number, unit = time.split()
     return float(number) * {"s": 1.0, "ms": 1e-3}[unit]

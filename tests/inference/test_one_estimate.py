@@ -190,7 +190,7 @@ def test_people_are_found_by_position_and_by_label(people):
 def test_people_are_read_in_every_form(people):
     assert repr(people) == "<Estimates of 2 subjects: 2 converged>"
     text, table = people.summary(0.9), people.to_frame(0.9, "pyarrow").to_pydict()
-    assert "Estimates of 2 subjects" in text and "90 % low" in text and "s5" in text
+    assert "Exact maximum likelihood of 2 subjects" in text and "(90 %)" in text and "s5" in text
     assert table["learning_rate"] == [e["learning_rate"].estimate for e in people]
     assert r"\toprule" in people.to_latex() and "<table" in people._repr_html_()
     assert str(people) == people.summary()

@@ -37,10 +37,9 @@ def test_a_reading_is_fitted_as_its_data_are():
 
 def test_the_summary_says_what_was_taken_for_what_and_what_to_do_next():
     assert pn.read(pa.table(PLAY)).summary().splitlines() == [
-        "the table: a history of play",
+        "the table: task data (choices and rewards)",
         "Columns: chosen = choice; reward = reward; subject = subject; decision = trial",
-        "Options: 0 = 0, 1 = 1",
-        "Data: 2 subjects, 6 decisions",
+        "Data: 2 subjects, 2 blocks, 6 trials included of 6 events",
         "Next: pn.fit_each(reading, pn.QLearning(n_options=2))",
     ]
 
@@ -68,7 +67,7 @@ def test_a_table_that_may_be_play_or_a_choice_experiment_is_asked():
     more = {"cost_left": [1, 2, 3, 4, 5, 6], "cost_right": [6, 5, 4, 3, 2, 1]}
     sides = ["left", "right", "right", "right", "left", "right"]
     table = pa.table(PLAY | more | {"choice": sides})
-    with pytest.raises(pn.DataError, match=r"two ways: a history of play.*kind='play' or kind="):
+    with pytest.raises(pn.DataError, match=r"two ways: task data.*kind='play' or kind="):
         pn.read(table)
     assert pn.read(table, kind="play").kind == "play"
     assert pn.read(table, kind="choices").data.names == ("cost",)
@@ -88,7 +87,7 @@ def test_columns_that_say_nothing_are_refused_with_what_is_needed():
     ("given", "said"),
     [
         ({"kind": "bandit"}, "kind must be one of choices, play, offers; got 'bandit'"),
-        ({"missing": "drop_set"}, "missing must be left out, as the table holds a history of"),
+        ({"missing": "drop_set"}, "missing must be left out, as the table holds task data"),
         ({"base": 2}, "base must be 0 or 1; got 2"),
         ({"where": "group == 'z'"}, "where must keep at least one row; got 0 of 6"),
         ({"chosen": "pick"}, "`?chosen`? must name a column; got 'pick'"),

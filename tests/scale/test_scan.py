@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import penchant as pn
+from penchant.scale import scan as scale_scan
 from trips import COLUMNS, table_of
 
 ALL = COLUMNS | {
@@ -160,6 +161,21 @@ def test_chosen_may_repeat_the_label_of_an_option(trips, tmp_path, labels):
     _same(pn.fit(pn.scan(path, **ALL, chunk_rows=150)), pn.fit(pn.Choices.from_frame(trips, **ALL)))
 
 
+@pytest.mark.parametrize("cached", [3, 50, 1000])
+def test_slices_of_chunks_give_the_estimate_of_memory_in_whichever_files_they_lie(
+    trips, tmp_path, monkeypatch, cached
+):
+    monkeypatch.setattr(scale_scan, "CACHED", cached)
+    memory = pn.fit(pn.Choices.from_frame(trips, **ALL))
+    cuts = [0, *np.flatnonzero(np.diff(trips["trip"].to_numpy()))[[40, 41, 200]] + 1, len(trips)]
+    for k in range(4):
+        _parquet(trips.slice(cuts[k], cuts[k + 1] - cuts[k]), tmp_path / f"{k}.parquet")
+    found = pn.fit(pn.scan(tmp_path, **ALL))
+    _same(found, memory)
+    whole = pn.scan(_parquet(trips, tmp_path / "whole"), **ALL)
+    assert _bits(pn.fit(whole))[:4] == _bits(found)[:4]
+
+
 def test_threads_and_processes_give_the_same_bits(trips, tmp_path):
     path = _parquet(trips, tmp_path / "trips.parquet", row_group_size=100)
     scan = pn.scan(path, **ALL, chunk_rows=90)
@@ -218,15 +234,11 @@ def test_an_estimate_of_a_scan_is_written_and_pickled(trips, tmp_path):
 
 def test_what_needs_choices_in_memory_says_so(trips, tmp_path):
     estimate = pn.fit(pn.scan(_parquet(trips, tmp_path / "trips.parquet"), **ALL))
-    with pytest.raises(pn.DataError, match=r"predict\(\) must have choices in memory; got a scan"):
-        estimate.predict()
     assert estimate.predict(pn.Choices.from_frame(trips, **ALL)).shape == (len(trips),)
     with pytest.raises(
         pn.DataError, match=r"interval\(kind='profile'\) must have choices in memory"
     ):
         estimate.interval(kind="profile")
-    with pytest.raises(pn.DataError, match="data must be in memory for one estimate per subject"):
-        pn.fit_each(pn.scan(tmp_path / "trips.parquet", **ALL))
 
 
 class _KillsItsWorkerOnce:

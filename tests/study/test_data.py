@@ -142,7 +142,8 @@ def test_a_last_reward_that_is_missing_and_silent_subjects_are_told():
     frame.loc[frame.subject == "b03", ["choice", "reward"]] = np.nan
     notes = data(frame).notes
     assert notes[1] == (
-        "The last reward is missing in 1 episode: the last choice is used all the same."
+        "The last reward is missing in 1 episode (subject a00): the last choice is used all the "
+        "same."
     )
     assert notes[2] == "No decision to score, and no estimate: 1 subject (b03)."
 

@@ -5,9 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from penchant._typing import Vector
 from penchant.choices.choices import Choices
 
 T = TypeVar("T")
+
+
+@runtime_checkable
+class ManyPeople(Protocol):
+    """Subjects whose decisions do not fit in memory, read some at a time."""
+
+    @property
+    def kind(self) -> str:
+        """What the files hold: choices, play or offers."""
+
+    def rewards(self) -> Vector:
+        """Rewards of all, by which models choose what was left open."""
+
+    def described(self) -> str:
+        """What there is to read, in words."""
+
+    def fit_people(
+        self,
+        work: Any,
+        *,
+        output: Any = None,
+        overwrite: bool = False,
+        engine: Any = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Rows that the work makes of the data of some subjects at a time, in a file.
+
+        `work` is picklable; `work.one(data, subject)` is the estimate of one of them.
+        """
+
+    def in_memory(self, what: str) -> Any:
+        """All data at once, for what needs them so; an error where they are too many."""
 
 
 @runtime_checkable

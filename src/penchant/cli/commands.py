@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
+from penchant.cli.ask_options import Questions, Said, Wanted
 from penchant.cli.options import (
     Agent,
     Data,
@@ -42,6 +43,22 @@ from penchant.cli.workflow_options import (
 )
 
 _kept_output = Group("Output", sort_key=6)
+
+
+def ask(
+    *,
+    questions: Questions = Questions(),  # noqa: B008  # frozen, and cyclopts reads its defaults
+    wanted: Wanted = Wanted(),  # noqa: B008
+    said: Said = Said(),  # noqa: B008
+) -> int:
+    """Say which offer to make next: the one that tells most of what one wants to know.
+
+    Prints a row of --offers, to be added to --answers with what was chosen; nothing where what is
+    known is --enough. Exit code 0: done; 2: wrong usage.
+    """
+    from penchant.cli.asking import run_ask
+
+    return run_ask(questions, wanted, said)
 
 
 def backup(
@@ -97,6 +114,12 @@ def check(
     json
         Print JSON instead of words.
     """
+    from penchant.cli.naming import is_scanned
+
+    if file is not None and is_scanned(file, play=agent.model is not None):
+        from penchant.cli.people import run_check_files
+
+        return run_check_files(file, data, terms, json, agent, history)
     from penchant.cli.checking import run_check
 
     return run_check(file, data, terms, json, agent, history)
@@ -224,6 +247,14 @@ def fit(
         CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
         stdin. A folder or a 'pattern' of files is read chunk by chunk.
     """
+    from penchant.cli.naming import is_scanned
+
+    each = data.subject is not None and model.covariance != "clustered"
+    scanned = file is not None and is_scanned(file, play=agent.model is not None)
+    if file is not None and scanned and (agent.model is not None or each):
+        from penchant.cli.people import run_fit_files
+
+        return run_fit_files(file, data, terms, model, show, agent, history)
     if agent.model is not None:
         from penchant.cli.fitting import run_fit_play
 
@@ -396,6 +427,12 @@ def predict(
     file
         CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
     """
+    from penchant.cli.naming import is_scanned
+
+    if file is not None and agent.model is not None and is_scanned(file, play=True):
+        from penchant.cli.people import run_predict_files
+
+        return run_predict_files(file, table, agent, prediction, written)
     from penchant.cli.predicting import run_predict
 
     return run_predict(file, table, agent, prediction, written)

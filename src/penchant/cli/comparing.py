@@ -41,11 +41,11 @@ def run_compare(
         field = contenders(file, table.data(), table.history(), rivals)
         folds: Any = judged.folds
         if folds is not None and folds != "block":
-            folds = int(folds) if _is_whole(folds) else fold_labels(field.play, folds, table.gaps)
+            folds = int(folds) if _is_whole(folds) else fold_labels(field.reading, folds)
         criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
         found = compare_models(
             field.models,
-            field.episodes,
+            field.data,
             folds=folds,
             criterion=criterion,
             parameter_prior=weights,

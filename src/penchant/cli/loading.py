@@ -13,11 +13,10 @@ import pyarrow.compute as pc
 from penchant import datasets
 from penchant.choices import Choices
 from penchant.cli.options import Data, History, Terms
-from penchant.cli.tables import Opened, open_table, read_as, say_opened
+from penchant.cli.tables import opened, read_as
 from penchant.cli.words import say
 from penchant.errors import DataError, named, nearest
-from penchant.files.lines import lines_of_rows
-from penchant.files.source import Source
+from penchant.files.folder import Raw
 from penchant.reading.variables import is_word
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
@@ -37,8 +36,6 @@ DECISION, OPTION, CHOSEN = LONG["decision"], LONG["option"], LONG["chosen"]
 SUBJECT = ("subject", "subject_id", "participant", "person")
 WHO = (*SUBJECT, "subjID", "id")
 
-_ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
-
 
 def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
     """Read the table and make choices of it."""
@@ -50,24 +47,28 @@ def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
         )
     if data.example is not None:
         return _example(data.example, data, terms)
-    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
-    if _is_experiment(opened, data, terms):
-        return _experiment(opened, data)
-    say_opened(opened)
-    table = opened.table
+    raw, clean = opened(file, data)
+    table = clean.table
+    if _is_experiment(table, data, terms):
+        return _experiment(raw, data)
+    if clean.program:
+        say(f"File: written by {clean.program}.")
+    for note in clean.notes:
+        say(f"Note: {note}.")
     try:
         return _from_wide(table, data, terms) if data.wide else _from_long(table, data, terms)
     except DataError as error:
-        raise DataError(f"{opened.name}: {opened.located(str(error))}") from None
+        words = raw.located(str(error), clean.rows.tolist())
+        raise DataError(f"{raw.name}: {words}") from None
 
 
-def _is_experiment(opened: Opened, data: Data, terms: Terms) -> bool:
+def _is_experiment(table: pa.Table, data: Data, terms: Terms) -> bool:
     """Whether there is more than columns of numbers to read: words, wide names, an opt-out."""
     if data.wide or data.explanatory or terms != Terms():
         return False
     if data.attributes or data.opt_out or data.reference or data.units:
         return True
-    table, names = opened.table, opened.table.column_names
+    names = table.column_names
     roles = {data.option, data.chosen, data.subject, *data.decision}
     if data.option is not None or is_long(names):
         parts = {named_column(usual, names) for usual in LONG.values()} | {*SUBJECT} | roles
@@ -87,34 +88,15 @@ def _has_levels(column: pa.ChunkedArray) -> bool:
     return bool(cells) and (in_units or all(is_word(cell) for cell in cells))
 
 
-def _experiment(opened: Opened, data: Data) -> Choices:
+def _experiment(raw: Raw, data: Data) -> Choices:
     """Choices of a choice experiment; one estimate for all unless the subject is asked for."""
-    reading = read_as(opened.raw, data, History(), "choices")
+    reading = read_as(raw, data, History(), "choices")
     choices: Choices = reading.data
     if data.subject is not None or choices.subject is None:
         return choices
     who = reading.columns["subject"]
     say(f"Note: column {who} is not used; --subject {who} gives one estimate each.")
     return dataclasses.replace(choices, subject=None, subject_labels=None)
-
-
-def with_lines(message: str, origin: Source | Opened, data: Data) -> str:
-    """Rows of the table as lines of the file, where the file has lines."""
-    if isinstance(origin, Opened):
-        return origin.located(message)
-    rows = {int(row) for span in _ROWS.findall(message) for row in span if row}
-    try:
-        lines = lines_of_rows(origin, rows, delimiter=data.delimiter, encoding=data.encoding)
-    except DataError:  # quotes that only one of two readers can make sense of
-        lines = None
-    if lines is None:
-        return message
-
-    def place(match: re.Match[str]) -> str:
-        first, last = (row and lines[int(row)] for row in match.groups())
-        return f"line {first}" + (f" to {last}" if last else "")
-
-    return _ROWS.sub(place, message)
 
 
 def _example(name: str, data: Data, terms: Terms) -> Choices:
@@ -167,20 +149,6 @@ def _named(usual: Sequence[str], columns: Sequence[str]) -> str | None:
 
 def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
-    if data.option is None and not data.explanatory and is_offers(columns):
-        raise DataError(
-            "--model must be given with one-shot choices, one row each; got none, and "
-            f"columns {named(columns)}. Say which, such as --model hyperbolic for delays or "
-            "--model prospect for gambles: penchant models lists them."
-        )
-    if data.option is None and not data.explanatory and is_play(columns):
-        raise DataError(
-            "--model must be given with task data, one row per trial; got none, and "
-            f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
-            "lists them."
-        )
-    if data.option is None and not {*OPTION} & {*columns}:
-        refuse_one_row_per_subject(columns, data.subject or _named(WHO, columns))
     attributes = [role(name, (), columns, "interact") for name in terms.interact]
     roles = long_roles(columns, data, terms)
     choices = Choices.from_frame(
@@ -203,13 +171,13 @@ def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
     """Which column plays which part: as given, or by its usual name."""
     if data.option is None and not data.explanatory and is_offers(columns):
         raise DataError(
-            "--model must be given with decisions between offers, one row each; got none, and "
+            "--model must be given with one-shot choices, one row each; got none, and "
             f"columns {named(columns)}. Say which, such as --model hyperbolic for delays or "
             "--model prospect for gambles: penchant models lists them."
         )
     if data.option is None and not data.explanatory and is_play(columns):
         raise DataError(
-            "--model must be given with a history of play, one row per event; got none, and "
+            "--model must be given with task data, one row per trial; got none, and "
             f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
             "lists them."
         )

@@ -16,6 +16,7 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from penchant._version import __version__
 from penchant.cli.commands import (
+    ask,
     assist,
     backup,
     believe,
@@ -69,6 +70,7 @@ _IN_ORDER: tuple[Callable[..., int], ...] = (
     recover,
     distinguish,
     design,
+    ask,
     reproduce,
     serve,
     play,

@@ -11,8 +11,8 @@ import numpy as np
 from penchant.arguments import check_level, check_threads
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, parts_of
+from penchant.cli.places import map_words
 from penchant.cli.rivals import rival_agents
-from penchant.cli.settings import map_words
 from penchant.cli.showing import kept, of_table, shown
 from penchant.cli.simulating import (
     PEOPLE,

@@ -6,23 +6,25 @@ from dataclasses import replace
 from typing import Any
 
 from penchant.arguments import check_threads
-from penchant.cli.episodes import Play, load_episodes, say_episodes
-from penchant.cli.fitting import model_for_play, ready_model
+from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.loading import load_choices
-from penchant.cli.offers import load_trials, say_trials
+from penchant.cli.naming import is_scanned
 from penchant.cli.options import Agent, Data, History, Terms
-from penchant.cli.rivals import fold_labels
+from penchant.cli.people import check_people, scanned
+from penchant.cli.scanning import load_scan
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept, of_table, reserved, shown
+from penchant.cli.tables import load_offers
 from penchant.cli.words import check_file, refuse, say
 from penchant.cli.workflow_options import Populated, Written
 from penchant.errors import DataError
 from penchant.files.output import TABLES, write_table
 from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
-from penchant.models.model import Declared
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
+from penchant.reading.played import event_labels
+from penchant.tables.reading import Reading
 
 SOUND = ("converged", "not normal", "no spread", "one subject", "spread not told", "correlation")
 
@@ -110,6 +112,14 @@ def _loaded(
     populated: Populated,
 ) -> tuple[Any, Any, Any]:
     """Decisions of all subjects, the model, and the conditions of the episodes."""
+    if file is not None and is_scanned(file, play=agent.model is not None):
+        if agent.model is None:
+            refuse(populated, "without --model", names={"within", "varying"})
+            return load_scan(file, data, terms), None, None
+        refuse(terms, "with --model")
+        found = scanned(file, data, history, agent)
+        check_people(found, False)
+        return found.scan, found.model, populated.within
     if agent.model is None:
         refuse(populated, "without --model", names={"within", "varying"})
         choices = load_choices(file, data, terms)
@@ -117,24 +127,21 @@ def _loaded(
         return choices, None, None
     refuse(terms, "with --model")
     if entry_of(agent.model).data == "offers":
-        trials = load_trials(file, data, history, str(agent.model))
-        say_trials(trials)
-        return trials, model_named(agent, 0), populated.within
+        offered = load_offers(file, data, history, str(agent.model))
+        return offered.data, model_named(agent, 0), populated.within
     ready = ready_model(agent, data, history)
-    play = load_episodes(file, data, history, Declared(ready).locations)
-    say_episodes(play.episodes)
-    model = model_for_play(ready, play, agent)
-    return play.episodes, model, _conditions(play, history, populated.within)
+    reading, model = play_for(ready, file, data, history, agent)
+    return reading.data, model, _conditions(reading, populated.within)
 
 
-def _conditions(play: Play, history: History, within: str | None) -> Any:
+def _conditions(reading: Reading, within: str | None) -> Any:
     """The label of every episode, by a column of the table; blocks, if there is no such column."""
     if within is None:
         return None
-    if within not in play.table.column_names:
+    if within not in reading.table.column_names:
         return within
     found = []
-    for labels, episode in zip(fold_labels(play, within, history.gaps), play.episodes, strict=True):
+    for labels, episode in zip(event_labels(reading, within), reading.data, strict=True):
         seen = list(dict.fromkeys(label for label in labels if label is not None))
         if len(seen) != 1:
             raise DataError(

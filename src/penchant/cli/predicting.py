@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,12 @@ import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector
 from penchant.arguments import check_threads
-from penchant.bandit.episode_table import episode_rows
-from penchant.cli.episodes import Play, load_episodes, say_episodes
-from penchant.cli.fitting import model_for_play, ready_model
+from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.model import prior
-from penchant.cli.offers import Offered, load_offered, say_trials
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept
+from penchant.cli.tables import load_offers
 from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, listing
@@ -26,11 +24,13 @@ from penchant.figures.results import overview
 from penchant.figures.saving import save
 from penchant.files.output import TABLES, json_text, without_nan, write_table
 from penchant.inference.fit import fit_model
-from penchant.inference.fit_each import fit_each_model
+from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.catalogue import entry_of
-from penchant.models.model import Declared
 from penchant.output.notes import counted
+from penchant.reading.offered import TAKEN
+from penchant.reading.played import event_rows
 from penchant.softmax.prior import ParameterPrior
+from penchant.tables.reading import Reading
 from penchant.workflow.beliefs import Latent, beliefs
 from penchant.workflow.predictive import predictive_check
 
@@ -48,8 +48,9 @@ def run_predict(
     _check(agent, prediction, written)
     with kept(written, TABLES, read=file):
         data, history = table.data(), table.history()
-        model, episodes, given = _loaded(file, data, history, agent, prediction)
-        together = prediction.pool or all(episode.subject is None for episode in episodes)
+        reading, model = _loaded(file, data, history, agent, prediction)
+        episodes = reading.data
+        together = prediction.pool or not reading.subjects
         if together:
             estimates: Any = fit_model(episodes, model, parameter_prior=weights)
         else:
@@ -58,7 +59,7 @@ def run_predict(
             )
         found = beliefs(estimates, episodes)
         _say_found(found, model, weights)
-        made = _table(found, given, table.gaps, prediction.all_options)
+        made = _table(found, reading, prediction.all_options)
         printed = written.output is None
         try:
             if written.output is not None:
@@ -105,26 +106,16 @@ def _check(agent: Agent, prediction: Prediction, written: Written) -> None:
 
 def _loaded(
     file: str | None, data: Data, history: History, agent: Agent, prediction: Prediction
-) -> tuple[Any, Sequence[Any], Play | Offered]:
-    """The model, the episodes or trials, and the table that they come from."""
+) -> tuple[Reading, Any]:
+    """The choices, and the model."""
     assert agent.model is not None
     if entry_of(agent.model).data == "offers":
         refuse(prediction, f"with --model {agent.model}", names={"clock"})
         model = model_named(agent, 0)
-        offered = load_offered(file, data, history, agent.model)
-        say_trials(offered.trials)
-        return model, offered.trials, offered
+        return load_offers(file, data, history, agent.model), model
     if prediction.clock != "choices":
-        history = _with_clock(history, prediction.clock)
-    ready = ready_model(agent, data, history)
-    play = load_episodes(file, data, history, Declared(ready).locations)
-    say_episodes(play.episodes)
-    return model_for_play(ready, play, agent), play.episodes, play
-
-
-def _with_clock(history: History, clock: Any) -> History:
-    given = {name: getattr(history, name) for name in history.__dataclass_fields__}
-    return History(**{**given, "clock": clock})
+        history = replace(history, clock=prediction.clock)
+    return play_for(ready_model(agent, data, history), file, data, history, agent)
 
 
 def _say_found(found: Latent, model: Any, weights: ParameterPrior | None) -> None:
@@ -145,16 +136,15 @@ def _say_found(found: Latent, model: Any, weights: ParameterPrior | None) -> Non
         )
 
 
-def _table(found: Latent, given: Play | Offered, gaps: Any, all_options: bool) -> pa.Table:
+def _table(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
     """The rows of the file with columns added."""
-    parts = ("subject", "block", "decision")
-    named = {part: getattr(given.columns, part, None) for part in parts}
-    rows = episode_rows(given.table, **named, gaps=gaps)
-    rows = [own[:n] for own, n in zip(rows, found.lengths, strict=True)]
-    table = given.table
+    rows = [own[:n] for own, n in zip(event_rows(reading), found.lengths, strict=True)]
+    table = reading.table
     new = found.to_frame("pyarrow", options=all_options, rows=rows)
     new = _in_all_rows(new, np.concatenate(rows), len(table))
-    left_out = OF_THE_DATA if isinstance(given, Play) else (*OF_THE_DATA, *OF_PLAY)
+    left_out = OF_THE_DATA if reading.kind == "play" else (*OF_THE_DATA, *OF_PLAY)
+    if TAKEN in table.column_names:
+        table = table.drop_columns([TAKEN])
     for name in new.column_names:
         if name not in left_out:
             label = name if name not in table.column_names else f"model_{name}"

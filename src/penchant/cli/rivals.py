@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from penchant.bandit.episode_table import episode_rows
-from penchant.cli.episodes import Play, load_episodes, say_episodes
-from penchant.cli.fitting import model_for_play, ready_model
-from penchant.cli.offers import load_trials, say_trials
+from penchant.cli.fitting import model_for, ready_model
+from penchant.cli.naming import is_scanned
 from penchant.cli.options import Agent, Data, History
+from penchant.cli.people import check_people, scanned
 from penchant.cli.settings import PLACES, TAKEN, model_named
+from penchant.cli.tables import load_offers, load_play
 from penchant.cli.workflow_options import Rivals
 from penchant.errors import DataError
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
+from penchant.reading.played import event_labels
+from penchant.tables.reading import Reading
 
 SHARED = ("grid", "locations", "noise_variance", "length_scale")
 OF_UCL = {*PLACES, "noise_variance", "length_scale"}
@@ -27,21 +27,21 @@ SETTINGS_OF_UCL = ("kernel", "cooling", "bonus")  # options of their own elsewhe
 
 @dataclass(frozen=True)
 class Contenders:
-    """Models by name, and the episodes or trials that they explain.
+    """Models by name, and the choices that they explain.
 
     Attributes
     ----------
     models
         By what was typed.
-    episodes
-        Of all subjects.
-    play
-        The table that they come from; None for choices among offers.
+    data
+        Choices of all subjects; a scan, where they are in several files.
+    reading
+        The table that they come from; None for several files.
     """
 
     models: dict[str, Any]
-    episodes: Sequence[Any]
-    play: Play | None
+    data: Any
+    reading: Reading | None
 
 
 def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -> Contenders:
@@ -53,19 +53,23 @@ def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -
             "--model must be all of play, or all of offers; got both. Compare those of one kind: "
             "penchant models lists them."
         )
+    if file is not None and is_scanned(file, play=True):
+        every = {name: scanned(file, data, history, agent) for name, agent in agents.items()}
+        found = next(iter(every.values()))
+        check_people(found, False)
+        return Contenders({name: one.model for name, one in every.items()}, found.scan, None)
     if kinds == {"offers"}:
         models = {name: model_named(agent, 0) for name, agent in agents.items()}
-        trials = load_trials(file, data, history, next(iter(agents)))
-        say_trials(trials)
-        return Contenders(models, trials, None)
+        offered = load_offers(file, data, history, next(iter(agents)))
+        return Contenders(models, offered.data, offered)
     ready = {name: ready_model(agent, data, history) for name, agent in agents.items()}
     places = next((m.locations for m in ready.values() if Declared(m).locations is not None), None)
-    play = load_episodes(file, data, history, places)
-    say_episodes(play.episodes)
-    return Contenders(_models(agents, ready, play), play.episodes, play)
+    counted = any(model is None for model in ready.values())
+    reading = load_play(file, data, history, places, is_counted=counted)
+    return Contenders(_models(agents, ready, reading), reading.data, reading)
 
 
-def _models(agents: dict[str, Agent], ready: dict[str, Any], play: Play) -> dict[str, Any]:
+def _models(agents: dict[str, Agent], ready: dict[str, Any], reading: Reading) -> dict[str, Any]:
     """The models for these data; assumptions about the options are reported once."""
     found: dict[str, Any] = {}
     said: set[str] = set()
@@ -74,11 +78,11 @@ def _models(agents: dict[str, Agent], ready: dict[str, Any], play: Play) -> dict
         placed = Declared(model).locations is not None
         kind = "counted" if model is None else "placed" if placed else "own"
         if kind == "counted" and kind in said:
-            found[name] = model_named(agent, play.n_options)
+            found[name] = model_named(agent, reading.n_options)
         elif kind == "placed" and kind in said:
             found[name] = model
         else:
-            found[name] = model_for_play(model, play, agent)
+            found[name] = model_for(model, reading, agent)
         said.add(kind)
     sizes = {name: model.n_options for name, model in found.items()}
     if len(set(sizes.values())) > 1:
@@ -151,20 +155,16 @@ def _agent(name: str, settings: list[str], given: dict[str, Any]) -> Agent:
     return Agent(model=name, settings=settings, **given)  # type: ignore[arg-type]  # checked
 
 
-def fold_labels(play: Play | None, column: str, gaps: Any) -> list[Any]:
+def fold_labels(reading: Reading | None, column: str) -> list[Any]:
     """The fold of every event, by a column of the table."""
-    if play is None:
+    if reading is None or reading.kind != "play":
         raise DataError(
             f"--folds must be a number or block for choices among offers; got {column!r}. "
             "Try --folds 5."
         )
-    if column not in play.table.column_names:
+    if column not in reading.table.column_names:
         raise DataError(
             f"--folds must be a number, block, or a column; got {column!r}, but the columns are "
-            f"{', '.join(play.table.column_names)}. Correct it."
+            f"{', '.join(reading.table.column_names)}. Correct it."
         )
-    labels = np.array(play.table.column(column).to_pylist(), dtype=object)
-    named = {part: getattr(play.columns, part) for part in ("subject", "block", "decision")}
-    rows = episode_rows(play.table, **named, gaps=gaps)
-    kept = [own[: e.n_events] for own, e in zip(rows, play.episodes, strict=True)]
-    return [np.array([labels[k] if k >= 0 else None for k in own], dtype=object) for own in kept]
+    return event_labels(reading, column)

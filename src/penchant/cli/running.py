@@ -8,8 +8,9 @@ from penchant.arguments import check_level
 from penchant.choices import Choices
 from penchant.cli.loading import load_choices
 from penchant.cli.model import check_bounds, constraints, fit_options
+from penchant.cli.naming import names_files
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.scanning import load_scan, names_files
+from penchant.cli.scanning import load_scan
 from penchant.cli.showing import VALID, Result, many, one, print_result, reserved, write_result
 from penchant.cli.words import check_seed, refuse, say
 from penchant.softmax.fit import fit_choices
@@ -29,10 +30,10 @@ def run_fit(
     history: History,
 ) -> int:
     """Fit choices given as explanatory variables, write, print; the exit code."""
+    refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
+    refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
 
     def result() -> Result:
-        refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
-        refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
         return _choices_result(file, data, terms, model, show)
 
     return shown(result, file, show)
@@ -62,7 +63,7 @@ def _choices_result(file: str | None, data: Data, terms: Terms, model: Model, sh
     check_bounds(model.constraint)
     if file is not None and names_files(file):
         refuse(model, "with several files", names={"method", "constraint"})
-        found = load_scan(file, data, terms, model.covariance)
+        found = load_scan(file, data, terms)
         scanned = found.on(None, options.pop("threads"))
         return one(fit_chunks(scanned, **options), show)
     choices = load_choices(file, data, terms)

@@ -181,35 +181,6 @@ def _check_order(options: Any) -> None:
         )
 
 
-def map_words(agent: Agent, places: Matrix, base: int = 0) -> str:
-    """Where the options are taken to lie, as no check can tell a grid from its transpose."""
-    first, last = base, len(places) - 1 + base
-    if agent.grid is None:
-        ends = [f"({', '.join(f'{c:g}' for c in places[i])})" for i in (0, -1)]
-        return f"Map: option {first} is at {ends[0]}, option {last} at {ends[1]}."
-    width, height = width_height(agent)
-    more = f" + {base}" if base else ""
-    below = f", option {width + base} at (0, 1)" if height > 1 else ""
-    return (
-        f"Map: option = x + {width} * y{more}: option {first} is at (0, 0), option {base + 1} at "
-        f"{(1, 0) if width > 1 else (0, 1)}{below}, option {last} at ({width - 1}, {height - 1})."
-    )
-
-
-def place_words(places: Matrix, base: int = 0) -> str:
-    """Where options are taken to lie where a choice is a place, counted from `base` on.
-
-    >>> print(place_words(np.array([[0], [1], [2]]), base=1))
-    Map: 3 options, from (1) to (3); results call that at (1) option 0, at (2) option 1.
-    """
-    ends = (places.min(axis=0), places.max(axis=0), *places[:2])
-    low, high, first, second = (f"({', '.join(f'{c + base:g}' for c in end)})" for end in ends)
-    return (
-        f"Map: {len(places)} options, from {low} to {high}; results call that at {first} option 0, "
-        f"at {second} option 1."
-    )
-
-
 def nominal(words: str) -> RewardPrior:
     """The prior of --linearized."""
     try:

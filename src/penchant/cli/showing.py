@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from penchant.choices import Choices
 from penchant.cli.options import Show
@@ -21,9 +20,8 @@ from penchant.errors import DataError, listing
 from penchant.figures.saving import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
-from penchant.output.document import plain
-from penchant.output.table import Table, number
-from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
+from penchant.output.table import Table
+from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 
 
@@ -70,86 +68,9 @@ def _same(file: str, target: os.PathLike[str]) -> bool:
 MOST_ROWS = 60
 
 
-def subjects_table(estimates: Estimates, most: int, show: Show) -> Table:
-    """One row per subject: status, log-likelihood, parameters and how well they are known."""
-    header = ["subject", "status", "n", "log-lik."]
-    for name in estimates.names:
-        header += [name, how_known(show)]
-    rows = []
-    for i, subject in enumerate(estimates.subjects[:most]):
-        row = [
-            str(subject),
-            estimates.status[i],
-            str(estimates.n_decisions[i]),
-            f"{estimates.log_likelihood[i]:.2f}",
-        ]
-        for theta, known in zip(estimates.theta[i], _known(estimates, i, show), strict=True):
-            row += [number(theta, 4), known]
-        rows.append(tuple(row))
-    return Table(
-        caption=f"Softmax choices of {len(estimates)} subjects",
-        facts=tuple((status, str(count)) for status, count in estimates.counts().items()),
-        header=tuple(header),
-        rows=tuple(rows),
-        notes=(
-            *subjects_notes(estimates.subjects, estimates.status, estimates.messages, most),
-            *which_intervals(show),
-        ),
-    )
-
-
-def how_known(show: Show) -> str:
-    """What stands beside the parameters of subjects: standard errors, or intervals if asked for."""
-    return f"({100 * show.level:g} %)" if shows_intervals(show) else "(s.e.)"
-
-
-def which_intervals(show: Show) -> tuple[str, ...]:
-    """A note that says which intervals are shown, if any are."""
-    return (f"Intervals: {INTERVAL_WORDS[show.intervals]}.",) if shows_intervals(show) else ()
-
-
-def shows_intervals(show: Show) -> bool:
-    """Whether intervals are worth their time: they were asked for, and the table will be seen."""
-    return show.intervals != "wald" and not show.json
-
-
 def randomness(show: Show) -> np.random.Generator | None:
     """Where calibrated intervals take it from; the same every time."""
     return None if show.seed is None else np.random.default_rng(show.seed)
-
-
-def seeded(show: Show) -> dict[str, int]:
-    """What JSON says of randomness, where there is any."""
-    return {} if show.seed is None else {"seed": show.seed}
-
-
-def from_to(low: float, high: float) -> str:
-    """An interval in a cell.
-
-    >>> from_to(0.0020812, float("inf"))
-    '0.00208 to inf'
-    """
-    return f"{number(low, 3)} to {number(high, 3)}"
-
-
-def _known(estimates: Estimates, i: int, show: Show) -> list[str]:
-    if not shows_intervals(show):
-        return [number(error, 3) for error in estimates.standard_errors[i]]
-    ends = estimates[i].interval(show.level, show.intervals, rng=randomness(show))
-    return [from_to(*both) for both in ends]
-
-
-def subjects_notes(
-    subjects: Sequence[Any], statuses: Sequence[str], messages: Sequence[str], most: int
-) -> tuple[str, ...]:
-    """How many rows are not shown, and an example of every doubt."""
-    notes = []
-    if len(subjects) > most:
-        notes.append(f"{most} of {len(subjects)} subjects shown; --output FILE.csv keeps all.")
-    for status in sorted(set(statuses) - {"converged"}):
-        i = list(statuses).index(status)
-        notes.append(f"For example {subjects[i]}: {messages[i]}")
-    return tuple(notes)
 
 
 def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
@@ -234,7 +155,8 @@ def of_table(words: Table, document: Callable[[], Any], frame: Callable[[], Any]
 def one(estimate: Estimate, show: Show) -> Result:
     """The result of one fit."""
     check_sound(estimate.status, estimate.theta)
-    words = estimate.table(show.level, show.intervals, randomness(show))
+    how = (show.level, show.intervals, randomness(show))
+    words = estimate.table(*how)
     doubt = f"{estimate.status}: {estimate.message}"
     return Result(
         statuses=(estimate.status,),
@@ -242,7 +164,7 @@ def one(estimate: Estimate, show: Show) -> Result:
         printed=words,
         kept=words,
         document=lambda: _document(estimate, show),
-        frame=lambda: estimate.to_frame(show.level, "pyarrow", show.intervals, randomness(show)),
+        frame=lambda: estimate.to_frame(show.level, "pyarrow", *how[1:]),
     )
 
 
@@ -251,14 +173,21 @@ def many(estimates: Estimates, show: Show) -> Result:
     for status, theta in zip(estimates.status, estimates.theta, strict=True):
         check_sound(status, theta)
     counts = ", ".join(f"{count} {status}" for status, count in estimates.counts().items())
-    printed = subjects_table(estimates, MOST_ROWS, show)
+
+    def table(most: int) -> Table:
+        errors = show.intervals == "wald" or show.json  # intervals are worth their time if seen
+        return estimates.table(
+            show.level, show.intervals, randomness(show), most=most, errors=errors
+        )
+
+    printed = table(MOST_ROWS)
     return Result(
         statuses=estimates.status,
         doubts=(f"{len(estimates)} subjects: {counts}",),
         printed=printed,
-        kept=subjects_table(estimates, len(estimates), show) if keeps_words(show) else printed,
+        kept=table(len(estimates)) if keeps_words(show) else printed,
         document=lambda: [_document(estimate, show) for estimate in estimates],
-        frame=lambda: _subjects_frame(estimates, show),
+        frame=lambda: estimates.to_frame(show.level, "pyarrow", show.intervals, randomness(show)),
     )
 
 
@@ -274,26 +203,9 @@ def check_sound(status: str, theta: Any) -> None:
 
 
 def _document(estimate: Estimate, show: Show) -> dict[str, Any]:
-    document = estimate.to_dict(show.level) | {"intervals": show.intervals} | seeded(show)
-    if show.intervals != "wald":
-        low_high = estimate.interval(show.level, show.intervals, rng=randomness(show))
-        for parameter, (low, high) in zip(document["parameters"], low_high, strict=True):
-            parameter["low"], parameter["high"] = plain(low), plain(high)
-    return document
-
-
-def _subjects_frame(estimates: Estimates, show: Show) -> Any:
-    frame = estimates.to_frame(show.level, backend="pyarrow")
-    if show.intervals == "wald":
-        return frame
-    found = [e.interval(show.level, show.intervals, rng=randomness(show)) for e in estimates]
-    profiles = np.array(found)
-    for a, name in enumerate(estimates.names):
-        for end, side in enumerate(("low", "high")):
-            column = f"{name}_{side}"
-            place = frame.column_names.index(column)
-            frame = frame.set_column(place, column, pa.array(profiles[:, a, end]))
-    return frame
+    document = estimate.to_dict(show.level, show.intervals, randomness(show))
+    seeded = {} if show.seed is None else {"seed": show.seed}
+    return document | {"intervals": show.intervals} | seeded | {"notes": list(estimate.notes)}
 
 
 def print_result(result: Result, show: Show) -> None:

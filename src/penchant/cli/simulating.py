@@ -13,11 +13,12 @@ import pyarrow.csv as pa_csv
 from penchant._typing import Matrix
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
-from penchant.cli.offers import load_offers
 from penchant.cli.options import Agent, World
 from penchant.cli.options import World as PlayedWorld
-from penchant.cli.settings import COORDINATES, TAKEN, map_words, model_named, ucl, width_height
+from penchant.cli.places import map_words
+from penchant.cli.settings import COORDINATES, TAKEN, model_named, ucl, width_height
 from penchant.cli.showing import reserved
+from penchant.cli.tables import only_offers
 from penchant.cli.words import check_seed, refuse, say
 from penchant.cli.workflow_options import Simulated
 from penchant.errors import DataError, nearest
@@ -233,7 +234,7 @@ def _offers_for(agent: Agent, simulated: Simulated) -> list[Offers]:
             f"--offers-from or --example must be given {named}; got {got}. Name a table of "
             "decisions whose offers people shall have, or try --example delays."
         )
-    return load_offers(simulated.offers_from, simulated.example, simulated.offers)
+    return only_offers(simulated.offers_from, simulated.example, simulated.offers)
 
 
 def model_in(world: SimulatedWorld, agent: Agent) -> Any:

@@ -12,29 +12,12 @@ from typing import Any
 
 from penchant.arguments import check_threads
 from penchant.bandit.beliefs import RewardPrior
-from penchant.cli.episodes import (
-    Play,
-    check_base,
-    in_lines,
-    named_columns,
-    option_labels,
-    say_columns,
-)
-from penchant.cli.fitting import model_for_play, ready_model
+from penchant.cli.fitting import model_for, ready_model
 from penchant.cli.interrupting import when_interrupted
-from penchant.cli.loading import with_lines
 from penchant.cli.model import prior
-from penchant.cli.offers import OF_PLAY, is_plain, named_offers
 from penchant.cli.options import Agent, History
 from penchant.cli.settings import model_named, nominal
-from penchant.cli.tables import (
-    kind_of,
-    open_play,
-    open_raw,
-    open_table,
-    read_as,
-    say_opened,
-)
+from penchant.cli.tables import check_base, kind_of, load_offers, load_play, open_raw, read_as
 from penchant.cli.task_file import is_task, with_task
 from penchant.cli.words import refuse, say
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
@@ -54,80 +37,49 @@ from penchant.studies.fitting import PART, USABLE
 from penchant.studies.means import LandscapeFile, read_landscapes
 from penchant.studies.plan import PAPER_NOMINALS
 from penchant.studies.read import read_study
-from penchant.tables.frames import open_frame
-from penchant.tables.offer_columns import offer_columns
+from penchant.tables.reading import Reading
 
 
 def read_play(
     file: str, table: Played, compared: Compared, history: History, ready: Any
-) -> tuple[StudyData, LandscapeFile | None, Play]:
+) -> tuple[StudyData, LandscapeFile | None, Reading]:
     """The data, the mean rewards if there are any, and what names lines of the file."""
-    origin, data, history = open_play(file, table.data(), history)
-    rows = origin.table
-    places = Declared(ready).locations
     if compared.landscape is not None and compared.expected is not None:
         raise DataError(
             "--expected must be left out with --landscape; got both. Either tells the mean rewards."
         )
-    with in_lines(origin, data):
-        columns = named_columns(list(rows.column_names), data, history, places)
-        say_columns(columns)
-        labels = option_labels(open_frame(rows), columns, data)
+    places = Declared(ready).locations
+    reading = load_play(file, table.data(), history, places, is_counted=ready is None)
     landscape = None
     if compared.landscape is not None:
-        landscape = read_landscapes(
-            compared.landscape, list(rows.column_names), compared.landscape_by, labels
-        )
-    by = compared.landscape_by or (None if landscape is None else landscape.by)
-    with in_lines(origin, data):
+        columns, labels = list(reading.table.column_names), reading.arguments["options"]
+        landscape = read_landscapes(compared.landscape, columns, compared.landscape_by, labels)
+    with reading.in_lines():
         found = read_study(
-            rows,
-            kind="play",
-            columns=columns.arguments() | {part: "none" for part in _absent(columns)},
+            reading,
             conditions=compared.condition,
-            landscape_by=by,
+            landscape_by=compared.landscape_by or (None if landscape is None else landscape.by),
             expected=compared.expected,
-            base=table.base,
-            options=labels,
-            locations=places,
-            gaps=history.gaps,
-            shown=table.shown,
-            missing_reward=table.missing_reward,
             payoffs=compared.payoffs or None,
             payoff_noise=compared.payoff_noise,
         )
+    _say_notes(found, reading)
+    return found, landscape, reading
+
+
+def _say_notes(found: StudyData, reading: Reading) -> None:
+    """What was found beyond what was said when the table was read."""
     for note in found.notes:
-        say(with_lines(f"Note: {note}", origin, data))
-    play = Play(list(found.episodes), rows, columns, origin, data, table.base, labels)
-    return found, landscape, play
+        if note not in reading.doubts:
+            say(f"Note: {reading.in_words(note)}")
 
 
 def read_offers_study(file: str, table: Played, compared: Compared, model: str) -> StudyData:
     """The data of a study of choices among offers."""
-    data, history = table.data(), table.history()
-    refuse(data, f"with --model {model}", names={"decision"})
-    refuse(history, f"with --model {model}", names=OF_PLAY - {"clock", "linearized"})
-    offers = named_offers(history.offers)
-    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
-    if not is_plain(opened, data, history, offers):
-        reading = read_as(opened.raw, data, history, "offers", offers)
-        return read_study(reading, conditions=compared.condition)
-    say_opened(opened)
-    rows = opened.table
-    parts = {part: getattr(table, part) for part in ("subject", "block", "chosen", "scored")}
-    with in_lines(opened, data):
-        say(f"Columns: {offer_columns(list(rows.column_names), parts, offers).words()}")
-        found = read_study(
-            rows,
-            kind="offers",
-            columns=parts,
-            offers=offers,
-            conditions=compared.condition,
-            options=table.options or None,
-            base=table.base,
-        )
-    for note in found.notes:
-        say(f"Note: {note}")
+    reading = load_offers(file, table.data(), replace(table.history(), linearized=None), model)
+    with reading.in_lines():
+        found = read_study(reading, conditions=compared.condition)
+    _say_notes(found, reading)
     return found
 
 
@@ -137,9 +89,7 @@ def _is_experiment(file: str, table: Played, experiment: Experiment) -> bool:
         return True
     if file == STDIN:
         return False
-    data = table.data()
-    opened = open_table(file, data, {"subject": data.subject, "chosen": data.chosen})
-    return kind_of(opened, data, table.history()) == "choices"
+    return kind_of(file, table.data(), table.history()) == "choices"
 
 
 def read_experiment(
@@ -158,11 +108,6 @@ def read_experiment(
     model = Attributes(reading.data.names, price=experiment.price)
     say(f"Model: {model}.")
     return read_study(reading, conditions=compared.condition), model
-
-
-def _absent(columns: Any) -> list[str]:
-    """Parts that were left out, or not found: they stay so."""
-    return [part for part, name in columns.arguments().items() if name is None]
 
 
 DONE, NO_ESTIMATE = 0, 1
@@ -216,8 +161,8 @@ def run_study_command(
             data, landscape = read_offers_study(file, table, compared, str(agent.model)), None
             model = ready
         else:
-            data, landscape, play = read_play(file, table, compared, history, ready)
-            model = model_for_play(ready, play, agent)
+            data, landscape, played = read_play(file, table, compared, history, ready)
+            model = model_for(ready, played, agent)
         reading = time.perf_counter() - begun
         say(f"Study: {counted(data.n_people, 'subject')}, {_amount(data)}.")
         with when_interrupted(lambda: _kept_words(folder, data)), _kept_said(folder, data):

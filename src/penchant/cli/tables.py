@@ -1,52 +1,34 @@
-"""From a file as a laboratory has it to a plain table, in the words of the command line."""
+"""From the command line's file and columns to what `read` gives, and what is said of it."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from typing import Any
 
-import pyarrow as pa
-
+from penchant import datasets
 from penchant.cli.options import Data, History
-from penchant.cli.words import say
+from penchant.cli.words import refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
+from penchant.files.source import Source, source
+from penchant.files.table import read_table
+from penchant.models.offers.offers import Offers
+from penchant.models.offers.table import offers_from_frame
 from penchant.reading.asked import Asked
-from penchant.reading.played import with_rewards
 from penchant.reading.read import reading_of, recognised
-from penchant.tables.columns import NO_COLUMN, play_columns
+from penchant.tables.columns import NO_COLUMN
 from penchant.tables.laboratory import Cleaned, cleaned
+from penchant.tables.offer_columns import offer_columns
 from penchant.tables.reading import Reading, ReadingKind
 
-
-@dataclass(frozen=True)
-class Opened:
-    """A file, or a folder of files, that was read and made plain; it names lines in messages.
-
-    Attributes
-    ----------
-    raw
-        As the files have it.
-    clean
-        Decisions alone, one value in every cell.
-    table
-        Its rows, some columns made numbers.
-    """
-
-    raw: Raw
-    clean: Cleaned
-    table: pa.Table
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return self.raw.name
-
-    def located(self, message: str) -> str:
-        """Rows of the table as lines of the file, where the file has lines."""
-        return self.raw.located(message, self.clean.rows.tolist())
+NOT_OF_PLAY = {"example", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
+NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference"}
+NOT_OF_OFFERS = (NOT_OF_PLAY - {"example"}) | {"decision"}
+OF_PLAY = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
+OF_PLAY |= {"linearized"}
 
 
 def open_raw(file: str | None, data: Data) -> Raw:
@@ -54,112 +36,179 @@ def open_raw(file: str | None, data: Data) -> Raw:
     return read_raw(file, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding)
 
 
-def open_table(file: str | None, data: Data, given: Mapping[str, Any]) -> Opened:
-    """The table, made plain.
+def opened(file: str | None, data: Data) -> tuple[Raw, Cleaned]:
+    """The table as the file has it, and made plain."""
+    raw = open_raw(file, data)
+    try:
+        given = {"subject": data.subject, "chosen": data.chosen}
+        return raw, cleaned(raw.table, where=data.where, given=given)
+    except DataError as error:
+        raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
+
+
+def load_play(
+    file: str | None,
+    data: Data,
+    history: History,
+    locations: Any = None,
+    *,
+    is_counted: bool = False,
+) -> Reading:
+    """Task data; says which columns are taken for what.
 
     Parameters
     ----------
-    file
-        The file or folder.
-    data
-        How it is read, and the condition on its rows.
-    given
-        {part: column} that are known.
+    file, data, history
+        What was typed.
+    locations
+        Where options lie; "seen": wherever one was chosen.
+    is_counted
+        Whether the numbers in the file say how many options there are.
     """
-    raw = open_raw(file, data)
-    try:
-        clean = cleaned(raw.table, where=data.where, given=given)
-    except DataError as error:
-        raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
-    return Opened(raw, clean, clean.table)
-
-
-def say_opened(opened: Opened) -> None:
-    """What wrote the file, and what was left out of it."""
-    if opened.clean.program:
-        say(f"File: written by {opened.clean.program}.")
-    for note in opened.clean.notes:
-        say(f"Note: {note}.")
-
-
-def open_play(
-    file: str | None, data: Data, history: History, quiet: bool = False
-) -> tuple[Opened, Data, History]:
-    """A history of play, and the options with what the program that wrote it says."""
-    given: dict[str, Any] = {
-        "subject": data.subject,
-        "chosen": data.chosen,
-        "decision": data.decision[0] if data.decision else None,
-        "block": history.block,
-        "reward": history.reward,
-    }
-    known = {part: name for part, name in given.items() if name not in (None, NO_COLUMN)}
-    opened = open_table(file, data, known)
-    if not quiet:
-        say_opened(opened)
-    hints = {part: name for part, name in opened.clean.hints.items() if given[part] is None}
-    data = replace(
-        data,
-        subject=hints.get("subject", data.subject),
-        chosen=hints.get("chosen", data.chosen),
-        decision=[hints["decision"]] if "decision" in hints else data.decision,
-    )
-    history = replace(history, block=hints.get("block", history.block))
-    if opened.clean.counted_on and history.gaps == History().gaps:
-        history = replace(history, gaps="order")
-    table = opened.table
-    if opened.clean.words and data.chosen in table.column_names:
-        words = table[data.chosen].cast(pa.string())
-        table = table.set_column(table.column_names.index(data.chosen), data.chosen, words)
-    return replace(opened, table=_rewarded(table, data, history, quiet)), data, history
-
-
-def _rewarded(table: pa.Table, data: Data, history: History, quiet: bool) -> pa.Table:
-    """Rewards in a currency as numbers, where there are any."""
-    try:
-        found = play_columns(
-            table.column_names, {"chosen": data.chosen, "reward": history.reward}, coordinates=3
+    refuse(data, "with --model", names=NOT_OF_PLAY)
+    if file is None:
+        raise DataError(
+            "FILE must be given with --model; got none. penchant simulate makes one to try."
         )
-    except DataError:  # said where the columns are needed
-        return table
+    check_base(history.base)
+    raw = open_raw(file, data)
+    base = None if is_counted and not history.base else history.base
+    asked = asked_of(data, history, "play", names=raw.table.column_names, base=base)
+    policies = {**asked.policies, **({} if locations is None else {"locations": locations})}
+    return said(reading_of(raw, replace(asked, policies=policies), where=data.where, kind="play"))
+
+
+def load_offers(file: str | None, data: Data, history: History, name: str) -> Reading:
+    """One-shot choices between offers; says which columns are taken for what."""
+    refuse(data, f"with --model {name}", names=NOT_OF_OFFERS)
+    refuse(history, f"with --model {name}", names=OF_PLAY)
+    check_base(history.base)
+    if (file is None) == (data.example is None):
+        raise DataError(
+            "FILE must be given, or --example; got "
+            + ("neither" if file is None else "both")
+            + ". Try penchant fit --example delays --model hyperbolic."
+        )
+    raw = open_raw(file, data) if data.example is None else Raw(_example(data.example))
+    return read_as(raw, data, history, "offers")
+
+
+def _example(name: str) -> Any:
+    known = datasets.dataset(name)
+    if not known.offers:
+        raise DataError(
+            "--example must be a table of offers with this --model; got "
+            f"{known.name}. Try --example delays."
+        )
+    say(f"Data: {known.name}. {known.description}")
+    return datasets.load(known.name)
+
+
+def only_offers(file: str | None, example: str | None, words: Sequence[str]) -> list[Offers]:
+    """The offers of a table, whatever was chosen among them; says which columns they are."""
+    offers = named_offers(words)
+    if example is not None:
+        return _all_first(_example(example), offers)
+    origin = source(file)
+    table = read_table(origin)
+    with in_lines(origin, table):
+        return _all_first(table, offers)
+
+
+@contextmanager
+def in_lines(origin: Source, table: Any) -> Iterator[None]:
+    """Errors about rows of a table as errors about lines of its file."""
     try:
-        rewarded, notes = with_rewards(table, found, Asked(decimal=data.decimal))
-    except DataError:  # said with the subject where the table is read
-        return table
-    for note in () if quiet else notes:
-        say(f"Note: {note}.")
-    return rewarded
+        yield
+    except DataError as error:
+        located = Raw(table, ((origin, len(table)),)).located(str(error))
+        raise DataError(f"{origin.name}: {located}") from None
 
 
-def asked_of(data: Data, history: History, offers: Any = None) -> Asked:
-    """What was typed, as `read` is asked."""
+def _all_first(table: Any, offers: Any) -> list[Offers]:
+    """Offers in which everybody takes the first option: what was chosen does not matter."""
+    names = list(table.column_names)
+    taken = "first option" + "'" * len(names)  # a name that no column has
+    columns = offer_columns(names, {"chosen": taken}, offers)
+    whose = f"; subject = {columns.subject}" if columns.subject else ""
+    say(f"Offers: {columns.offer_words()}{whose}")
+    table = table.append_column(taken, [[0] * len(table)])
+    return offers_from_frame(table, chosen=taken, offers=offers, scored=NO_COLUMN)
+
+
+def check_base(base: int) -> None:
+    """The first option has number 0 or 1."""
+    if base not in (0, 1):
+        raise DataError(
+            f"--base must be 0 or 1; got {base}. Say which number the first option has."
+        )
+
+
+def asked_of(
+    data: Data,
+    history: History,
+    kind: ReadingKind | None,
+    *,
+    names: Sequence[str] = (),
+    base: int | None = None,
+) -> Asked:
+    """What was typed, as `read` is asked.
+
+    Parameters
+    ----------
+    data, history
+        What was typed.
+    kind
+        What the table is said to be.
+    names
+        Columns of the table, which may have commas in them.
+    base
+        Number of the first option.
+    """
     several = tuple(data.decision)
     columns = {
         "subject": data.subject,
-        "chosen": data.chosen,
+        "chosen": _several(data.chosen, names) if kind == "play" else data.chosen,
         "option": data.option,
         "decision": several if len(several) > 1 else next(iter(several), None),
         "weight": data.weight,
         "available": data.available,
         "offset": data.offset,
-        "block": history.block,
+        "block": _several(history.block, names),
+        "reward": _several(history.reward, names),
+        "is_choice": history.is_choice,
         "scored": history.scored,
+        "executed": _several(history.executed, names),
     }
-    policies = {"missing": "drop_set"} if data.missing == "drop-set" else {}
+    if kind != "play":
+        columns = {part: name for part, name in columns.items() if name != NO_COLUMN}
+    policies: dict[str, Any] = {"missing": "drop_set"} if data.missing == "drop-set" else {}
+    for name in ("gaps", "shown", "missing_reward"):
+        if getattr(history, name) != getattr(History(), name):
+            policies[name] = getattr(history, name)
     if data.weight_kind != Data().weight_kind:
         policies["weight_kind"] = data.weight_kind
+    options = options_typed(data.options)
+    counts_only = kind == "play" and isinstance(options, list) and len(options) == 1
     return Asked(
-        columns={part: name for part, name in columns.items() if name not in (None, NO_COLUMN)},
+        columns={part: name for part, name in columns.items() if name is not None},
         attributes=data.attributes,
-        offers=offers,
-        options=options_typed(data.options),
+        offers=named_offers(history.offers),
+        options=None if counts_only else options,
         opt_out=data.opt_out,
         reference=pairs_typed(data.reference, "reference"),
-        base=history.base or None,
+        base=base,
         units={name: float(n) for name, n in pairs_typed(data.units, "units").items()} or None,
         decimal=data.decimal,
         policies=policies,
     )
+
+
+def _several(given: str | None, names: Sequence[str]) -> str | tuple[str, ...] | None:
+    """One column, or several that are divided by commas."""
+    if given is None or given in names or "," not in given:
+        return given
+    return tuple(part.strip() for part in given.split(","))
 
 
 def options_typed(words: Sequence[str]) -> list[str] | dict[str, str] | None:
@@ -184,25 +233,56 @@ def pairs_typed(words: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
-def read_as(
-    raw: Raw, data: Data, history: History, kind: ReadingKind | None, offers: Any = None
-) -> Reading:
+def named_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Attributes as one types them: amount=now/later, delay=0/days, outcome=sure+0/gain+loss.
+
+    >>> named_offers(["amount=now/later", "delay=0/days"])
+    {'amount': ['now', 'later'], 'delay': [0.0, 'days']}
+    >>> named_offers(["outcome=sure+0/gain+loss"])
+    {'outcome': [['sure', 0.0], ['gain', 'loss']]}
+    """
+    found: dict[str, list[Any]] = {}
+    for word in words:
+        name, _, cells = (part.strip() for part in word.partition("="))
+        if not name or not cells or name in found:
+            raise DataError(
+                "--offers must be NAME=COLUMN/COLUMN, a column or number for each option, every "
+                f"NAME once; got {word!r}. Write --offers amount=now/later,delay=0/days."
+            )
+        options = [[_cell(part) for part in cell.split("+")] for cell in cells.split("/")]
+        several = any(len(outcomes) > 1 for outcomes in options)
+        found[name] = options if several else [outcomes[0] for outcomes in options]
+    return found or None
+
+
+def _cell(word: str) -> Any:
+    """A number, or the name of a column."""
+    try:
+        return float(word)
+    except ValueError:
+        return word.strip()
+
+
+def read_as(raw: Raw, data: Data, history: History, kind: ReadingKind | None) -> Reading:
     """What the file holds; says what was taken for what."""
-    reading = reading_of(raw, asked_of(data, history, offers), where=data.where, kind=kind)
-    for line in said_of(reading):
-        say(line)
+    asked = asked_of(data, history, kind, base=history.base or None)
+    return said(reading_of(raw, asked, where=data.where, kind=kind))
+
+
+def said(reading: Reading) -> Reading:
+    """The same; says what was taken for what."""
+    lines = reading.summary().splitlines()
+    for line in lines if reading.program else lines[1:]:
+        if not line.startswith("Next:"):
+            say(line)
     return reading
 
 
-def said_of(reading: Reading) -> list[str]:
-    """What was taken for what, in lines."""
-    return [line for line in reading.summary().splitlines()[1:] if not line.startswith("Next:")]
-
-
-def kind_of(opened: Opened, data: Data, history: History) -> ReadingKind | None:
+def kind_of(file: str | None, data: Data, history: History) -> ReadingKind | None:
     """What the table is, by its columns; None where they do not say."""
     try:
-        return recognised(opened.clean, asked_of(data, history))
+        asked = asked_of(data, history, None, base=history.base or None)
+        return recognised(opened(file, data)[1], asked)
     except DataError:  # said where the table is read
         return None
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack, overload
 
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import Chunks
+from penchant.choices.chunks import Chunks, ManyPeople
 from penchant.errors import DataError
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.maps import fit_map
@@ -133,6 +133,11 @@ def fit(
                 "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
             )
         return fit_model(as_episodes(data), model, parameter_prior=parameter_prior, strict=strict)
+    if isinstance(data, ManyPeople) and (model is not None or data.kind != "choices"):
+        raise DataError(
+            f"data must be in memory for one set of parameters of a model; got a scan of "
+            f"{data.kind}. Use fit_each for one estimate per subject, or read the files with read."
+        )
     if isinstance(data, Chunks) and model is None:
         return fit_chunks(
             data.on(engine, threads),

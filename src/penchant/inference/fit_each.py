@@ -2,39 +2,53 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
-from penchant._progress import progress
-from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import Chunks
+from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
-from penchant.inference.fit import History, check_prior, fit_profiles, weights_only
-from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.status import nothing_known
-from penchant.models.model import Declared, Model
+from penchant.inference.fit import History, weights_only
+from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.portions import portion_fit
+from penchant.models.model import Model
 from penchant.models.natural_prior import Prior
-from penchant.models.record import as_described, as_episodes, data_of, for_task
+from penchant.models.record import as_described, as_episodes, data_of
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import EachOptions
 from penchant.softmax.fit_each import fit_each_choices
-from penchant.softmax.likelihood import available_threads
+from penchant.softmax.source import IntervalKind
 from penchant.tables.reading import Reading
 
-# Subjects whose profiles are searched together: steps cost little more for many than for one.
-FEWEST, MOST = 64, 512
-NUMBERS = 3e8  # of explanatory variables on the grids of those: some seconds
+
+class PeopleOptions(TypedDict, total=False):
+    """Options of fits of the subjects of a scan."""
+
+    parameter_prior: Prior | None
+    method: Literal["ml", "firth"]
+    constraints: Constraints | None
+    max_steps: int | None
+    threads: int | None
+    covariance: Literal["model", "robust", "clustered"]
 
 
 @overload
 def fit_each(
     data: Choices | Reading, model: None = None, **options: Unpack[EachOptions]
 ) -> Estimates: ...
+@overload
+def fit_each(
+    data: ManyPeople,
+    model: Model | None = None,
+    *,
+    engine: Any = None,
+    output: Any = None,
+    overwrite: bool = False,
+    level: float = 0.95,
+    intervals: IntervalKind = "wald",
+    **options: Unpack[PeopleOptions],
+) -> Any: ...
 @overload
 def fit_each(
     data: Sequence[History] | Choices | Reading,
@@ -53,7 +67,12 @@ def fit_each(
     covariance: Literal["model", "robust", "clustered"] = "model",
     max_steps: int | None = None,
     threads: int | None = None,
-) -> Estimates:
+    engine: Any = None,
+    output: Any = None,
+    overwrite: bool = False,
+    level: float = 0.95,
+    intervals: IntervalKind = "wald",
+) -> Any:
     """Fit every subject by itself: the numbers of `fit`, for many in one call, with progress.
 
     A subject whose choices do not allow an estimate has a status that says so; it never stops the
@@ -64,15 +83,23 @@ def fit_each(
     ----------
     data
         `Choices` with a subject, or a list of `Episode` or of `Offers`, of many subjects; or what
-        `read` returns.
+        `read` returns; or a `scan` of files, with a subject, that do not fit in memory.
     model, parameter_prior, method, constraints, covariance, max_steps
         As in `fit`.
     threads
         Processors to use; all, if not given. The answer does not depend on it.
+    engine
+        For a scan: who fits its subjects, as in `fit`.
+    output, overwrite
+        For a scan: Parquet file for one row per subject, which exists when all are done. What an
+        interrupted call had done is not done again by the next with the same output.
+    level, intervals
+        For a scan: of the intervals in that file.
 
     Returns
     -------
-    `Estimates`: one for each subject, by position or by label.
+    `Estimates`: one for each subject, by position or by label. For a scan `StoredEstimates`: the
+    file, of which nothing is in memory but what is asked for.
 
     Examples
     --------
@@ -82,6 +109,27 @@ def fit_each(
     <Estimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
     """
     data = as_described(data_of(data), model)
+    if isinstance(data, ManyPeople):
+        work = portion_fit(
+            data,
+            model,
+            parameter_prior,
+            {
+                "method": method,
+                "constraints": constraints,
+                "covariance": covariance,
+                "max_steps": max_steps,
+            },
+            level,
+            intervals,
+        )
+        return data.fit_people(
+            work, output=output, overwrite=overwrite, engine=engine, threads=threads
+        )
+    if engine is not None or output is not None:
+        raise DataError(
+            "engine and output must be left out for data in memory; got one. They are for a scan."
+        )
     if isinstance(data, Choices):
         return fit_each_choices(
             data,
@@ -92,11 +140,6 @@ def fit_each(
             max_steps=max_steps,
             threads=threads,
         )
-    if isinstance(data, Chunks):
-        raise DataError(
-            "data must be in memory for one estimate per subject; got a scan. Read the files of "
-            "some subjects at a time, or use fit for all subjects as one."
-        )
     if model is None:
         raise DataError(
             "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
@@ -104,50 +147,3 @@ def fit_each(
     return fit_each_model(
         as_episodes(data), model, parameter_prior=parameter_prior, threads=threads
     )
-
-
-def fit_each_model(
-    episodes: Sequence[Episode],
-    model: Model,
-    *,
-    parameter_prior: Prior | None = None,
-    threads: int | None = None,
-) -> Estimates:
-    """Fit the episodes of every subject."""
-    model = for_task(model, episodes)
-    check_prior(model, parameter_prior)
-    by_subject: dict[Any, list[Episode]] = {}
-    for episode in episodes:
-        by_subject.setdefault(episode.subject, []).append(episode)
-    told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
-    workers = available_threads() if threads is None else threads
-    at_once = _at_once(model, [sum(e.n_events for e in by_subject[s]) for s in told], workers)
-    portions = [told[i : i + at_once] for i in range(0, len(told), at_once)]
-    with progress("Fitting subjects", len(told)) as advance:
-
-        def fit_some(subjects: list[Any]) -> list[Estimate]:
-            groups = tuple(tuple(by_subject[s]) for s in subjects)
-            found = fit_profiles(Profiles(model, groups, parameter_prior), subjects)
-            advance(len(subjects))
-            return found
-
-        if workers == 1:
-            parts = [fit_some(subjects) for subjects in portions]
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                parts = list(pool.map(fit_some, portions))
-    found = dict(zip(told, (one for part in parts for one in part), strict=True))
-    for subject, mine in by_subject.items():
-        if subject not in found:
-            problem = Problem(model, tuple(mine), parameter_prior)
-            found[subject] = nothing_known(problem, subject)
-    return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
-
-
-def _at_once(model: Model, n_events: list[int], workers: int) -> int:
-    """Subjects to search together: many if they are little work, and some for every worker."""
-    n_points = math.prod(shape.n_grid for shape in model.shape)
-    width = (Declared(model).n_options or 2) * len(model.weights) * n_points
-    largest = max(n_events, default=1) * width
-    share = -(-len(n_events) // workers)
-    return max(FEWEST, min(MOST, share, int(NUMBERS / largest)))

@@ -81,6 +81,7 @@ class Built:
     notes: tuple[str, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
+    doubts: tuple[str, ...] = ()
 
 
 def chosen_column(table: pa.Table, asked: Asked, usual: Sequence[str]) -> str:

@@ -11,8 +11,10 @@ import pyarrow as pa
 from penchant.errors import DataError, listing
 from penchant.models.offers.table import offers_from_frame
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
+from penchant.reading.doubts import offer_notes
 from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.columns import named_column, plain_name
+from penchant.tables.frames import check_columns, open_frame, row_place
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
@@ -66,6 +68,7 @@ def from_offers(
     if given["chosen"] is None and layout is not None:
         given["chosen"] = chosen_column(table, asked, CHOSEN)
     found = offer_columns(table.column_names, given, offers)
+    check_columns(open_frame(table), found.roles())
     table, notes = _with_numbers(table, found, asked)
     words = layout.words if layout is not None else None
     taken = _taken(table, found, asked, words)
@@ -85,7 +88,16 @@ def from_offers(
     }
     for attribute, cells in found.offers.items():
         columns[attribute] = ", ".join(_said(cell) for cell in cells)
-    return Built(trials, columns, taken.options, table, notes, arguments, _model(trials[0].offers))
+    return Built(
+        data=trials,
+        columns=columns,
+        options=taken.options,
+        table=table,
+        notes=notes,
+        arguments=arguments,
+        model=_model(trials[0].offers),
+        doubts=offer_notes(trials),
+    )
 
 
 def _said(cell: Any) -> str:
@@ -178,7 +190,7 @@ def _taken(
     elif asked.options is not None:
         index = {word(key): k for k, key in enumerate(asked.options)}
     else:
-        index = _understood(seen, asked, found, labels)
+        index = _understood(cells, seen, asked, found, labels)
         if not index:
             by_value = _by_value(table, found, cells)
             if by_value is not None:
@@ -217,13 +229,19 @@ def _asked_place(value: Any, labels: Sequence[str]) -> int:
 
 
 def _understood(
-    seen: Sequence[str], asked: Asked, found: OfferColumns, labels: Sequence[str]
+    cells: Sequence[Any],
+    seen: Sequence[str],
+    asked: Asked,
+    found: OfferColumns,
+    labels: Sequence[str],
 ) -> dict[str, int]:
     """Words such as sooner, later and gamble, and numbers that say where they begin."""
     numbers = {key: int(key) for key in seen if re.fullmatch(r"-?\d{1,3}", key)}
     m = len(labels)
     if len(numbers) == len(seen):
-        start = _first_number({*numbers.values()} - {-1}, m, asked.base, found.chosen)
+        start = asked.base
+        if start is None:
+            start = _first_number(cells, {*numbers.values()} - {-1}, m, found.chosen)
         inside = {key: k - start for key, k in numbers.items() if 0 <= k - start < m}
         odd = {key for key, k in numbers.items() if key not in inside and k not in (-1, start - 1)}
         return {} if odd else inside
@@ -235,15 +253,17 @@ def _understood(
     return known if len(known) == len(seen) and m == 2 else {}
 
 
-def _first_number(seen: set[int], m: int, base: int | None, column: str) -> int:
-    if base is not None:
-        return base
+def _first_number(cells: Sequence[Any], seen: set[int], m: int, column: str) -> int:
     low, high = min(seen, default=0), max(seen, default=0)
     if low == 0 and high < m:
         return 0
     if low >= 1 and high == m:
         return 1
-    shown = f"{column} holds {listing(map(str, sorted(seen)))}, and there are {m} options"
+    row = [word(cell) for cell in cells].index(str(high))
+    shown = (
+        f"{column} holds {listing(map(str, sorted(seen)))} ({high} at {row_place(row)}), and there "
+        f"are {m} options"
+    )
     both = "counted from 0"
     if low == 0:
         both += f" with {high} too many"

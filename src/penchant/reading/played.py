@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penchant._typing import IntVector
 from penchant.bandit.episode import highest_option
-from penchant.bandit.episode_table import episodes_from_frame
+from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
+from penchant.reading.doubts import data_notes, play_doubts
 from penchant.tables.cells import amounts, is_nothing
-from penchant.tables.columns import PlayColumns, play_columns
-from penchant.tables.frames import open_frame, row_place
+from penchant.tables.columns import COORDINATES, NO_COLUMN, PlayColumns, play_columns
+from penchant.tables.frames import column_floats, open_frame, row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stray_labels
-from penchant.wording import argument, ticked
+from penchant.tables.reading import Reading
+from penchant.wording import argument, either, ticked
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
 
@@ -29,30 +32,34 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     del place  # rows stay what they are
     table = clean.table
     given = {part: asked.columns.get(part) for part in PARTS}
-    locations = asked.policies.get("locations")
-    sides = 0 if locations is None else np.shape(locations)[1]
-    found = play_columns(table.column_names, given, coordinates=sides)
-    if asked.columns.get("chosen") is None:
-        _check_places(table, str(found.chosen))
-    table, notes = with_rewards(table, found, asked)
     policies = dict(asked.policies)
+    found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
+    if asked.columns.get("chosen") is None and isinstance(found.chosen, str):
+        _check_places(table, found.chosen)
+    table, notes = with_rewards(table, found, asked)
+    if found.decision is None:
+        notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
     if clean.counted_on:
         policies.setdefault("gaps", "order")
     labels, words = _labels(table, found, asked, clean.words)
-    base = 0
-    if labels is None and isinstance(found.chosen, str) and not words:
+    base = asked.base or 0
+    if labels is not None and asked.options is None:
+        typed = ticked("options")
+        notes = (*notes, f"options are sorted; {typed} for another order, or if there were more")
+    elif labels is None and isinstance(found.chosen, str) and not words:
         base = _base(table, found.chosen, asked.base)
-        words = {key: str(int(key) - base) for key in seen_words(table, found.chosen)}
+        words = {key: str(int(float(key)) - base) for key in _numbers(table, found.chosen)}
         words = {key: index for key, index in words.items() if int(index) >= 0}
     arguments: dict[str, Any] = {
         **found.arguments(),
-        "base": base,
+        "base": 0 if labels is not None else base,
         "options": labels,
+        "locations": None if isinstance(found.chosen, str) else locations,
         **policies,
     }
     if isinstance(asked.options, Mapping):
         table = with_column(table, _NUMBER, pa.array(_mapped(table, str(found.chosen), words)))
-        arguments |= {"chosen": _NUMBER, "options": None}
+        arguments |= {"chosen": _NUMBER, "base": 0, "options": None}
         if found.executed is not None:
             done = pa.array(_mapped(table, str(found.executed), words))
             table = with_column(table, _DONE, done)
@@ -62,10 +69,71 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     n_options = len(labels) if labels is not None else _n_options(episodes)
     if isinstance(asked.options, Mapping):
         n_options = max(int(index) for index in words.values()) + 1
-    ordered = dict(sorted(words.items(), key=lambda pair: int(pair[1])))
+    doubts = data_notes(episodes)
+    if locations is None or isinstance(locations, str) or not isinstance(found.chosen, str):
+        doubts = (*doubts, *play_doubts(episodes, table, found, arguments))
     return Built(
-        episodes, columns, ordered, table, notes, arguments, f"QLearning(n_options={n_options})"
+        data=episodes,
+        columns=columns,
+        options=dict(sorted(words.items(), key=lambda pair: int(pair[1]))),
+        table=table,
+        notes=notes,
+        arguments=arguments,
+        model=f"QLearning(n_options={n_options})",
+        doubts=doubts,
     )
+
+
+def _columns(
+    table: pa.Table, given: Mapping[str, Any], locations: Any, base: int
+) -> tuple[PlayColumns, Any]:
+    """The column of every part, and where options lie if choices are places."""
+    found = columns_of(table.column_names, given, locations)
+    if isinstance(found.chosen, str) or not isinstance(locations, str):
+        return found, locations
+    frame = open_frame(table)
+    there = np.column_stack([column_floats(frame, name, "chosen") for name in found.chosen])
+    return found, np.unique(there[~np.isnan(there).any(axis=1)], axis=0) - base
+
+
+def columns_of(names: Sequence[str], given: Mapping[str, Any], locations: Any) -> PlayColumns:
+    """The column of every part of task data, given or of a usual name.
+
+    Parameters
+    ----------
+    names
+        Columns of the table.
+    given
+        {part: column} that are known.
+    locations
+        Where options lie; "seen": wherever one was chosen; None where options are no places.
+    """
+    several = given["decision"]
+    if isinstance(several, (tuple, list)) and len(several) > 1:
+        raise DataError(
+            f"{argument('decision')} must be one column of task data; got {', '.join(several)}. "
+            f"Name those that tell subjects and plays apart with {argument('subject')} and "
+            f"{argument('block')}."
+        )
+    known = locations is not None and not isinstance(locations, str)
+    sides = np.shape(locations)[1] if known else len(COORDINATES)
+    found = play_columns(names, given, coordinates=sides)
+    if locations is None and not isinstance(found.chosen, str):
+        raise DataError(
+            "chosen must be one column of numbers or labels with this model; got places, columns "
+            f"{' and '.join(found.chosen)}. "
+            + either(
+                "Say where the options lie, such as locations=pn.grid(10, 10)",
+                "Use a model of places, --model ucl, gp-ucb or locality with --grid",
+            )
+            + ", or number the options in a column."
+        )
+    return found
+
+
+def _numbers(table: pa.Table, name: str) -> list[str]:
+    """The numbers in a column, as words."""
+    return [key for key in seen_words(table, name) if NUMBER.match(key)]
 
 
 _NUMBER = "option taken"
@@ -159,16 +227,20 @@ def _base(table: pa.Table, name: str, base: int | None) -> int:
     """Number of the first option; asked where none is 0, as there may be one nobody chose."""
     if base is not None:
         return base
-    numbers = [float(key) for key in seen_words(table, name) if NUMBER.match(key)]
+    numbers = [float(key) for key in _numbers(table, name)]
     numbers = [number for number in numbers if number >= 0]
     low, high = min(numbers, default=0.0), max(numbers, default=0.0)
     if low == 0:
         return 0
     listed = sorted({int(number) for number in numbers})
     raise DataError(
-        f"base must be given, as {name} holds {low:g} to {high:g}, which can be read in two ways: "
-        f"options counted from 1 ({int(high)} of them), or from 0 ({int(high) + 1}, of which "
-        f"nobody chose 0). Pass base=1 or base=0; or options={listed[:9]!r} for labels."
+        f"{argument('base')} must be given, as {name} holds {low:g} to {high:g}, which can be read "
+        f"in two ways: options counted from 1 ({int(high)} of them), or from 0 ({int(high) + 1}, "
+        "of which nobody chose 0). Pass "
+        + either(
+            f"base=1 or base=0; or options={listed[:9]!r} for labels.",
+            f"--base 1, or --options {int(high) + 1} if there is an option 0.",
+        )
     )
 
 
@@ -186,3 +258,18 @@ def _mapped(table: pa.Table, name: str, words: Mapping[str, str]) -> list[int | 
                 f"{row_place(row)}. Add it."
             )
     return found
+
+
+def event_rows(reading: Reading) -> list[IntVector]:
+    """Rows of the table that each event of each subject comes from; -1 where it has no row."""
+    known = reading.arguments
+    parts = {part: known.get(part) for part in ("subject", "block", "decision")}
+    named = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
+    rows = episode_rows(reading.table, **named, gaps=known.get("gaps", "error"))
+    return [own[: one.n_events] for own, one in zip(rows, reading.data, strict=True)]
+
+
+def event_labels(reading: Reading, column: str) -> list[Any]:
+    """What a column of the table says of each event of each subject."""
+    labels = np.array([*reading.table[column].to_pylist(), None], dtype=object)
+    return [labels[rows] for rows in event_rows(reading)]

@@ -131,13 +131,13 @@ def read(
     ... )
     >>> reading = pn.read(table)
     >>> print(reading.summary())
-    the table: decisions among options described by attributes
+    the table: a choice experiment (options with attributes)
     Columns: subject = id; chosen = choice; price = A_price, B_price; fair = A_fair, B_fair
     Options: A = A, B = B, neither = neither
     Note: price is in £.
     Note: fair holds words: no, yes; compared with no (reference).
     Note: neither is an option of its own, with a constant and attributes of 0.
-    Data: 2 subjects, 4 decisions
+    Data: 2 subjects, 4 trials
     Next: pn.fit_each(reading)
     >>> reading.data.names
     ('price', 'fair:yes', 'constant:neither')
@@ -215,6 +215,9 @@ def reading_of(
         program=clean.program,
         arguments=built.arguments,
         model=built.model,
+        doubts=built.doubts,
+        raw=raw,
+        rows=place.rows.tolist(),
     )
 
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, named, nearest
+from penchant.scale.stored import FILE, ROW
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
 from penchant.tables.long import LongColumns
@@ -30,14 +31,20 @@ class Rows:
     ----------
     file
         What messages call it.
+    origins
+        Names of the files that the rows of a sorted copy come from.
     """
 
     table: pa.Table
     file: str
     begin: int
+    origins: tuple[str, ...] = ()
 
     def place(self, row: int) -> str:
         """Where a row is, counted from 0 in its file."""
+        if self.origins:
+            which, number = (self.table[name][int(row)].as_py() for name in (FILE, ROW))
+            return f"row {number} of {self.origins[which]}"
         return f"row {self.begin + int(row)} of {self.file}"
 
 
@@ -122,7 +129,7 @@ def starts_of(table: pa.Table, key: Sequence[str]) -> IntVector:
 
 def plain(column: pa.ChunkedArray) -> pa.Array:
     """One array of a column; codes of text are decoded."""
-    array = column.combine_chunks()
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):  # an empty one stays so
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
@@ -142,10 +149,14 @@ def check_present(rows: Rows, name: str, role: str, on_offer: BoolVector | None 
         )
 
 
-def numbers(rows: Rows, name: str, role: str, on_offer: BoolVector | None) -> Vector:
-    """A column of numbers, finite in rows on offer."""
-    check_present(rows, name, role, on_offer)
+def numbers(
+    rows: Rows, name: str, role: str, on_offer: BoolVector | None, again: bool = False
+) -> Vector:
+    """A column of numbers, finite in rows on offer; checked unless it was before."""
     column = plain(rows.table[name])
+    if again and column.type == pa.float64() and not column.null_count:
+        return np.asarray(column.to_numpy())
+    check_present(rows, name, role, on_offer)
     if type_word(column.type) not in ("numbers", "whole numbers", "True/False"):
         raise DataError(
             f"{role} must be numbers; got {column.type} in {name} of {rows.file}. Convert it."
@@ -247,22 +258,27 @@ class Part:
     subject: pa.Array | None
 
 
-def part_of(rows: Rows, layout: Layout, again: bool = False) -> Part:
-    """Arrays of whole decisions; rows not on offer are left out."""
+def part_of(
+    rows: Rows, layout: Layout, again: bool = False, starts: IntVector | None = None
+) -> Part:
+    """Arrays of whole decisions; rows not on offer are left out.
+
+    `again`, where all was checked before; `starts` are the first rows of decisions, where these are
+    known.
+    """
     columns = layout.columns
-    for name in layout.key:
+    for name in () if again else layout.key:
         check_present(rows, name, "subject" if name == columns.subject else "decision")
     on_offer = None
     if columns.available is not None:
         on_offer = flags(rows, columns.available, "available")
         on_offer = None if on_offer.all() else on_offer
-    starts = starts_of(rows.table, layout.key)
+    starts = starts_of(rows.table, layout.key) if starts is None else starts
     first_row = np.append(starts, len(rows.table))
     picked = chosen_flags(rows, layout)
-    named_numbers = [("explanatory", name) for name in columns.explanatory]
-    variables = [numbers(rows, name, role, on_offer) for role, name in named_numbers]
+    variables = [numbers(rows, n, "explanatory", on_offer, again) for n in columns.explanatory]
     weight, offset = (
-        None if name is None else numbers(rows, name, role, on_offer)
+        None if name is None else numbers(rows, name, role, on_offer, again)
         for role, name in (("weight", columns.weight), ("offset", columns.offset))
     )
     if not again:

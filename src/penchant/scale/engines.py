@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import islice
 from typing import Any, TypeVar
 
 from penchant.arguments import check_threads
@@ -14,6 +15,8 @@ from penchant.errors import DataError
 from penchant.softmax.likelihood import available_threads
 
 T = TypeVar("T")
+AHEAD = 4  # tasks that each thread may be ahead of the one that is waited for
+WAITING = 4096  # tasks that another engine has at a time: more than a cluster has processors
 
 
 def check_engine(engine: Any, threads: int | None) -> None:
@@ -28,19 +31,23 @@ def check_engine(engine: Any, threads: int | None) -> None:
 
 
 def in_order(
-    work: Callable[[T], Any], tasks: Sequence[T], engine: Any, threads: int | None
+    work: Callable[[T], Any], tasks: Iterable[T], engine: Any, threads: int | None
 ) -> Iterator[Any]:
     """Results of the tasks in their order, whoever did them and whichever was done first."""
     workers = available_threads() if threads is None else threads
-    if engine is None and min(workers, len(tasks)) == 1:
+    if engine is None and workers == 1:
         yield from map(work, tasks)
         return
+    left = iter(tasks)
+    ahead = AHEAD * workers if engine is None else WAITING
     with _executor(engine, workers) as executor:
-        futures = deque(executor.submit(work, task) for task in tasks)
+        futures = deque(executor.submit(work, task) for task in islice(left, ahead))
         try:
             while futures:
-                yield futures[0].result()
+                found = futures[0].result()
                 futures.popleft()
+                futures.extend(executor.submit(work, task) for task in islice(left, 1))
+                yield found
         finally:
             for future in futures:
                 future.cancel()

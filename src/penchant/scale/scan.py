@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
 
 from penchant._progress import progress
-from penchant._typing import IntVector
+from penchant._typing import IntVector, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError
+from penchant.errors import DataError, named
 from penchant.output.notes import counted
 from penchant.scale.columns import (
     Layout,
+    Part,
     Rows,
     check_names,
     check_present,
@@ -27,22 +29,22 @@ from penchant.scale.columns import (
     type_word,
 )
 from penchant.scale.engines import check_engine, in_order
-from penchant.scale.stored import StoredFile, stored_files
+from penchant.scale.fit_people import People
+from penchant.scale.histories import HistoryScan, scan_histories
+from penchant.scale.people import Limits, Portion
+from penchant.scale.spans import Span
+from penchant.scale.stored import FILE, StoredFile, stored_files
 from penchant.tables.arrays import decision_weights
+from penchant.tables.columns import is_play
 from penchant.tables.long import LongColumns, column_names
+from penchant.tables.offer_columns import is_offers
+from penchant.tables.play import Gaps, MissingReward
+from penchant.tables.reading import TITLES, ReadingKind
 
 T = TypeVar("T")
 CHUNK_ROWS = 1_000_000
-
-
-@dataclass(frozen=True)
-class Span:
-    """Rows begin..end of a file, whose groups of rows begin at `edges`."""
-
-    file: StoredFile
-    begin: int
-    end: int
-    edges: tuple[int, ...]
+SUBJECTS = 8192  # of choices, which are fitted together
+CACHED = 2**19  # numbers that stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,38 @@ class Looking:
     again: bool
 
     def __call__(self, spans: tuple[Span, ...]) -> Any:
-        """Read the chunk and do it."""
-        return self.work(read_chunk(spans, self.layout, self.again))
+        """Read the chunk and do it; slice by slice, where results of slices can be added."""
+        added = getattr(self.work, "added", None)
+        if added is None or not self.again:
+            return self.work(read_chunk(spans, self.layout, self.again))
+        names = [name for name in self.layout.names if name in self.layout.needed]
+        n_rows = max(CACHED // len(self.layout.columns.explanatory), 1)
+        return reduce(added, map(self.work, slices(spans, names, self.layout, n_rows)))
+
+
+def slices(
+    spans: Sequence[Span], names: Sequence[str], layout: Layout, n_rows: int
+) -> Iterator[Choices]:
+    """Parts of a chunk of about this many rows, the same in whichever files these lie."""
+    parts: list[Part] = []
+    before = 0
+    for span in spans:
+        rows = span.read(names)
+        starts = starts_of(rows.table, layout.key)
+        first, end = np.append(starts, span.n_rows), before + span.n_rows
+        cuts = np.arange(before // n_rows + 1, end // n_rows + 1) * n_rows - before
+        closed = {*np.searchsorted(starts, cuts).tolist()}
+        for one, other in pairwise(sorted({0, len(starts), *closed})):
+            begin, stop = int(first[one]), int(first[other])
+            table = rows.table.slice(begin, stop - begin)
+            piece = replace(rows, table=table, begin=rows.begin + begin)
+            parts.append(part_of(piece, layout, True, starts[one:other] - begin))
+            if other in closed:
+                yield choices_of(parts, layout)
+                parts = []
+        before = end
+    if parts:
+        yield choices_of(parts, layout)
 
 
 def read_chunk(spans: Sequence[Span], layout: Layout, again: bool = False) -> Choices:
@@ -63,9 +95,35 @@ def read_chunk(spans: Sequence[Span], layout: Layout, again: bool = False) -> Ch
     names = [name for name in layout.names if not again or name in layout.needed]
     parts = []
     for span in spans:
-        table = span.file.read(names, span.begin, span.end, span.edges)
-        parts.append(part_of(Rows(table, span.file.name, span.begin), layout, again))
+        parts.append(part_of(span.read(names), layout, again))
     return choices_of(parts, layout)
+
+
+@dataclass(frozen=True)
+class ChoicesReader:
+    """How the rows of some subjects become `Choices`."""
+
+    layout: Layout
+    limits: Limits
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is read."""
+        return self.layout.names
+
+    @property
+    def subject(self) -> str | None:
+        """Column that says whose rows they are."""
+        subject: str | None = self.layout.columns.subject
+        return subject
+
+    def __call__(self, portion: Portion) -> Choices:
+        """Decisions of these subjects, in the order in which they come."""
+        layout = self.layout
+        if portion.spans[0].file.origins:  # names of decisions may start afresh in each file
+            names = replace(layout.columns, decision=(*layout.columns.decision, FILE))
+            layout = replace(layout, columns=names)
+        return read_chunk(portion.spans, layout)
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,9 +138,48 @@ class Scan:
 
     layout: Layout
     chunks: tuple[tuple[Span, ...], ...]
-    n_files: int
+    files: tuple[StoredFile, ...]
+    chunk_rows: int
     engine: Any = None
     threads: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """What the rows are: options of decisions."""
+        return "choices"
+
+    @property
+    def n_files(self) -> int:
+        """Number of files."""
+        return len(self.files)
+
+    @property
+    def people(self) -> People:
+        """The subjects."""
+        reader = ChoicesReader(self.layout, Limits(self.chunk_rows, SUBJECTS))
+        return People(self.files, reader, f"of {self.described()}")
+
+    def fit_people(
+        self,
+        work: Any,
+        *,
+        output: Any = None,
+        overwrite: bool = False,
+        engine: Any = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Estimates of all subjects, in a file."""
+        return self.people.fit(
+            work, output=output, overwrite=overwrite, engine=engine, threads=threads
+        )
+
+    def in_memory(self, what: str) -> Any:
+        """All data at once."""
+        return self.people.in_memory(what)
+
+    def rewards(self) -> Vector:
+        """None: options pay nothing that was received."""
+        return np.empty(0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,6 +220,7 @@ class Scan:
         )
 
 
+@overload
 def scan(
     path: Any,
     *,
@@ -137,19 +235,81 @@ def scan(
     weight_kind: Literal["frequency", "probability"] = "frequency",
     chunk_rows: int = CHUNK_ROWS,
     cache: Any = None,
-) -> Scan:
+) -> Scan: ...
+@overload
+def scan(
+    path: Any,
+    *,
+    kind: ReadingKind | None = None,
+    decision: str | None = None,
+    chosen: Any = None,
+    subject: str | None = None,
+    reward: str | tuple[str, str] | None = None,
+    offers: Mapping[str, Sequence[Any]] | None = None,
+    block: str | tuple[str, ...] | None = None,
+    is_choice: str | None = None,
+    scored: str | None = None,
+    executed: str | tuple[str, ...] | None = None,
+    base: int | None = None,
+    options: Sequence[Any] | None = None,
+    locations: Any = None,
+    gaps: Gaps | None = None,
+    shown: int | None = None,
+    missing_reward: MissingReward | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+    cache: Any = None,
+) -> HistoryScan: ...
+def scan(
+    path: Any,
+    *,
+    kind: ReadingKind | None = None,
+    decision: Any = None,
+    option: str | None = None,
+    chosen: Any = None,
+    explanatory: Sequence[str] | None = None,
+    weight: str | None = None,
+    subject: str | None = None,
+    available: str | None = None,
+    offset: str | None = None,
+    weight_kind: Literal["frequency", "probability"] = "frequency",
+    reward: str | tuple[str, str] | None = None,
+    offers: Mapping[str, Sequence[Any]] | None = None,
+    block: str | tuple[str, ...] | None = None,
+    is_choice: str | None = None,
+    scored: str | None = None,
+    executed: str | tuple[str, ...] | None = None,
+    base: int | None = None,
+    options: Sequence[Any] | None = None,
+    locations: Any = None,
+    gaps: Gaps | None = None,
+    shown: int | None = None,
+    missing_reward: MissingReward | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+    cache: Any = None,
+) -> Any:
     r"""Decisions in Parquet, Arrow or CSV files that need not fit in memory.
 
-    Only the columns that name decisions are read at once, to find where each begins. The rows of a
-    decision stand together in one file; names may start afresh in each file.
+    Of choices, only the columns that name decisions are read at once, to find where each begins.
+    The rows of a decision stand together in one file; names may start afresh in each file. The
+    rows of a subject may lie anywhere.
 
     Parameters
     ----------
     path
         A file, a folder, a pattern such as ``"logs/*.parquet"``, an address that pyarrow opens
         (``s3://...``), or a list of these. Folders called ``column=value`` give that column.
+    kind
+        "choices", "play" or "offers"; told by the columns that are named, or by their usual names.
     decision, option, chosen, explanatory, weight, subject, available, offset, weight_kind
-        Columns, as in `Choices.from_frame`.
+        Columns of choices, as in `Choices.from_frame`.
+    reward, block, is_choice, scored, executed
+        Columns of play, with `chosen`, `subject` and `decision`, as in `episodes_from_frame`; those
+        that are not named are recognised.
+    base, options, locations, gaps, shown, missing_reward
+        How play is read, as in `episodes_from_frame`.
+    offers
+        Of offers, as in `offers_from_frame`, with `subject`, `block`, `chosen`, `scored`, `options`
+        and `base`.
     chunk_rows
         About how many rows are in memory at a time for each worker. Sums are added in the order of
         chunks: the last digits depend on this, and on nothing else.
@@ -173,19 +333,76 @@ def scan(
     """
     if chunk_rows < 1:
         raise DataError(f"chunk_rows must be at least 1; got {chunk_rows}. 1,000,000 is usual.")
+    own = {"option": option, "explanatory": explanatory, "weight": weight, "offset": offset}
+    own |= {"available": available}
+    columns = {"subject": subject, "chosen": chosen, "decision": decision, "scored": scored}
+    columns |= {"reward": reward, "block": block, "is_choice": is_choice, "offers": offers}
+    columns |= {"executed": executed}
+    policies = {"base": base, "options": options, "locations": locations, "gaps": gaps}
+    policies |= {"shown": shown, "missing_reward": missing_reward}
+    policies = {name: value for name, value in policies.items() if value is not None}
+    files = stored_files(path, cache)
+    found = kind or _kind(files[0], {**own, **columns})
+    if found == "choices":
+        _refuse(found, columns, ("reward", "block", "is_choice", "scored", "executed", "offers"))
+        _refuse(found, policies, tuple(policies))
+        return _scan_choices(files, {**own, **columns}, weight_kind, chunk_rows)
+    if found not in ("play", "offers"):
+        raise DataError(f"kind must be one of {', '.join(TITLES)}; got {kind!r}. Choose one.")
+    _refuse(found, own, tuple(own))
+    if found == "offers":
+        _refuse(found, columns, ("reward", "is_choice", "decision", "executed"))
+        _refuse(found, policies, ("locations", "gaps", "shown", "missing_reward"))
+    else:
+        _refuse(found, columns, ("offers",))
+    return scan_histories(files, found, columns, policies, chunk_rows)
+
+
+def _kind(file: StoredFile, given: Mapping[str, Any]) -> str:
+    """What the files hold, by what is named or by the names of their columns."""
+    if given["offers"] is not None:
+        return "offers"
+    if given["reward"] is not None:
+        return "play"
+    if given["explanatory"] is not None or given["option"] is not None:
+        return "choices"
+    names = list(file.schema().names)
+    if is_offers(names):
+        return "offers"
+    return "play" if is_play(names) else "choices"
+
+
+def _refuse(kind: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
+    for name in names:
+        if given.get(name) is not None:
+            raise DataError(
+                f"{name} must be left out, as the files hold {TITLES[kind]}; got {given[name]!r}. "
+                "Leave it out, or say what they are with `kind`."
+            )
+
+
+def _scan_choices(
+    files: tuple[StoredFile, ...], given: Mapping[str, Any], weight_kind: str, chunk_rows: int
+) -> Scan:
+    for name in ("decision", "option", "chosen", "explanatory"):
+        if given[name] is None:
+            raise DataError(
+                f"{name} must be given for a scan of choices; got none, and columns "
+                f"{named(files[0].schema().names)}. Name its column; of play, name that of the "
+                "reward."
+            )
     columns = LongColumns(
-        decision=column_names(decision, "decision"),
-        option=option,
-        chosen=chosen,
-        explanatory=column_names(explanatory, "explanatory"),
-        weight=weight,
-        subject=subject,
-        available=available,
-        offset=offset,
+        decision=column_names(given["decision"], "decision"),
+        option=given["option"],
+        chosen=given["chosen"],
+        explanatory=column_names(given["explanatory"], "explanatory"),
+        weight=given["weight"],
+        subject=given["subject"],
+        available=given["available"],
+        offset=given["offset"],
     )
     decision_weights(None, 0, weight_kind)
     layout = Layout(columns, weight_kind)
-    files = stored_files(path, cache)
     _check_types(files, layout)
     spans: list[Span] = []
     before: _Cutting | None = None
@@ -203,7 +420,8 @@ def scan(
     first = spans[0]
     rows = first.file.read(layout.names, first.begin, first.end, first.edges)
     labelled = is_labelled(Rows(rows, first.file.name, first.begin), layout)
-    return Scan(replace(layout, labelled=labelled), _together(spans, chunk_rows), len(files))
+    layout = replace(layout, labelled=labelled)
+    return Scan(layout, _together(spans, chunk_rows), files, chunk_rows)
 
 
 def _together(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Span, ...], ...]:

@@ -24,6 +24,7 @@ from penchant.files.text import HEAD
 from penchant.files.text import kind as kind_of
 
 SHORT = 65_536  # rows of a group that are read without the rest of it
+FILE, ROW = "penchant file", "penchant row"  # of a sorted copy: where its rows come from
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class StoredFile:
         Size and time of change.
     partition
         Columns that its folder's name gives.
+    origins, identity
+        Of a sorted copy: the files that its rows come from, and what they were.
     """
 
     name: str
@@ -48,6 +51,13 @@ class StoredFile:
     kind: str
     stamp: tuple[int, Any]
     partition: Mapping[str, Any]
+    origins: tuple[str, ...] = ()
+    identity: str = ""
+
+    @property
+    def known_as(self) -> tuple[Any, ...]:
+        """What tells whether it is the same as before, in another process, too."""
+        return (self.identity,) if self.identity else (self.name, *self.stamp)
 
     @contextmanager
     def opened(self) -> Iterator[Any]:

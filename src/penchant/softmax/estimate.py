@@ -368,7 +368,8 @@ class Estimate(Found):
         data
             `Choices` with the same variables (in any order), or an array
             (n_decisions, n_options, n_parameters); for a model, episodes. If not given, the data
-            of the fit.
+            of the fit. A scan of choices gives an iterator, with the probabilities of one chunk
+            after another.
         available
             Mask, for an array.
         average

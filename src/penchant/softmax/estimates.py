@@ -19,6 +19,8 @@ from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.intervals import wald_interval
 from penchant.softmax.source import IntervalKind, Rng
 from penchant.softmax.transformations import Parameter
+from penchant.softmax.validity import nominal_words
+from penchant.wording import either
 
 FORMAT, VERSION = "penchant-estimates", 1
 MOST_ROWS = 20  # shown in a notebook
@@ -205,22 +207,91 @@ class Estimates(Sequence[Estimate]):
             columns["message"] = list(self.messages)
         return frame(columns, backend)
 
-    def table(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> Table:
-        """All subjects, one row each: parameters with intervals."""
-        shown = self._shown(level, kind, rng)
-        header = ["subject", "status", "decisions", "log-likelihood"]
-        for name in shown:
-            header += [name, f"{100 * level:g} % low", "high"]
+    def table(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "wald",
+        rng: Rng = None,
+        *,
+        most: int | None = None,
+        errors: bool = False,
+    ) -> Table:
+        """One row per subject: status, log-likelihood, parameters and how well they are known.
+
+        Parameters
+        ----------
+        level, kind, rng
+            Of the intervals.
+        most
+            How many subjects are shown; all if not given.
+        errors
+            Standard errors instead of intervals.
+        """
+        shown = self if most is None or most >= len(self) else self[:most]
+        found = shown._shown(level, "wald" if errors else kind, rng)
+        header = ["subject", "status", "n", "log-lik."]
+        for name in found:
+            header += [name, "(s.e.)" if errors else f"({100 * level:g} %)"]
+        linear = [v for v in (e.validity for e in shown) if v is not None] if found else []
+        header += ["Delta/nominal"] if linear else []
         rows = []
-        for i, subject in enumerate(self.subjects):
+        for i, subject in enumerate(shown.subjects):
             row = [str(subject), self.status[i], str(self.n_decisions[i])]
             row.append(f"{self.log_likelihood[i]:.2f}")
-            for values, _, low, high in shown.values():
-                row += [number(values[i]), number(low[i], 4), number(high[i], 4)]
+            for values, error, low, high in found.values():
+                ends = f"{number(low[i], 3)} to {number(high[i], 3)}"
+                row += [number(values[i], 4), number(error[i], 3) if errors else ends]
+            row += [number(linear[i].ratio, 4)] if linear else []
             rows.append(tuple(row))
         facts = tuple((status, str(count)) for status, count in self.counts().items())
-        notes = (f"Intervals: {INTERVAL_WORDS[kind]}.",)
-        return Table(f"Estimates of {len(self)} subjects", facts, tuple(header), tuple(rows), notes)
+        words = () if errors else (f"Intervals: {INTERVAL_WORDS[kind]}.",)
+        notes = (*self._doubts(len(shown)), *self._about(bool(linear)), *words)
+        return Table(self._caption(), facts, tuple(header), tuple(rows), notes)
+
+    def _caption(self) -> str:
+        who = f"of {len(self)} subjects"
+        if self._of_theta:
+            return f"Softmax choices {who}"
+        first = self[0]
+        if first.validity is not None:
+            return f"Linearised about {nominal_words(first.validity.nominal)}, {who[3:]}"
+        if first.prior is not None:
+            return f"MAP, {first.prior} prior, {who}"
+        return f"Exact maximum likelihood {who}"
+
+    def _doubts(self, most: int) -> list[str]:
+        """How many rows are not shown, and an example of every doubt."""
+        notes = []
+        if len(self) > most:
+            more = either("`to_frame()` has", "--output FILE.csv keeps")
+            notes.append(f"{most} of {len(self)} subjects shown; {more} all.")
+        for status in sorted(set(self.status) - {"converged"}):
+            i = self.status.index(status)
+            notes.append(f"For example {self.subjects[i]}: {self.messages[i]}")
+        return notes
+
+    def _about(self, linear: bool) -> list[str]:
+        """The model, and how far linearised estimates can be trusted."""
+        if self._of_theta:
+            return []
+        model = f"Model: {self[0].source.model_words}."
+        return [self.validity_words(), model] if linear else [model]
+
+    def validity_words(self) -> str:
+        """How far linearised estimates can be trusted, in a sentence."""
+        every = [v for v in (e.validity for e in self) if v is not None]
+        far = len(self) - self.n_valid
+        bounds = f"bounds {every[0].bounds[0]:.4g} and {min(v.bounds[1] for v in every):.4g}"
+        if not far:
+            return f"Delta / nominal is small for every subject ({bounds})."
+        return (
+            f"Delta / nominal is not small, or the parameters lie outside the model, for {far} of "
+            f"{len(self)} subjects ({bounds}): their shape parameters mean nothing. "
+            + either(
+                "Linearise about another prior, or use the exact fit.",
+                "Linearise about another prior, or leave --linearized out for the exact fit.",
+            )
+        )
 
     def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
         """All subjects as text."""
@@ -234,10 +305,7 @@ class Estimates(Sequence[Estimate]):
         return self.summary(*self._usual)
 
     def _repr_html_(self) -> str:
-        table = self[:MOST_ROWS].table(*self._usual) if len(self) else self.table()
-        left = len(self) - MOST_ROWS
-        more = (f"{left} more subjects: see to_frame().",) if left > 0 else ()
-        return dataclasses.replace(table, notes=(*table.notes, *more)).html()
+        return self.table(*self._usual, most=MOST_ROWS).html()
 
     @property
     def _usual(self) -> tuple[float, IntervalKind]:

@@ -12,6 +12,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices, NaturalParameters
+from penchant.choices.chunks import Chunks
 from penchant.errors import DataError
 from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, further_level
 from penchant.softmax.constraints import Constraints
@@ -45,6 +46,8 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
             f"predict must have a finite estimate; got none for {', '.join(missing)}. Fit with "
             f"{weak_prior()} to predict."
         )
+    if isinstance(choices, Chunks):
+        return choices.each(PredictedAt(theta, tuple(names)), "Predicting")
     if not isinstance(choices, Choices):
         choices = Choices.from_arrays(choices, None, available=available, names=list(names))
     unknown = [name for name in names if name not in choices.names]
@@ -58,8 +61,24 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
     return p.reshape(len(sizes), -1) if (sizes == sizes[0]).all() else p
 
 
+@dataclass(frozen=True)
+class PredictedAt:
+    """Probabilities of the options of a piece."""
+
+    theta: Vector
+    names: tuple[str, ...]
+
+    def __call__(self, choices: Choices) -> Any:
+        """Of these choices."""
+        return predicted(self.theta, self.names, choices, None)
+
+
 class PassedChoices(Protocol):
     """What can be asked of choices that are looked at in passes."""
+
+    @property
+    def chunks(self) -> Chunks:
+        """The choices."""
 
     def robust(self, theta: Vector, bread: Matrix) -> Matrix:
         """Sandwich covariance (HC0)."""
@@ -288,6 +307,8 @@ class FromChoices(Source):
                 "average must be left out for choices; got True. It averages over the shape "
                 "parameters of a model."
             )
+        if data is None and self.passed is not None:
+            return predicted(found.theta, found.names, self.passed.chunks, None)
         choices = self._needed("predict()") if data is None else data
         return predicted(found.theta, found.names, choices, available)
 

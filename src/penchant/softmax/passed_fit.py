@@ -284,6 +284,11 @@ class PassedSource:
     passes: Passes
     unit: float
 
+    @property
+    def chunks(self) -> Chunks:
+        """The choices."""
+        return self.passes.chunks
+
     def robust(self, theta: Vector, bread: Matrix) -> Matrix:
         """Sandwich covariance (HC0)."""
         parts = list(self.passes.each(MeatAt(theta), "robust errors"))

@@ -41,6 +41,11 @@ class Changed:
             choices = change(choices)
         return self.work(choices)
 
+    @property
+    def added(self) -> Callable[[Any, Any], Any] | None:
+        """How results of slices of a piece are added, where they may be."""
+        return getattr(self.work, "added", None)
+
 
 @dataclass(frozen=True)
 class Passes:
@@ -265,6 +270,11 @@ class MomentsAt:
         """Of these."""
         small = 0.0 if self.unit is None else WeightOfSmall(self.unit)(choices)
         return likelihood_of(choices, 1).moments(self.theta), small
+
+    @staticmethod
+    def added(one: tuple[Moments, float], other: tuple[Moments, float]) -> tuple[Moments, float]:
+        """Of both: a piece may be looked at slice by slice, which stay in the processor's cache."""
+        return together(one[0], other[0]), one[1] + other[1]
 
 
 @dataclass(frozen=True)

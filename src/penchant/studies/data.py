@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,10 +15,9 @@ from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing, named
-from penchant.output.notes import counted
+from penchant.reading.doubts import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import PlayColumns, play_columns
-from penchant.tables.events import NOTHING
 from penchant.tables.frames import (
     Table,
     check_columns,
@@ -112,60 +111,6 @@ def check_plays(units: Units, subject: str, block: Any) -> None:
                 f"another at {row_place(row)} ({who}). Name the column that tells plays apart with "
                 f"{ticked('block')}: it may be the condition's own."
             )
-
-
-def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
-    """Timeouts, options shown, rewards missing at the end, subjects without a decision.
-
-    Examples
-    --------
-    >>> from penchant import Episode
-    >>> for note in data_notes([Episode([1, None, 0], [2.0, None, None], subject="ann")]):
-    ...     print(note)
-    1 decision without a choice, in 1 subject (ann): counted in time, not scored.
-    The last reward is missing in 1 episode: the last choice is used all the same.
-    """
-    notes = []
-    late: dict[Any, int] = {}
-    for episode in episodes:
-        missed = int((episode.chosen == NOTHING).sum())
-        if missed:
-            late[episode.subject] = late.get(episode.subject, 0) + missed
-    if late:
-        notes.append(
-            f"{counted(sum(late.values()), 'decision')} without a choice, in "
-            f"{_who(late)}: counted in time, not scored."
-        )
-    shown = sum(int((~e.is_choice).sum()) for e in episodes)
-    if shown:
-        notes.append(f"{counted(shown, 'option')} shown before or between choices: learnt from.")
-    ended = sum(bool(e.executed[-1] != NOTHING and np.isnan(e.rewards[-1])) for e in episodes)
-    if ended:
-        notes.append(
-            f"The last reward is missing in {counted(ended, 'episode')}: the last choice is used "
-            "all the same."
-        )
-    return (*notes, *_silent(episodes))
-
-
-def offer_notes(decisions: Sequence[Any]) -> tuple[str, ...]:
-    """Timeouts, and subjects without a decision, of choices among offers."""
-    missed = sum(int((one.chosen == NOTHING).sum()) for one in decisions)
-    notes = [f"{counted(missed, 'decision')} without a choice: not scored."] if missed else []
-    return (*notes, *_silent(decisions))
-
-
-def _silent(episodes: Sequence[Any]) -> list[str]:
-    scored: dict[Any, int] = {}
-    for episode in episodes:
-        scored[episode.subject] = scored.get(episode.subject, 0) + episode.n_decisions
-    silent = [subject for subject, n in scored.items() if not n]
-    return [f"No decision to score, and no estimate: {_who(silent)}."] if silent else []
-
-
-def _who(subjects: Iterable[Any]) -> str:
-    named = [str(subject) for subject in subjects]
-    return f"{counted(len(named), 'subject')} ({listing(named)})"
 
 
 ALL = "all subjects"

@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._progress import progress
 from penchant.errors import DataError, PenchantWarning
-from penchant.inference.fit_each import fit_each_model
+from penchant.inference.fit_each_model import fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

@@ -11,6 +11,7 @@ from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_of_choices
 from penchant.models.offers.table import offers_from_frame
 from penchant.studies.data import StudyData, full_labels, play_data, units_of
+from penchant.tables.columns import NO_COLUMN
 from penchant.tables.frames import check_columns, column_labels, open_frame
 from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import Gaps, MissingReward
@@ -95,7 +96,12 @@ def read_study(
     if isinstance(table, Reading) and table.kind == "choices":
         return _experiment(table, conditions)
     if isinstance(table, Reading):
-        kind, columns, offers, options, base, gaps = _as_read(table, columns, gaps)
+        kind = "play" if table.kind == "play" else "offers"
+        columns, offers, options = _as_read(table, columns)
+        base, gaps = table.arguments.get("base", 0), gaps or table.arguments.get("gaps")
+        locations = table.arguments.get("locations") if locations is None else locations
+        shown = shown or table.arguments.get("shown", 0)
+        missing_reward = table.arguments.get("missing_reward", missing_reward)
     frame = table.table if isinstance(table, Reading) else table
     frame = read_table(frame) if isinstance(frame, str | os.PathLike) else frame
     if kind not in ("play", "offers", None):
@@ -133,15 +139,13 @@ def read_study(
 
 
 def _as_read(
-    reading: Reading, columns: Mapping[str, Any] | None, gaps: Gaps | None
-) -> tuple[Any, ...]:
-    """Kind, columns, offers, options, base and gaps as `read` found or was told them."""
+    reading: Reading, columns: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], Any, Any]:
+    """Columns, offers and options as `read` found or was told them."""
     known = reading.arguments
     parts = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
-    found = {part: known[part] for part in parts if known.get(part) is not None}
-    told = {**found, **(columns or {})}
-    offers, options = known.get("offers"), known.get("options")
-    return reading.kind, told, offers, options, known.get("base", 0), gaps or known.get("gaps")
+    found = {part: known[part] or NO_COLUMN for part in parts if part in known}
+    return {**found, **(columns or {})}, known.get("offers"), known.get("options")
 
 
 def _experiment(reading: Reading, conditions: Sequence[str]) -> StudyData:

@@ -192,6 +192,40 @@ def offer_columns(
     )
 
 
+def numbered_columns(
+    names: Sequence[str], wanted: Sequence[str]
+) -> dict[str, tuple[str, ...]] | None:
+    """Columns of attributes that are numbered by option, or None where one has none.
+
+    Parameters
+    ----------
+    names
+        Columns of a table.
+    wanted
+        Attributes; all that are numbered, if none are named.
+
+    Examples
+    --------
+    >>> numbered_columns(["price_1", "price_2", "who"], ["price"])
+    {'price': ('price_1', 'price_2')}
+    >>> numbered_columns(["price_1", "price_2", "size"], ["price", "size"]) is None
+    True
+    """
+    found: dict[str, dict[int, str]] = {}
+    for name in names:
+        stem, _, number = name.rpartition("_")
+        if stem and number.isdecimal():
+            found.setdefault(stem, {})[int(number)] = name
+    whole = {
+        stem: tuple(own[i] for i in sorted(own))
+        for stem, own in found.items()
+        if len(own) > 1 and sorted(own) == list(range(min(own), min(own) + len(own)))
+    }
+    if not whole or any(name not in whole for name in wanted):
+        return None
+    return {name: whole[name] for name in wanted or whole}
+
+
 def is_offers(names: Sequence[str]) -> bool:
     """Whether the columns are those of decisions between offers rather than of play.
 

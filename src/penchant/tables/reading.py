@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from penchant.errors import DataError, listing, named, nearest
+from penchant.files.folder import Raw
 from penchant.output.notes import counted
-from penchant.tables.frames import column_labels, open_frame
+from penchant.tables.frames import column_floats, column_labels, open_frame
+from penchant.wording import argument
 
 ReadingKind = Literal["choices", "play", "offers"]
 TITLES: Mapping[str, str] = {
-    "choices": "decisions among options described by attributes",
-    "play": "a history of play",
-    "offers": "decisions between offers",
+    "choices": "a choice experiment (options with attributes)",
+    "play": "task data (choices and rewards)",
+    "offers": "one-shot choices between offers",
 }
 
 
@@ -42,6 +47,10 @@ class Reading:
         The program that wrote it, where that is known.
     arguments
         What the reader of this kind of table was told: columns, options and so on.
+    doubts
+        What is allowed, but often a mistake.
+    raw, rows
+        The table as the files hold it, and which row of it each row of `table` comes from.
     """
 
     data: Any
@@ -54,6 +63,9 @@ class Reading:
     program: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
+    doubts: tuple[str, ...] = ()
+    raw: Raw | None = None
+    rows: Sequence[int] | None = None
 
     @property
     def subjects(self) -> tuple[Any, ...]:
@@ -76,13 +88,23 @@ class Reading:
         return 0 if self.kind == "choices" else sum(int((e.chosen < 0).sum()) for e in self.data)
 
     @property
+    def numbered(self) -> bool:
+        """Whether task data hold numbers of options, rather than labels or places."""
+        known = self.arguments
+        of_play = self.kind == "play" and isinstance(known["chosen"], str)
+        return of_play and known["options"] is None
+
+    @property
     def n_options(self) -> int:
         """Number of options: the most that a decision has."""
         if self.kind == "choices":
             return int(self.data.n_options.max())
         if self.kind == "offers":
             return int(self.data[0].n_options)
-        return max(len(self.options), *(_highest(one) + 1 for one in self.data))
+        labels = self.arguments.get("options")
+        if labels is not None:
+            return len(labels)
+        return max(_highest(one) + 1 for one in self.data)
 
     @property
     def next(self) -> str:
@@ -90,6 +112,65 @@ class Reading:
         verb = "fit_each" if len(self.subjects) > 1 else "fit"
         model = "" if self.model is None else f", pn.{self.model}"
         return f"pn.{verb}(reading{model})"
+
+    @contextmanager
+    def in_lines(self) -> Iterator[None]:
+        """Errors about rows of the table as errors about lines of the files."""
+        try:
+            yield
+        except DataError as error:
+            raise DataError(self.located(str(error))) from None
+
+    def located(self, message: str) -> str:
+        """A message about rows of the table as one about lines of the files, where it has some."""
+        named = self.raw is not None and bool(self.raw.pieces)
+        return f"{self.source}: {self.in_words(message)}" if named else message
+
+    def in_words(self, message: str) -> str:
+        """The same without the name of the file."""
+        return message if self.raw is None else self.raw.located(message, self.rows)
+
+    def check_options(self, n_options: int, said: str) -> None:
+        """Raise an error that names the line if an option's number is too large.
+
+        Parameters
+        ----------
+        n_options
+            How many options there are.
+        said
+            What says so.
+        """
+        if self.kind != "play" or not self.numbered:
+            if self.kind == "play" and self.n_options > n_options:
+                raise DataError(
+                    self.located(
+                        f"{said} has {n_options} options, but got {self.n_options} labels. "
+                        "Match them."
+                    )
+                )
+            return
+        base = self.arguments["base"]
+        numbers = column_floats(open_frame(self.table), self.arguments["chosen"], "chosen")
+        wrong = np.flatnonzero(numbers - base >= n_options)
+        if not wrong.size:
+            return
+        cells = (f"option {numbers[k]:g} at row {k}{self._labels(int(k))}" for k in wrong[:3])
+        last = n_options - 1 + base
+        advice = f"Options are counted from {base} to {last}: correct the number or the file."
+        if base == 0 and np.nanmax(numbers) == n_options and not (numbers == 0).any():
+            advice = f"They look counted from 1: pass {argument('base', 1)}."
+        places = listing(cells, wrong.size)
+        raise DataError(self.located(f"{said} has {n_options} options, but got {places}. {advice}"))
+
+    def _labels(self, row: int) -> str:
+        """Whose row it is, in words."""
+        parts = ((part, self.arguments[part]) for part in ("subject", "block", "decision"))
+        named = [f"{part} {self._label(row, name)}" for part, name in parts if name]
+        return f" ({', '.join(named)})" if named else ""
+
+    def _label(self, row: int, given: str | tuple[str, ...]) -> str:
+        names = (given,) if isinstance(given, str) else given
+        return "/".join(str(self.table.column(name)[row].as_py()) for name in names)
 
     def groups(self, column: str) -> dict[Any, Any]:
         """What every subject was assigned to: {subject: label}.
@@ -127,18 +208,28 @@ class Reading:
             f"{self.source}: {TITLES[self.kind]}{written}",
             "Columns: " + "; ".join(f"{part} = {name}" for part, name in self.columns.items()),
         ]
-        if self.options:
+        if any(key != str(option) or not key.isdigit() for key, option in self.options.items()):
             words = listing(f"{word} = {option}" for word, option in self.options.items())
             lines.append(f"Options: {words}")
         lines += [f"Note: {note}." for note in self.notes]
         who = f"{counted(len(self.subjects), 'subject')}, " if self.subjects else ""
-        missed = f", {self.n_missed:,} more without a choice" if self.n_missed else ""
-        lines.append(f"Data: {who}{counted(self.n_decisions, 'decision')}{missed}")
+        lines.append(f"Data: {who}{self._amount()}")
+        lines += [f"Note: {doubt}" for doubt in self.doubts]
         return "\n".join([*lines, f"Next: {self.next}"])
+
+    def _amount(self) -> str:
+        trials = counted(self.n_decisions, "trial")
+        if self.kind == "choices":
+            return trials
+        events = sum(one.n_events for one in self.data)
+        if self.kind == "offers":
+            return f"{trials} included of {events:,}, {counted(self.n_options, 'option')}"
+        blocks = counted(len(self.data), "block")
+        return f"{blocks}, {trials} included of {counted(events, 'event')}"
 
     def __repr__(self) -> str:
         who = f"{counted(len(self.subjects), 'subject')}, " if self.subjects else ""
-        return f"<Reading of {self.kind}: {who}{counted(self.n_decisions, 'decision')}>"
+        return f"<Reading of {self.kind}: {who}{counted(self.n_decisions, 'trial')}>"
 
 
 def _highest(one: Any) -> int:

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from penchant.bandit.episode import Episode
+from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
-from penchant.inference.fit_each import fit_each_model
+from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, for_task
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.wording import argument
+from penchant.workflow.compare_people import compare_people
 from penchant.workflow.comparison import Criterion, ModelComparison
 from penchant.workflow.folds import Folds, held_out, splits
 from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
@@ -23,7 +25,7 @@ WEAK = ScaledPrior()
 
 def compare_models(
     models: Mapping[str, Model],
-    episodes: Episode | Sequence[Episode],
+    episodes: Episode | Sequence[Episode] | ManyPeople,
     *,
     folds: Folds | None = None,
     criterion: Criterion | None = None,
@@ -31,6 +33,7 @@ def compare_models(
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     threads: int | None = None,
+    engine: Any = None,
 ) -> ModelComparison:
     """Compare models of the same decisions, each fitted to every subject by itself.
 
@@ -39,7 +42,8 @@ def compare_models(
     models
         By name.
     episodes
-        Of all subjects: `Episode`s, or `Offers`.
+        Of all subjects: `Episode`s, or `Offers`. Or a `scan` of these, which is compared by "bic"
+        or "aic": a few numbers of each subject are in memory.
     folds
         Cross-validation: "block" leaves out one block after another; a number k every k-th
         decision, in k ways; or labels, an array for each episode with a label for each event. A
@@ -60,6 +64,8 @@ def compare_models(
         Average predictions over the shape parameters instead of taking the best.
     threads
         Processors to use; all if None.
+    engine
+        For a scan: who fits its subjects, as in `fit`.
 
     Examples
     --------
@@ -79,6 +85,15 @@ def compare_models(
     ('learner', [8, 0])
     """
     named = _checked_models(models)
+    if isinstance(episodes, ManyPeople):
+        if folds is not None or criterion == "held_out":
+            raise DataError(
+                "criterion must be 'aic' or 'bic' for a scan, without folds; got held-out "
+                "decisions. Read some subjects for these."
+            )
+        return compare_people(named, episodes, criterion or "bic", nested, engine, threads)
+    if engine is not None:
+        raise DataError("engine must be left out for data in memory; got one. It is for a scan.")
     data = as_episodes(episodes)
     named = {name: for_task(model, data) for name, model in named.items()}
     told, silent = _subjects(data)

@@ -1,5 +1,7 @@
 """The marginal likelihood, its derivatives and its maximum, where the answer is known."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,7 +10,7 @@ import penchant as pn
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import Choosers
 from penchant.population.hierarchy.marginal import Marginal
-from penchant.population.hierarchy.rules import Rule
+from penchant.population.hierarchy.rules import Rule, turns
 from penchant.population.hierarchy.search import evaluated
 from penchant.population.hierarchy.spread import Spread
 from peopled import MODEL, Quadratic, mixed_choices, q_learners, searched
@@ -47,7 +49,9 @@ def test_normal_likelihoods_have_the_log_likelihood_of_the_closed_form():
 def test_every_number_of_nodes_gives_normal_likelihoods_the_same_value(k):
     people = normal_people(5)
     task, found = searched(people)
-    assert evaluated(task, found, k).sum() == pytest.approx(found.known.value, abs=1e-7)
+    assert evaluated(dataclasses.replace(task, k=k), found).sum() == pytest.approx(
+        found.known.value, abs=1e-7
+    )
 
 
 @pytest.mark.parametrize("fixed", [(), (0,), (1,)])
@@ -124,7 +128,7 @@ def test_drawn_nodes_integrate_a_normal_density():
     shapes, first = rule.place_shape(np.ones((1, 5)), root[None])
     middle = 1 + np.einsum("ab,kb->ka", root[1:, :1], rule.z[:, 0, :1])[None]
     width = np.broadcast_to(root[1:, 1:], (1, 5, 4, 4))
-    drawn, second = rule.draw(middle, width, np.zeros((1, 5, 4)), 2 * width)
+    drawn, second = rule.draw(middle, width, np.zeros((1, 5, 4)), 2 * width, turns(1, 4))
     h = np.concatenate([np.broadcast_to(shapes[:, :, None], (1, 5, 4096, 1)), drawn], axis=-1)
     density = stats.multivariate_normal(np.ones(5), posterior).logpdf(h[0].reshape(-1, 5))
     total = np.exp((first[:, :, None] + second).ravel() + density).sum()
@@ -133,8 +137,6 @@ def test_drawn_nodes_integrate_a_normal_density():
 
 def test_units_of_variables_change_coefficients_and_nothing_else():
     _, choices = mixed_choices(20, 8, np.random.default_rng(3))
-    import dataclasses
-
     scaled = dataclasses.replace(choices, explanatory=choices.explanatory * [1e3, 1e-4])
     one, other = pn.fit_population(choices), pn.fit_population(scaled)
     np.testing.assert_allclose(one.coefficients, other.coefficients * [1e3, 1e-4], rtol=1e-4)
@@ -168,7 +170,7 @@ def test_fixed_weights_are_at_a_maximum_of_the_integrated_likelihood():
 
     def value(x):
         moved = source.found._replace(x=x)
-        return evaluated(task, moved, 15).sum()
+        return evaluated(dataclasses.replace(task, k=15), moved).sum()
 
     best = value(source.found.x)
     for a in range(len(source.found.x)):

@@ -1,5 +1,6 @@
 """Populations of players, of people with offers, and of choices: names, scales, people, exports."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_leaving_out_one_subject_agrees_with_fits_without_them(players):
         from penchant.population.hierarchy.search import evaluated
 
         x = others.source.found.x
-        exact = evaluated(task, found.source.found._replace(x=x), 15)[i]
+        exact = evaluated(dataclasses.replace(task, k=15), found.source.found._replace(x=x))[i]
         assert found.loo_each[i] == pytest.approx(exact, abs=0.35)  # one step of several
 
 
@@ -117,7 +118,8 @@ def test_integration_error_is_what_two_nodes_fewer_change(players):
     found = pn.fit_population(players[1], MODEL, nodes=9)
     from penchant.population.hierarchy.search import evaluated
 
-    fewer = evaluated(found.source.task, found.source.found, 7).sum()
+    task = dataclasses.replace(found.source.task, k=7)
+    fewer = evaluated(task, found.source.found).sum()
     assert found.integration_error == pytest.approx(abs(found.log_likelihood - fewer))
 
 

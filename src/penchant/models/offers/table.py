@@ -23,7 +23,13 @@ from penchant.tables.frames import (
 from penchant.tables.ids import check_present, joint_codes
 from penchant.tables.labels import Coded
 from penchant.tables.numbers import Place
-from penchant.tables.offer_columns import OfferColumns, is_nothing, offer_columns, taken_by_word
+from penchant.tables.offer_columns import (
+    OfferColumns,
+    is_nothing,
+    numbered_columns,
+    offer_columns,
+    taken_by_word,
+)
 from penchant.wording import argument, either
 
 Cell = str | float | Sequence[Any]
@@ -102,6 +108,40 @@ def offers_from_frame(
     if columns.scored is not None:
         counts = column_flags(table, columns.scored, "scored")
     return _by_owner(taken, described, counts & (taken >= 0), owners)
+
+
+def described_from_frame(
+    frame: Any,
+    offers: Mapping[str, Sequence[Cell]] | None = None,
+    wanted: Sequence[str] = (),
+) -> dict[str, Matrix]:
+    """What a table with one row per decision offers, by attribute, whatever was chosen.
+
+    Parameters
+    ----------
+    frame
+        A pandas, polars or pyarrow table.
+    offers
+        As of `offers_from_frame`; columns are found by their names, if it is not given.
+    wanted
+        Attributes that may stand in numbered columns: amount_1, amount_2 ...
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"price_1": [3.0, 4.0], "price_2": [5.0, 2.0]})
+    >>> described_from_frame(table, wanted=["price"])["price"].tolist()
+    [[3.0, 5.0], [4.0, 2.0]]
+    """
+    table = open_frame(frame)
+    names = list(map(str, table.columns))
+    found = offers if offers is not None else numbered_columns(names, wanted)
+    taken = "first option" + "'" * len(names)  # a name that no column has
+    columns = offer_columns(names, {"chosen": taken}, found)
+    _check_cells(columns.offers)
+    roles = columns.roles()
+    check_columns(table, {role: roles[role] for role in roles if role.startswith("offers")})
+    return read_offers(_offers(table, columns), len(table), row_place)
 
 
 def _by_owner(

@@ -28,6 +28,10 @@ def result_of(
     errors = inferences.errors_of(found, int(columns.max()))
     whole = errors.robust if source.covariance_kind == "robust" else errors.model
     everyone = inferences.people_of(found, errors.model)
+    if source.about is not found:  # a spread of 0 is not known to be 0
+        wide = inferences.errors_of(source.about, int(columns.max()))
+        known = inferences.people_of(source.about, wide.model)
+        everyone = everyone._replace(mean=known.mean, covariance=known.covariance)
     own = s.spread.matrices(found.x[s.n_beta :])
     matrices = np.zeros((s.spread.n_groups, p, p))
     matrices[:, s.random[:, None], s.random[None]] = own
@@ -43,6 +47,11 @@ def result_of(
     said = " ".join(doubts.values())
     words = model_words(source.model) if source.model is not None else "mixed logit"
     explained = list(notes)
+    if source.about is not found:
+        explained.append(
+            "Where no spread was found, people and the prior are described with the one that a "
+            "weak prior keeps from vanishing (spread_prior='gamma')."
+        )
     if source.design.variables:
         explained.append("Numbers are centred, and factors coded by sums: a parameter's own "
                          "coefficient is that of an average person.")  # fmt: skip

@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError, listing, nearest
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, for_task
 from penchant.population.hierarchy.assemble import result_of
+from penchant.population.hierarchy.boundary import fit_plan
 from penchant.population.hierarchy.conditions import Within, stacked
-from penchant.population.hierarchy.design import Design, read_design
+from penchant.population.hierarchy.design import read_design
 from penchant.population.hierarchy.likelihoods import Choosers, People, Players
-from penchant.population.hierarchy.marginal import Structure
+from penchant.population.hierarchy.plan import Plan
 from penchant.population.hierarchy.result import PopulationFit, Source
-from penchant.population.hierarchy.rules import EACH, MOST, N_DRAWS
-from penchant.population.hierarchy.search import (
-    Found,
-    Search,
-    begin,
-    evaluated,
-    flat_coordinates,
-    search,
-)
-from penchant.population.hierarchy.spread import Spread
 from penchant.softmax.likelihood import available_threads
 
 FEWEST = 5  # subjects
 SMALL = 50  # subjects below which REML is the default
-ONE_SIDED = 1.353  # by which F falls at a one-sided limit of 95 %
-UNSETTLED = 0.1  # log-units of integration error
 
 
 def fit_population(
-    data: Choices | Sequence[Episode],
+    data: Choices | Sequence[Episode] | ManyPeople,
     model: Model | None = None,
     *,
     covariates: Sequence[str] | None = None,
@@ -54,6 +43,7 @@ def fit_population(
     estimator: Literal["ml", "reml"] | None = None,
     nodes: int | None = None,
     covariance: Literal["model", "robust"] = "model",
+    spread_prior: Literal["gamma"] | None = None,
     threads: int | None = None,
 ) -> PopulationFit:
     """Estimate a population and everybody in it together.
@@ -67,7 +57,7 @@ def fit_population(
     ----------
     data
         Episodes or offers of many subjects, with a model; or `Choices` with subjects, without: a
-        mixed logit.
+        mixed logit. Or a `scan` of these, which is read at once.
     model
         As in `fit`.
     covariates
@@ -87,8 +77,9 @@ def fit_population(
         Parameters that differ between subjects; all, if not given. The others are the same for
         everybody but for covariates.
     spread
-        "full": parameters are correlated between people; "diagonal": they are not; "by group": each
-        level of a factor has a spread of its own ("by sex" for the factor sex).
+        "full": parameters are correlated between people, if these are five per parameter or more;
+        "diagonal": they are not; "by group": each level of a factor has a spread of its own ("by
+        sex" for the factor sex).
     links
         Scales by parameter: "identity", "log", "negative log" or ("logit", low, high); for weights
         and ratios. A weight on "log" is log-normal.
@@ -99,6 +90,9 @@ def fit_population(
         Nodes in each direction; 11, 9 and 7 of one, two and three parameters, if not given.
     covariance
         Of the coefficients: "model", by the observed information; "robust", over subjects.
+    spread_prior
+        "gamma" keeps standard deviations from vanishing and correlations from 1, with a prior
+        proportional to each standard deviation (Chung et al. 2013) and LKJ(2); none, if not given.
     threads
         Processors to use; all, if not given. The answer does not depend on it.
 
@@ -107,9 +101,11 @@ def fit_population(
     >>> import penchant as pn
     >>> people = pn.offers_from_frame(pn.datasets.load("delays"))
     >>> pn.fit_population(people, pn.HyperbolicDiscounting())
-    <PopulationFit of 20 subjects, one subject decides: discount_rate=0.0235, temperature=2.35>
+    <PopulationFit of 20 subjects, one subject decides: discount_rate=0.0235, temperature=2.38>
     """
-    _check_arguments(spread, estimator, nodes, covariance)
+    _check_arguments(spread, estimator, nodes, covariance, spread_prior)
+    if isinstance(data, ManyPeople):
+        data = data.in_memory("a population")
     workers = available_threads() if threads is None else threads
     everyone, chosen_model, conditions = people_of_data(
         data, model, within, varying, links, workers
@@ -125,11 +121,11 @@ def fit_population(
     design = read_design(names, everyone.subjects, covariates, formula, people)
     notes: list[str] = []
     correlated = spread != "diagonal" and len(differing) > 1
-    if correlated and n < 5 * len(differing):
+    if correlated and n < 5 * len(differing) and spread_prior is None:
         correlated = False
         notes.append(
             f"Correlations between parameters need at least {5 * len(differing)} subjects; got "
-            f"{n}: they are taken for 0."
+            f"{n}: they are taken for 0. (spread_prior='gamma' estimates them all the same.)"
         )
     group = np.zeros(n, dtype=np.int64)
     labels: tuple[Any, ...] = ()
@@ -143,8 +139,15 @@ def fit_population(
                 f"{labels[int(np.bincount(group).argmin())]}. Use spread='full'."
             )
     way = estimator or ("reml" if n < SMALL else "ml")
-    plan = Plan(everyone, design, differing, correlated, group, max(len(labels), 1), way, nodes)
-    fitted = _fitted(plan, notes)
+    held_off = spread_prior is not None
+    if held_off:
+        notes.append(
+            "Standard deviations have a weak prior that keeps them from 0, and correlations one "
+            "that keeps them from 1 (spread_prior='gamma')."
+        )
+    n_groups = max(len(labels), 1)
+    plan = Plan(everyone, design, differing, correlated, group, n_groups, way, nodes, held_off)
+    fitted = fit_plan(plan)
     source = Source(
         people=everyone,
         model=chosen_model,
@@ -152,158 +155,12 @@ def fit_population(
         design=design,
         conditions=conditions,
         found=fitted.found,
+        about=fitted.about,
         task=fitted.task,
         group_labels=labels,
         covariance_kind=covariance,
     )
     return result_of(source, fitted.integration_error, fitted.status, notes)
-
-
-class Plan(NamedTuple):
-    """What is fitted."""
-
-    people: People
-    design: Design
-    differing: list[int]
-    correlated: bool
-    group: Any
-    n_groups: int
-    estimator: str
-    nodes: int | None
-
-    def structure(self, random: list[int]) -> Structure:
-        """With spread in these coordinates."""
-        n, p = len(self.people.subjects), len(self.people.coordinates)
-        return Structure(
-            self.design.of_people(n),
-            np.array(random, dtype=np.int64),
-            np.array([a for a in range(p) if a not in random], dtype=np.int64),
-            Spread(len(random), self.correlated and len(random) > 1, self.n_groups),
-            self.group,
-            np.ones(n),
-        )
-
-    def task(self, random: list[int], k: int | None = None, n_draws: int = N_DRAWS) -> Search:
-        """The search with spread in these coordinates."""
-        structure = self.structure(random)
-        usual = EACH.get(len(random), EACH[MOST])
-        restricted = self.estimator == "reml"
-        return Search(self.people, structure, k or self.nodes or usual, restricted, n_draws)
-
-
-class Fitted(NamedTuple):
-    """The search's end, and what is wrong with it."""
-
-    task: Search
-    found: Found
-    integration_error: float
-    status: dict[str, str]
-
-
-def _fitted(plan: Plan, notes: list[str]) -> Fitted:
-    """Fit; without spread where there is none; with more nodes where they are too few."""
-    status: dict[str, str] = {}
-    beta, matrix, h, information = begin(plan.people, plan.structure(plan.differing).design)
-    random = list(plan.differing)
-    task = plan.task(random)
-    found = search(task, beta, matrix, h, information)
-    while True:
-        own = found.marginal.structure
-        flat = flat_coordinates(own, found.x, found.floors).tolist()
-        if not flat:
-            break
-        names = plan.people.coordinates.names
-        for c in flat:
-            name = names[random[c]]
-            alone = [a for b, a in enumerate(random) if b == c or b not in flat]
-            words = f"No spread was found in {name}"
-            if len(random) <= MOST:
-                most = _most_spread(plan, alone, random[c], found, matrix, h, information)
-                link = plan.people.coordinates.links[name]
-                words += f": its standard deviation is at most {most:.3g} ({link})"
-            status["no spread in " + name] = words + "."
-        random = [a for c, a in enumerate(random) if c not in flat]
-        task = plan.task(random)
-        beta = found.x[: found.marginal.structure.n_beta]
-        found = search(task, beta, matrix, h, information)
-    limit = UNSETTLED * max(1.0, np.sqrt(len(h) / 100))
-    error, apart = _integration_error(task, found)
-    if abs(error) > limit and plan.nodes is None:
-        task = plan.task(random, task.k + (4 if len(random) < MOST else 2), 4 * task.n_draws)
-        found = _again(task, found, matrix, h, information)
-        error, apart = _integration_error(task, found)
-    if abs(error) > limit:
-        worst = np.argsort(-np.abs(apart))[:5]
-        people = listing(str(plan.people.subjects[i]) for i in worst)
-        status["integration not settled"] = (
-            f"The log-likelihood changes by {error:.2g} with fewer nodes, most for {people}: give "
-            f"more than nodes={task.k}."
-        )
-    if not found.settled:
-        status["stopped early"] = (
-            f"The search stopped after {found.n_rounds} rounds before parameters stood still."
-        )
-    return Fitted(task, found, abs(error), status)
-
-
-def _again(task: Search, found: Found, matrix: Matrix, h: Matrix, information: Matrix) -> Found:
-    s = found.marginal.structure
-    beta, numbers = found.x[: s.n_beta], found.x[s.n_beta :]
-    return search(task, beta, matrix, h, information, numbers)
-
-
-def _integration_error(task: Search, found: Found) -> tuple[float, Vector]:
-    """Change of F with two nodes fewer in each direction, and of each subject's evidence."""
-    if not len(task.structure.random):
-        return 0.0, np.zeros(len(task.structure.design))
-    fewer = Search(task.people, task.structure, task.k, task.restricted, max(task.n_draws // 2, 8))
-    others = evaluated(fewer, found, max(task.k - 2, 1))
-    apart = found.known.evidence - others
-    return float(apart.sum()), apart
-
-
-def _most_spread(
-    plan: Plan,
-    random: list[int],
-    a: int,
-    found: Found,
-    matrix: Matrix,
-    h: Matrix,
-    information: Matrix,
-) -> float:
-    """Upper limit (95 %) of the standard deviation of coordinate a: where F falls by 1.35."""
-    task = plan.task(random)
-    s = task.structure
-    c = random.index(a)
-    order = (c, *(b for b in range(len(random)) if b != c))
-    spread = Spread(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
-    own = Search(task.people, s._replace(spread=spread), min(task.k, 5), False, 32, still=0.05)
-    hold = np.zeros(spread.n_parameters, dtype=bool)
-    hold[:: spread.n_block] = True
-    beta = found.x[: s.n_beta]
-    start = np.stack([np.diag(np.diag(matrix)[random])] * s.spread.n_groups)
-    floor = float(found.floors[found.marginal.structure.random.tolist().index(a)])
-
-    def at(logarithm: float) -> float:
-        numbers = spread.numbers(start)
-        numbers[:: spread.n_block] = logarithm
-        return search(own, beta, matrix, h, information, numbers, hold).known.value
-
-    low, high = floor + np.log(40.0), np.inf
-    best = at(low)
-    while not np.isfinite(high):
-        if low > floor + 12:
-            return float("inf")
-        value = at(low + np.log(3.0))
-        best = max(best, value)
-        if value < best - ONE_SIDED:
-            high = low + np.log(3.0)
-        else:
-            low += np.log(3.0)
-    for _ in range(3):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if at(middle) >= best - ONE_SIDED else (low, middle)
-    return float(np.exp(0.5 * (low + high)))
 
 
 def people_of_data(
@@ -380,7 +237,9 @@ def _random(random: Sequence[str] | None, names: Sequence[str]) -> list[int]:
     return [a for a, name in enumerate(names) if name in asked]
 
 
-def _check_arguments(spread: Any, estimator: Any, nodes: Any, covariance: Any) -> None:
+def _check_arguments(
+    spread: Any, estimator: Any, nodes: Any, covariance: Any, spread_prior: Any
+) -> None:
     if not (spread in ("full", "diagonal") or str(spread).startswith("by ")):
         raise DataError(
             f"spread must be 'full', 'diagonal' or 'by group'; got {spread!r}. Choose one."
@@ -389,6 +248,10 @@ def _check_arguments(spread: Any, estimator: Any, nodes: Any, covariance: Any) -
         raise DataError(f"estimator must be 'ml' or 'reml'; got {estimator!r}. Choose one.")
     if covariance not in ("model", "robust"):
         raise DataError(f"covariance must be 'model' or 'robust'; got {covariance!r}. Choose one.")
+    if spread_prior not in (None, "gamma"):
+        raise DataError(
+            f"spread_prior must be 'gamma' or left out; got {spread_prior!r}. Choose one."
+        )
     whole = isinstance(nodes, int | np.integer) and not isinstance(nodes, bool)
     if nodes is not None and not (whole and 3 <= nodes <= 99):
         raise DataError(

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.population.hierarchy.marginal import Marginal, Structure
-from penchant.population.hierarchy.search import SHARPEST, Found, maximise
+from penchant.population.hierarchy.search import SHARPEST, Found, Goal, maximise
 from penchant.population.hierarchy.spread import Spread
 from penchant.tails import chi_square_point, normal_point, normal_tail
 
@@ -175,7 +175,7 @@ class _Profile(NamedTuple):
             start,
             self.floors,
             self.held,
-            self.restricted,
+            Goal(self.restricted),
             still=0.02,
             trusted=True,
             repeats=3,
@@ -263,6 +263,6 @@ def normal_half(level: float) -> float:
 
 def maximum_likelihood(found: Found) -> tuple[float, Structure]:
     """F at its own maximum on the nodes, whatever was maximised."""
-    x, known, _ = maximise(found.marginal, found.x, found.floors, found.held, False)
+    x, known, _ = maximise(found.marginal, found.x, found.floors, found.held, Goal())
     assert len(x) == len(found.x)
     return known.value, found.marginal.structure

@@ -47,10 +47,15 @@ class Nodes:
     gradient: Matrix
     information: Matrix
 
-    def put(self, which: IntVector, others: Nodes) -> None:
-        """Replace those of some subjects in place."""
+    def replaced(self, which: IntVector, others: Nodes) -> Nodes:
+        """With others for some subjects."""
+        if len(which) == len(self.mass):
+            return others
+        found = {}
         for name in self.__dataclass_fields__:
-            getattr(self, name)[which] = getattr(others, name)
+            found[name] = getattr(self, name).copy()
+            found[name][which] = getattr(others, name)
+        return Nodes(**found)
 
 
 class Structure(NamedTuple):

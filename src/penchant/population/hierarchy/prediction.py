@@ -71,7 +71,7 @@ def _of_choices(source: Any, data: Choices, average: bool) -> Matrix:
 
 def _known(source: Any, label: Any, average: bool) -> tuple[Matrix, Vector]:
     """Coordinates (J, p) where a person may be, and how probable each is."""
-    found = source.found
+    found = source.about
     s = found.marginal.structure
     labels = list(source.people.subjects)
     one = np.ones(1)

@@ -35,7 +35,10 @@ LITTLE = 0.3  # reliability below which shrinkage is said in words
 
 
 class Source(NamedTuple):
-    """What a fit was made of."""
+    """What a fit was made of.
+
+    `about` is where people are described: `found`, or where spreads that vanish there do not.
+    """
 
     people: People
     model: Model | None
@@ -43,9 +46,19 @@ class Source(NamedTuple):
     design: Design
     conditions: Within | None
     found: Found
+    about: Found
     task: Search
     group_labels: tuple[Any, ...]
     covariance_kind: str
+
+    @property
+    def described_spread(self) -> Matrix:
+        """Covariances (n_groups, p, p) of all coordinates by which people are described."""
+        s = self.about.marginal.structure
+        p = s.design.shape[1]
+        found = np.zeros((s.spread.n_groups, p, p))
+        found[:, s.random[:, None], s.random] = s.spread.matrices(self.about.x[s.n_beta :])
+        return found
 
 
 class Sd(NamedTuple):
@@ -307,11 +320,10 @@ class PopulationFit:
                 f"prior_for must say which condition; got none. Give prior_for({name}=...)."
             )
         label, base, row = rows[0]
-        matrix = np.array(self._first(self.spread))
-        if isinstance(self.spread, Mapping):
-            chosen = [v for v in covariates.values() if v in self.spread]
-            every = list(self.spread.values())
-            matrix = self.spread[chosen[0]] if chosen else np.mean(every, axis=0)
+        every = self.source.described_spread
+        labels = self.source.group_labels
+        chosen = [labels.index(v) for v in covariates.values() if v in labels]
+        matrix = every[chosen[0]] if chosen else every.mean(axis=0)
         within = self.source.conditions
         if within is not None:
             into = within.maps[within.index(label[1:-1])]

@@ -1,9 +1,11 @@
 """Where to evaluate a subject's likelihood, and how much each place counts.
 
 Up to four coordinates: products of Gauss-Hermite nodes about the subject's own posterior, with k
-in each direction. Above that: Gauss-Hermite in the shape parameters, and for each of these as many
-quasi-random places in the weights, drawn from a Student t about the posterior with a share from the
-population itself, so that no weight is without bound.
+in each direction, and more in the shape parameters where posteriors are far from normal. Above
+that: Gauss-Hermite in the shape parameters, and for each of these as many quasi-random places in
+the weights, drawn from a Student t about the posterior with a share from the population itself, so
+that no weight is without bound; they are turned another way for every subject, so that their errors
+average out over people.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ class Rule:
         Number of first coordinates that are shape parameters.
     z
         (K, L, r): standard places; the first n_shape are the same for all of L.
-    log_weights
-        (K, L): of dz.
+    on_shape, on_weights
+        (K,) and (L,): log-weights of dz, of shapes and of weights.
     drawn
         Whether the weights' places are draws, whose density has to be divided by.
     from_population
@@ -44,7 +46,8 @@ class Rule:
 
     n_shape: int
     z: Matrix
-    log_weights: Matrix
+    on_shape: Vector
+    on_weights: Vector
     drawn: bool
     from_population: Vector
 
@@ -53,11 +56,26 @@ class Rule:
         """Nodes of each subject."""
         return int(self.z.shape[0] * self.z.shape[1])
 
+    @property
+    def log_weights(self) -> Matrix:
+        """(K, L): of dz."""
+        return np.asarray(self.on_shape[:, None] + self.on_weights)
+
     @classmethod
-    def of(cls, n_shape: int, n_weights: int, k: int, n_draws: int = N_DRAWS) -> Rule:
-        """k in each direction where all directions are products, else `n_draws` in the weights."""
-        on_shape, first = hermite(n_shape, k)
+    def of(
+        cls, n_shape: int, n_weights: int, k: int, n_draws: int = N_DRAWS, more: int = 0
+    ) -> Rule:
+        """Nodes of products, or draws of the weights where there are too many directions.
+
+        Parameters
+        ----------
+        k, more
+            Nodes in each direction, and how many more in those of shape parameters.
+        n_draws
+            Places in the weights where products are too many.
+        """
         drawn = n_shape + n_weights > MOST
+        on_shape, first = hermite(n_shape, k + more)
         if drawn:
             on_weights, second = quasi_random(n_weights, n_draws), np.zeros(n_draws)
         else:
@@ -73,7 +91,7 @@ class Rule:
         count = round(FROM_POPULATION * n_draws) if drawn else 0
         chosen = np.arange(shape[1]) % max(n_draws // max(count, 1), 1) == 0
         population = chosen if drawn else np.zeros(shape[1], dtype=bool)
-        return cls(n_shape, z, first[:, None] + second, drawn, population)
+        return cls(n_shape, z, first, second, drawn, population)
 
     def place(self, centre: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
         """Product nodes (n, K, L, r) and their log-weights (n, K, L).
@@ -94,12 +112,12 @@ class Rule:
         own = factor[:, :q, :q]
         h = centre[:, None, :q] + np.einsum("nab,kb->nka", own, self.z[:, 0, :q])
         level = np.log(np.einsum("naa->na", own)).sum(axis=1)
-        return h, self.log_weights[:, 0] + level[:, None]
+        return h, self.on_shape + level[:, None]
 
     def draw(
-        self, middle: Matrix, width: Matrix, known: Matrix, other: Matrix
+        self, middle: Matrix, width: Matrix, known: Matrix, other: Matrix, turns: Matrix
     ) -> tuple[Matrix, Matrix]:
-        """Places (n, K, L, d) in the weights at each node of shape, and their log-weights.
+        """Draws (n, K, L, d) of the weights at each node of shape, and their log-weights.
 
         Parameters
         ----------
@@ -107,16 +125,19 @@ class Rule:
             (n, K, d) and (n, K, d, d): where weights lie given the shape, the factor of how wide.
         known, other
             The same by the population alone.
+        turns
+            (n, d, d): orthogonal, by which the draws of each subject are turned.
         """
-        z = self.z[0, :, self.n_shape :]
-        h = middle[:, :, None] + np.einsum("nkab,lb->nkla", width, z)
+        z = np.einsum("nab,lb->nla", turns, self.z[0, :, self.n_shape :])
+        h = middle[:, :, None] + np.einsum("nkab,nlb->nkla", width, z)
         mine = self.from_population
-        h[:, :, mine] = known[:, :, None] + np.einsum("nkab,lb->nkla", other, _to_normal(z[mine]))
+        own = _to_normal(z[:, mine])
+        h[:, :, mine] = known[:, :, None] + np.einsum("nkab,nlb->nkla", other, own)
         near = _log_t(h - middle[:, :, None], width)
         far = _log_normal(h - known[:, :, None], other)
         share = mine.mean()
         density = np.logaddexp(np.log1p(-share) + near, np.log(share) + far)
-        return h, -density - np.log(len(z))
+        return h, -density - np.log(z.shape[1])
 
 
 @cache
@@ -143,19 +164,28 @@ def _sobol(n: int, count: int) -> Matrix:
 
 
 def quasi_random(n: int, count: int) -> Matrix:
-    """Places of a standard Student t in n dimensions: (count, n)."""
-    u = np.clip(_sobol(n + 1, count), 1e-6, 1 - 1e-6)
+    """Places of a standard Student t in n dimensions, each with its opposite: (count, n)."""
+    u = np.clip(_sobol(n + 1, (count + 1) // 2), 1e-6, 1 - 1e-6)
     z = special.ndtri(u[:, :n])
     divisor = np.sqrt(special.chdtri(TAIL, u[:, n]) / TAIL)
-    return np.asarray(z / divisor[:, None])
+    own = z / divisor[:, None]
+    return np.concatenate([own, -own])[:count]
 
 
 def _to_normal(z: Matrix) -> Matrix:
     """Places of Student's t at about the length that they have under a normal density."""
-    n = z.shape[1]
-    squared = (z**2).sum(axis=1)
+    n = z.shape[-1]
+    squared = (z**2).sum(axis=-1)
     share = special.fdtrc(n, TAIL, squared / n)
-    return np.asarray(z * np.sqrt(special.chdtri(n, share) / squared)[:, None])
+    return np.asarray(z * np.sqrt(special.chdtri(n, share) / squared)[..., None])
+
+
+@cache
+def turns(n: int, d: int) -> Matrix:
+    """Orthogonal matrices (n, d, d), each turned its own way; always the same ones."""
+    rng = np.random.default_rng([20260101, d])
+    found, triangle = np.linalg.qr(rng.standard_normal((n, d, d)))
+    return np.asarray(found * np.sign(np.einsum("naa->na", triangle))[:, None])
 
 
 def _whitened(away: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:

@@ -205,8 +205,8 @@ def sampled(
     if method not in ("importance", "nuts"):
         raise DataError(f"method must be 'importance' or 'nuts'; got {method!r}. Choose one.")
     source = fit.source
-    target = Target.of(source.found, source.people)
-    mode, information = target.mode(source.found.x.copy())
+    target = Target.of(source.about, source.people)
+    mode, information = target.mode(source.about.x.copy())
     names, convert = _quantities(fit)
     if method == "nuts":
         x = _nuts(target, mode, information, n, rng)
@@ -235,7 +235,7 @@ def _factor(information: Matrix) -> Matrix:
 
 def _quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
     """Names of what is reported, and how to make it of parameters (n, n_parameters)."""
-    s = fit.source.found.marginal.structure
+    s = fit.source.about.marginal.structure
     own = [fit.parameter_names[a] for a in s.random]
     groups = fit.source.group_labels or ("",)
     names = list(fit.names)

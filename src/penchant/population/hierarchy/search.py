@@ -6,7 +6,7 @@ posterior, as wide as it is, both taken from the nodes before; only those who mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +15,9 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Known, Marginal, Nodes, Structure
 from penchant.population.hierarchy.modes import find_modes, starting_places
-from penchant.population.hierarchy.rules import N_DRAWS, ROUGH, Rule
+from penchant.population.hierarchy.rules import N_DRAWS, ROUGH, Rule, turns
 
-MOST_ROUNDS = 30
+MOST_ROUNDS = 60
 MOST_STEPS = 60
 STILL = 1e-3  # standard errors by which a parameter may move in the last round
 PATIENCE = 15  # rounds after which a little more is still enough
@@ -26,9 +26,12 @@ MOVED = 0.1  # posterior standard deviations by which a subject may move without
 SHARPEST = 8.0  # largest t of a spread: a correlation of 0.992
 TRUSTED = 0.7  # by which a number of the spread may change before nodes are placed anew
 THINNEST = 0.002  # smallest standard deviation, in those of a subject's likelihood
-AT_BOUND = 5.0  # times that: no spread
+AT_BOUND = 25.0  # times that: no spread
 MOST_REPEATS = 20
 FARTHEST = 0.7  # by which a logarithm of a spread may change in one step
+SHORTEST = 0.02  # share of a step that is taken at least
+FALLEN = 0.5  # log-units by which F may be lower on new nodes
+WOBBLE = 0.5  # standard errors by which new nodes may still move a parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,10 @@ class Search:
     still, near
         Standard errors by which a parameter may move in the last round, and posterior standard
         deviations by which a subject may without new nodes.
+    more
+        Nodes more in each shape parameter.
+    away_from_zero
+        Whether spreads have the weak prior that keeps them from vanishing.
     """
 
     people: People
@@ -55,12 +62,49 @@ class Search:
     n_draws: int = N_DRAWS
     still: float = STILL
     near: float = MOVED
+    more: int = 0
+    away_from_zero: bool = False
 
     def rule(self, k: int) -> Rule:
         """Nodes of the coordinates that differ between people."""
         q = self.people.coordinates.n_shape
         n_shape = int((self.structure.random < q).sum())
-        return Rule.of(n_shape, len(self.structure.random) - n_shape, k, self.n_draws)
+        n_weights = len(self.structure.random) - n_shape
+        return Rule.of(n_shape, n_weights, k, self.n_draws, self.more)
+
+    def coarser(self) -> Search:
+        """With two nodes fewer in each direction, or half the draws."""
+        return replace(self, k=max(self.k - 2, 1), n_draws=max(self.n_draws // 2, 8))
+
+    @property
+    def goal(self) -> Goal:
+        """What is maximised."""
+        return Goal(self.restricted, self.away_from_zero)
+
+
+class Goal(NamedTuple):
+    """What is maximised: F, restricted or not, with or without a prior of the spread."""
+
+    restricted: bool = False
+    away_from_zero: bool = False
+
+    def prior(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
+        """Of the spread, with its derivatives in all parameters."""
+        gradient, hessian = np.zeros(len(x)), np.zeros((len(x), len(x)))
+        if not self.away_from_zero:
+            return 0.0, gradient, hessian
+        value, gradient[s.n_beta :], hessian[s.n_beta :, s.n_beta :] = s.spread.prior(x[s.n_beta :])
+        return value, gradient, hessian
+
+    def level(self, marginal: Marginal, x: Vector) -> float:
+        """How high a place is."""
+        s = marginal.structure
+        if not self.restricted:
+            return marginal.value(x) + self.prior(s, x)[0]
+        known = marginal.at(x)
+        b = s.n_beta
+        determinant = float(np.linalg.slogdet(-known.hessian[:b, :b])[1])
+        return known.value - 0.5 * determinant + self.prior(s, x)[0]
 
 
 class Found(NamedTuple):
@@ -119,7 +163,7 @@ def search(
     hold
         Numbers of the spread that stay as they are (True), for profiles.
     """
-    people, s = task.people, task.structure
+    people, s, goal = task.people, task.structure, task.goal
     own = matrix[np.ix_(s.random, s.random)]
     if numbers is None:
         if not s.spread.correlated:
@@ -134,67 +178,78 @@ def search(
     posterior = _at_modes(people, s, x, h)
     k = min(ROUGH, task.k)
     rule = task.rule(k)
-    nodes = _nodes(people, s, rule, x, posterior, np.arange(len(h)))
-    marginal = Marginal(nodes, s)
-    settled, rounds = False, 0
+    marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
+    settled, rounds, reach, level = False, 0, 1.0, -np.inf
+    last = np.zeros(len(x))
     for rounds in range(1, MOST_ROUNDS + 1):
-        before = x
-        x, known, information_x = maximise(
-            marginal, x, floors, held, task.restricted, task.still, trusted=True, repeats=1
+        best, known, information_x = maximise(
+            marginal, x, floors, held, goal, task.still, trusted=True, repeats=1
         )
-        if not held.any() and flat_coordinates(s, x, floors).size:
+        if not held.any() and flat_coordinates(s, best, floors).size:
+            x = best
             break
         errors = _errors(information_x, held)
-        moved = float(np.max(np.abs(x - before) / errors, initial=0.0))
-        new = _posterior(known, s, x, posterior)
-        if k < task.k and moved < NEARLY:
-            k = task.k
-            posterior, moving = new, np.arange(len(h))
-            rule = task.rule(k)
-            nodes = _nodes(people, s, rule, x, posterior, moving)
-            marginal = Marginal(nodes, s)
-            continue
+        moved = float(np.max(np.abs(best - x) / errors, initial=0.0))
+        # steps to and fro are halved, steps on and on are not; late ones are short in any case
+        reach = reach / 2 if last @ (best - x) < 0 else min(1.5 * reach, 1.0)
+        reach = max(min(reach, PATIENCE / rounds), SHORTEST)
+        here = best if reach == 1.0 else x + reach * (best - x)
+        last = (here - x) / errors**2
+        enough = task.still * (1e-3 if s.fixed.size else 50.0 if rule.drawn else 1.0)
+        near = task.near
+        if rounds > PATIENCE:  # people on the edge of new nodes take turns
+            enough, near = max(enough, 50 * task.still), 5 * task.near
+        new = _posterior(known if here is best else marginal.at(here), s, here, posterior)
         shifted = _shift(new, posterior)
         if s.fixed.size or rule.drawn:
             shifted = np.full(len(h), np.inf)  # known nearby only, or drawn about where it was
-        moving = np.flatnonzero(shifted > task.near)
-        enough = task.still * (1e-3 if s.fixed.size else 50.0 if rule.drawn else 1.0)
-        if rounds > PATIENCE:  # people on the edge of new nodes take turns
-            enough, moving = max(enough, 20 * task.still), np.flatnonzero(shifted > 5 * task.near)
-        if k == task.k and moved < enough and (not len(moving) or np.isinf(shifted).all()):
-            settled = True
+        stays = not (shifted > near).any() or np.isinf(shifted).all()
+        if k == task.k and reach * moved < enough and moved < WOBBLE and stays:
+            x, settled = best, True
             break
-        if rounds == 1 or moved > NEARLY:
+        moving = np.flatnonzero(shifted > near)
+        if rounds == 1 or moved > NEARLY or (k < task.k and moved < NEARLY):
             moving = np.arange(len(h))
+        if k < task.k and moved < NEARLY:
+            k, rule, level = task.k, task.rule(task.k), -np.inf
+        there = Posterior(posterior.centre.copy(), posterior.factor.copy())
+        there.centre[moving], there.factor[moving] = new.centre[moving], new.factor[moving]
         if len(moving):
-            posterior = Posterior(posterior.centre.copy(), posterior.factor.copy())
-            posterior.centre[moving] = new.centre[moving]
-            posterior.factor[moving] = new.factor[moving]
-            nodes.put(moving, _nodes(people, s, rule, x, posterior, moving))
-            marginal = Marginal(nodes, s)
+            nodes = _nodes(people, s, rule, here, there, moving)
+            trial = Marginal(marginal.nodes.replaced(moving, nodes), s)
+        else:
+            trial = marginal
+        reached = goal.level(trial, here)
+        if reached < level - FALLEN:  # nodes may be to blame: place them anew where it stands
+            reach = 0.3 * reach
+            posterior = _posterior(marginal.at(x), s, x, posterior)
+            marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
+            level = goal.level(marginal, x)
+            continue
+        x, posterior, marginal, level = here, there, trial, reached
+    if not settled and rounds == MOST_ROUNDS:
+        x, known, information_x = maximise(marginal, x, floors, held, goal, trusted=True)
     return Found(x, marginal, known, information_x, posterior, held, k, rounds, settled, floors)
+
+
+def spread_shares(s: Structure, x: Vector, floors: Vector) -> Vector:
+    """Standard deviations between people over those of a likelihood, in the widest group."""
+    if not s.spread.size:
+        return np.zeros(0)
+    sd = np.sqrt(np.einsum("gaa->ga", s.spread.matrices(x[s.n_beta :])))
+    return np.asarray((THINNEST * sd / np.exp(floors)).max(axis=0))
 
 
 def flat_coordinates(s: Structure, x: Vector, floors: Vector) -> IntVector:
     """Coordinates with hardly any spread, in every group."""
-    if not s.spread.size:
-        return np.zeros(0, dtype=np.int64)
-    sd = np.sqrt(np.einsum("gaa->ga", s.spread.matrices(x[s.n_beta :])))
-    return np.flatnonzero((sd < AT_BOUND * np.exp(floors)).all(axis=0))
+    return np.flatnonzero(spread_shares(s, x, floors) < AT_BOUND * THINNEST)
 
 
-def evaluated(task: Search, found: Found, k: int) -> Vector:
-    """Evidences with other nodes about the same posteriors."""
-    x = found.x
-    nodes = _nodes(
-        task.people,
-        task.structure,
-        task.rule(k),
-        x,
-        found.posterior,
-        np.arange(len(found.posterior.centre)),
-    )
-    return Marginal(nodes, task.structure).evidence(x)
+def evaluated(task: Search, found: Found) -> Vector:
+    """Evidences with the nodes of another search about the same posteriors."""
+    everyone = np.arange(len(found.posterior.centre))
+    own = task.people, task.structure, task.rule(task.k), found.x, found.posterior
+    return Marginal(_nodes(*own, everyone), task.structure).evidence(found.x)
 
 
 def maximise(
@@ -202,7 +257,7 @@ def maximise(
     x: Vector,
     floors: Vector,
     held: BoolVector,
-    restricted: bool,
+    goal: Goal,
     still: float = STILL,
     *,
     trusted: bool = False,
@@ -224,46 +279,61 @@ def maximise(
     known = marginal.at(x)
     bounds = _trusted(_bounds(s, floors), x, s) if trusted else _bounds(s, floors)
     enough = max((0.03 * still) ** 2, 1e-14)
-    for _ in range(repeats if restricted else 1):
-        if restricted and s.spread.n_parameters:
+    for _ in range(repeats if goal.restricted else 1):
+        if goal.restricted and s.spread.n_parameters:
             linear = -0.5 * _slope_of_determinant(marginal, x, known, held)
         before = x
-        x, known = _newton(marginal, x, known, linear, bounds, held, enough)
-        errors = _errors(-known.hessian, held)
+        x, known = _newton(marginal, x, known, _Tilt(goal, linear), bounds, held, enough)
+        information = -known.hessian - goal.prior(s, x)[2]
+        errors = _errors(information, held)
         if np.max(np.abs(x - before) / errors, initial=0.0) < still:
             break
-    return x, known, -known.hessian
+    return x, known, information
+
+
+class _Tilt(NamedTuple):
+    """What is added to F: a prior, and a slope."""
+
+    goal: Goal
+    linear: Vector
+
+    def __call__(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
+        value, gradient, hessian = self.goal.prior(s, x)
+        return value + float(self.linear @ x), gradient + self.linear, hessian
 
 
 def _newton(
     marginal: Marginal,
     x: Vector,
     known: Known,
-    linear: Vector,
+    tilt: _Tilt,
     bounds: tuple[Vector, Vector],
     held: BoolVector,
     enough: float,
 ) -> tuple[Vector, Known]:
     low, high = bounds
-    value = known.value + linear @ x
+    s = marginal.structure
+    more, on_x, bend = tilt(s, x)
+    value = known.value + more
     for _ in range(MOST_STEPS):
-        slope = known.gradient + linear
+        slope = known.gradient + on_x
         stuck = ((x <= low) & (slope < 0)) | ((x >= high) & (slope > 0))
         free = np.flatnonzero(~held & ~stuck)
         if not len(free):
             break
         step = np.zeros(len(x))
-        step[free] = _step(slope[free], -known.hessian[np.ix_(free, free)])
+        step[free] = _step(slope[free], -(known.hessian + bend)[np.ix_(free, free)])
         promised = float(step @ slope)
         if promised < enough:
             break
-        changed = np.abs(step[marginal.structure.n_beta :]).max(initial=0.0)
+        changed = np.abs(step[s.n_beta :]).max(initial=0.0)
         step *= min(1.0, FARTHEST / max(changed, 1e-300))
         fraction = 1.0
         while fraction > 1e-8:
             trial = np.clip(x + fraction * step, low, high)
             new = marginal.at(trial)
-            gained = new.value + linear @ trial - value
+            added = tilt(s, trial)
+            gained = new.value + added[0] - value
             if gained >= 1e-4 * fraction * min(promised, 1.0) or (
                 fraction == 1.0 and gained >= -1e-10 and promised < 1e-6
             ):
@@ -271,7 +341,7 @@ def _newton(
             fraction /= 3
         else:
             break
-        x, known, value = trial, new, new.value + linear @ trial
+        x, known, value, (_, on_x, bend) = trial, new, new.value + added[0], added
     return x, known
 
 
@@ -444,13 +514,11 @@ def _drawn(
     information = found.information[:, s.random[q:]][:, :, s.random[q:]] + precision
     width = np.linalg.cholesky(np.linalg.inv(information))
     d = known.shape[2]
+    middle = found.h[:, s.random[q:]].reshape(n, n_psi, d)
+    wide = np.asarray(width).reshape(n, n_psi, d, d)
     other = np.repeat(np.linalg.cholesky(rest)[:, None], n_psi, axis=1)
-    drawn, log_weights = rule.draw(
-        found.h[:, s.random[q:]].reshape(n, n_psi, d),
-        np.asarray(width).reshape(n, n_psi, d, d),
-        known,
-        other,
-    )
+    turned = turns(len(people.subjects), d)[which]
+    drawn, log_weights = rule.draw(middle, wide, known, other, turned)
     places = np.empty((*drawn.shape[:3], mean.shape[1]))
     places[..., :q] = on_shape[:, :, None]
     places[..., q:] = drawn

@@ -111,6 +111,29 @@ class Spread:
             found[k, a] += both
         return np.asarray(found)
 
+    def prior(self, numbers: Vector) -> tuple[float, Vector, Matrix]:
+        """Log-density that keeps spreads from vanishing and correlations from 1; its derivatives.
+
+        Proportional to each standard deviation (the limit of Chung et al. 2013's gamma of shape 2)
+        and to the determinant of the correlations, LKJ(2): sum_a lambda_a - log(n_a) / 2 with
+        n_a = 1 + sum_b t_ab^2.
+        """
+        size = self.n_parameters
+        value, gradient, hessian = 0.0, np.zeros(size), np.zeros((size, size))
+        for g in range(self.n_groups):
+            first = g * self.n_block
+            value += float(numbers[first : first + self.size].sum())
+            gradient[first : first + self.size] = 1.0
+            for a in range(self.size):
+                own = [first + self.size + k for k, (c, _) in enumerate(self.below) if c == a]
+                t = numbers[own]
+                level = 1.0 + float(t @ t)
+                value -= 0.5 * float(np.log(level))
+                gradient[own] = -t / level
+                bend = -np.eye(len(own)) / level + 2.0 * np.outer(t, t) / level**2
+                hessian[np.ix_(own, own)] = bend
+        return value, gradient, hessian
+
     def _back(self, ordered: Matrix) -> Matrix:
         """From the order of the factor to that of the coordinates."""
         if not self.order:

@@ -273,7 +273,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject]):
 
 def drawn(source: Any, n: int, rng: np.random.Generator) -> Matrix:
     """Coordinates drawn from every subject's posterior: (n_subjects, n, p)."""
-    found, people = source.found, source.people
+    found, people = source.about, source.people
     s = found.marginal.structure
     means = s.means(found.x[: s.n_beta])
     matrices = s.spread.matrices(found.x[s.n_beta :])[s.group]

@@ -1,0 +1,71 @@
+"""One estimate of a model for each subject: their profiles are searched together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from penchant._progress import progress
+from penchant.bandit.episode import Episode
+from penchant.inference.fit import check_prior, fit_profiles
+from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.status import nothing_known
+from penchant.models.model import Declared, Model
+from penchant.models.natural_prior import Prior
+from penchant.models.record import for_task
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Estimates
+from penchant.softmax.likelihood import available_threads
+
+# Subjects whose profiles are searched together: steps cost little more for many than for one.
+FEWEST, MOST = 64, 512
+NUMBERS = 3e8  # of explanatory variables on the grids of those: some seconds
+
+
+def fit_each_model(
+    episodes: Sequence[Episode],
+    model: Model,
+    *,
+    parameter_prior: Prior | None = None,
+    threads: int | None = None,
+) -> Estimates:
+    """Fit the episodes of every subject."""
+    model = for_task(model, episodes)
+    check_prior(model, parameter_prior)
+    by_subject: dict[Any, list[Episode]] = {}
+    for episode in episodes:
+        by_subject.setdefault(episode.subject, []).append(episode)
+    told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
+    workers = available_threads() if threads is None else threads
+    at_once = _at_once(model, [sum(e.n_events for e in by_subject[s]) for s in told], workers)
+    portions = [told[i : i + at_once] for i in range(0, len(told), at_once)]
+    with progress("Fitting subjects", len(told)) as advance:
+
+        def fit_some(subjects: list[Any]) -> list[Estimate]:
+            groups = tuple(tuple(by_subject[s]) for s in subjects)
+            found = fit_profiles(Profiles(model, groups, parameter_prior), subjects)
+            advance(len(subjects))
+            return found
+
+        if workers == 1:
+            parts = [fit_some(subjects) for subjects in portions]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                parts = list(pool.map(fit_some, portions))
+    found = dict(zip(told, (one for part in parts for one in part), strict=True))
+    for subject, mine in by_subject.items():
+        if subject not in found:
+            problem = Problem(model, tuple(mine), parameter_prior)
+            found[subject] = nothing_known(problem, subject)
+    return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
+
+
+def _at_once(model: Model, n_events: list[int], workers: int) -> int:
+    """Subjects to search together: many if they are little work, and some for every worker."""
+    n_points = math.prod(shape.n_grid for shape in model.shape)
+    width = (Declared(model).n_options or 2) * len(model.weights) * n_points
+    largest = max(n_events, default=1) * width
+    share = -(-len(n_events) // workers)
+    return max(FEWEST, min(MOST, share, int(NUMBERS / largest)))

@@ -1,0 +1,61 @@
+"""What is fitted: whose likelihoods, which means, which spreads, and how closely."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penchant.population.hierarchy.design import Design
+from penchant.population.hierarchy.likelihoods import People
+from penchant.population.hierarchy.marginal import Structure
+from penchant.population.hierarchy.rules import EACH, MOST
+from penchant.population.hierarchy.search import Search
+from penchant.population.hierarchy.spread import Spread
+
+
+class Plan(NamedTuple):
+    """What is fitted."""
+
+    people: People
+    design: Design
+    differing: list[int]
+    correlated: bool
+    group: Any
+    n_groups: int
+    estimator: str
+    nodes: int | None
+    away_from_zero: bool = False
+
+    def structure(self, random: list[int]) -> Structure:
+        """With spread in these coordinates."""
+        n, p = len(self.people.subjects), len(self.people.coordinates)
+        return Structure(
+            self.design.of_people(n),
+            np.array(random, dtype=np.int64),
+            np.array([a for a in range(p) if a not in random], dtype=np.int64),
+            Spread(len(random), self.correlated and len(random) > 1, self.n_groups),
+            self.group,
+            np.ones(n),
+        )
+
+    def task(self, random: list[int]) -> Search:
+        """The search with spread in these coordinates."""
+        structure = self.structure(random)
+        usual = EACH.get(len(random), EACH[MOST])
+        return Search(
+            self.people,
+            structure,
+            self.nodes or usual,
+            self.estimator == "reml",
+            away_from_zero=self.away_from_zero,
+        )
+
+    def closer(self, task: Search) -> Search:
+        """The same with more nodes: most in the shapes, in which posteriors are least normal."""
+        r = len(task.structure.random)
+        q = int((task.structure.random < self.people.coordinates.n_shape).sum())
+        if not q or r > MOST:
+            return replace(task, k=task.k + 4, n_draws=4 * task.n_draws)
+        return replace(task, k=task.k + 2, more=task.k + 1 if q == 1 else 4)

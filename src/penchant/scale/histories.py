@@ -1,0 +1,221 @@
+"""Scans of play and of offers: one row per event or decision, read by whole subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penchant._progress import progress
+from penchant._typing import Vector
+from penchant.bandit.episode_table import episodes_from_frame
+from penchant.errors import DataError, named, nearest
+from penchant.models.offers.table import offers_from_frame
+from penchant.output.notes import counted
+from penchant.scale.columns import type_word
+from penchant.scale.fit_people import People
+from penchant.scale.people import Limits, Portion
+from penchant.scale.spans import joined, located
+from penchant.scale.stored import StoredFile
+from penchant.tables.columns import USUAL, flagged, play_columns
+from penchant.tables.offer_columns import NO_COLUMN, offer_columns
+
+PEOPLE = 256  # whose searches go together
+MANY = 4_000_000  # rewards beyond which some stand for all
+OFFERS = ("subject", "block", "chosen", "scored")
+
+
+@dataclass(frozen=True)
+class HistoryReader:
+    """How rows become episodes or offers.
+
+    Attributes
+    ----------
+    kind
+        "play" or "offers".
+    arguments
+        Of `episodes_from_frame`, or of `offers_from_frame`.
+    """
+
+    kind: str
+    arguments: Mapping[str, Any]
+    columns: tuple[str, ...]
+    subject: str | None
+    limits: Limits
+
+    def __call__(self, portion: Portion) -> list[Any]:
+        """Episodes or offers of these subjects, in the order in which they come."""
+        parts = [span.read(self.columns) for span in portion.spans]
+        table = joined(parts, self.columns)
+        with located(parts):
+            found: list[Any] = self._read(table)
+        if self.subject is None:
+            return found
+        order: dict[Any, int] = {}
+        for label in table[self.subject].unique().to_pylist():
+            order.setdefault(label, len(order))
+        return sorted(found, key=lambda one: order.get(one.subject, 0))
+
+    def _read(self, table: pa.Table) -> list[Any]:
+        if self.kind == "play":
+            return list(episodes_from_frame(table, **self.arguments))
+        return list(offers_from_frame(table, **self.arguments))
+
+
+@dataclass(frozen=True, repr=False)
+class HistoryScan:
+    """Play or offers in files, looked at some subjects at a time; make one with `scan`."""
+
+    files: tuple[StoredFile, ...]
+    reader: HistoryReader
+    n_rows: int
+
+    @property
+    def kind(self) -> str:
+        """What the files hold: play or offers."""
+        return self.reader.kind
+
+    @property
+    def people(self) -> People:
+        """The subjects."""
+        return People(self.files, self.reader, f"of {self.described()}")
+
+    def described(self) -> str:
+        """What there is to read, in words."""
+        return f"{counted(self.n_rows, 'row')} of {counted(len(self.files), 'file')}"
+
+    def __repr__(self) -> str:
+        whose = "" if self.reader.subject is None else f", subjects in {self.reader.subject}"
+        return f"Scan of {self.kind}: {self.described()}{whose}"
+
+    def fit_people(
+        self,
+        work: Any,
+        *,
+        output: Any = None,
+        overwrite: bool = False,
+        engine: Any = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Estimates of all subjects, in a file."""
+        return self.people.fit(
+            work, output=output, overwrite=overwrite, engine=engine, threads=threads
+        )
+
+    def in_memory(self, what: str) -> Any:
+        """All data at once."""
+        return self.people.in_memory(what)
+
+    def rewards(self) -> Vector:
+        """Rewards received; beyond four million evenly spaced ones, with the ends of all."""
+        if self.kind == "offers":
+            return np.empty(0)
+        named = self.reader.arguments["reward"]
+        columns = [named] if isinstance(named, str) else list(named)
+        found: list[Vector] = []
+        ends: list[float] = []
+        step, count = 1, 0
+        for table in self._tables(columns, "Looking at rewards"):
+            gain, *loss = (_floats(table, name) for name in columns)
+            values = gain - np.abs(loss[0]) if loss else gain
+            values = values[np.isfinite(values)]
+            if len(values):
+                ends += [float(values.min()), float(values.max())]
+            found.append(values[-count % step :: step])
+            count += len(values)
+            while count // step > MANY:
+                found, step = [np.concatenate(found)[::2]], 2 * step
+        if step == 1:
+            return np.concatenate([np.empty(0), *found])
+        return np.concatenate([*found, [min(ends), max(ends)]])
+
+    def distinct(self, column: str) -> list[Any]:
+        """Every value of a column once, in the order in which they come."""
+        found: dict[Any, None] = {}
+        for table in self._tables([column], f"Looking at {column}"):
+            found.update(dict.fromkeys(table[column].unique().to_pylist()))
+        return [value for value in found if value is not None]
+
+    def with_arguments(self, **more: Any) -> HistoryScan:
+        """The same, read with other arguments."""
+        return replace(
+            self, reader=replace(self.reader, arguments={**self.reader.arguments, **more})
+        )
+
+    def _tables(self, columns: Sequence[str], what: str) -> Iterator[pa.Table]:
+        with progress(what, len(self.files)) as advance:
+            for file in self.files:
+                edges = file.group_edges()
+                for begin, end in pairwise(edges):
+                    if end > begin:
+                        yield file.read(columns, begin, end, edges)
+                advance(1)
+
+
+def _floats(table: pa.Table, name: str) -> Vector:
+    try:
+        numbers = table[name].cast(pa.float64())
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            f"reward must be numbers; got {table[name].type} in {name} ({error}). Convert it."
+        ) from None
+    return np.asarray(numbers.to_numpy(), dtype=np.float64)
+
+
+def scan_histories(
+    files: tuple[StoredFile, ...],
+    kind: str,
+    given: Mapping[str, Any],
+    policies: Mapping[str, Any],
+    chunk_rows: int,
+) -> HistoryScan:
+    """A scan of play or offers; columns that are not named are recognised by their names."""
+    names = list(files[0].schema().names)
+    if kind == "play":
+        locations = policies.get("locations")
+        sides = 0 if locations is None else np.shape(locations)[1]
+        found = play_columns(names, {part: given.get(part) for part in USUAL}, coordinates=sides)
+        arguments: dict[str, Any] = {**found.arguments(), **policies}
+        columns = sorted(found.used(), key=names.index)
+        subject = found.subject
+    else:
+        parts = {part: given.get(part) for part in OFFERS}
+        offered = offer_columns(names, parts, given.get("offers"))
+        arguments = {part: getattr(offered, part) or NO_COLUMN for part in OFFERS}
+        arguments |= {"offers": given.get("offers"), **policies}
+        used = {name for part in offered.roles().values() for name in part}
+        columns, subject = sorted(used, key=names.index), offered.subject
+    n_rows = _check_files(files, columns)
+    reader = HistoryReader(kind, arguments, tuple(columns), subject, Limits(chunk_rows, PEOPLE))
+    return HistoryScan(files, reader, n_rows)
+
+
+def _check_files(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
+    """Columns are in all files, and of one type; the number of rows."""
+    first: dict[str, str] = {}
+    n_rows = 0
+    for file in files:
+        schema = file.schema()
+        for name in columns:
+            plain = flagged(name)[0]
+            if plain not in schema.names:
+                hint = nearest(plain, schema.names) or " Name files that have it."
+                raise DataError(
+                    f"{plain} must be a column of all files; got {named(schema.names)} in "
+                    f"{file.name}.{hint}"
+                )
+            word = type_word(schema.field(plain).type)
+            word = "numbers" if word == "whole numbers" else word
+            if first.setdefault(plain, word) != word:
+                raise DataError(
+                    f"{plain} must be of one type in all files; got {word} in {file.name}, but "
+                    f"{first[plain]} in {files[0].name}. Convert it."
+                )
+        n_rows += file.group_edges()[-1]
+    if not n_rows:
+        raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
+    return n_rows

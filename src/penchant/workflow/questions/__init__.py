@@ -1,0 +1,1 @@
+"""What to ask next: beliefs on nodes, and the information of every offer."""

@@ -1,0 +1,119 @@
+"""What an asker knows as plain numbers and text, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from penchant.errors import DataError
+from penchant.models.catalogue import CATALOGUE
+from penchant.models.natural_prior import NaturalPrior
+from penchant.models.offers.attributes import Attributes
+from penchant.models.population_prior import PopulationPrior
+from penchant.softmax.prior import GaussianPrior, ScaledPrior
+
+FORMAT = "penchant-asker"
+CLASSES: dict[str, Any] = {entry.name: entry.model for entry in CATALOGUE.values()} | {
+    "attributes": Attributes
+}
+PARTS = ("model", "prior", "about", "repeats", "grid", "offers", "answers")
+
+
+def check(document: Any) -> None:
+    """Refuse what `to_dict` did not write."""
+    known = isinstance(document, Mapping) and document.get("format") == FORMAT
+    missing = [part for part in PARTS if part not in document] if known else ["format"]
+    if missing:
+        raise DataError(
+            f"document must be what Asker.to_dict wrote; got one without {missing[0]!r} of it. "
+            "Save it again with asker.save(path)."
+        )
+
+
+def model_document(model: Any) -> dict[str, Any] | None:
+    """Name and settings of a model of the library; None for another."""
+    for name, known in CLASSES.items():
+        if type(model) is known:
+            settings = [f.name for f in fields(known) if f.init]
+            return {"name": name, "settings": {n: _plain(vars(model)[n]) for n in settings}}
+    return None
+
+
+def model_of(document: Mapping[str, Any]) -> Any:
+    """The model of a document."""
+    given = document["model"]
+    if given is None or given.get("name") not in CLASSES:
+        raise DataError(
+            "model must be given, as the asker was saved with one that is not of the library; got "
+            "none. Pass model=."
+        )
+    settings = {name: _tuples(value) for name, value in given["settings"].items()}
+    return CLASSES[given["name"]](**settings)
+
+
+def prior_document(prior: Any) -> dict[str, Any] | None:
+    """A prior in plain numbers; a word only where it is of one's own making."""
+    if prior is None:
+        return None
+    if isinstance(prior, PopulationPrior):
+        return {"kind": "population", "prior": prior.to_dict()}
+    if isinstance(prior, ScaledPrior):
+        return {"kind": "scaled", "c": prior.c}
+    if isinstance(prior, GaussianPrior):
+        mean, covariance = np.asarray(prior.mean).tolist(), np.asarray(prior.covariance).tolist()
+        return {"kind": "gaussian", "mean": mean, "covariance": covariance}
+    densities = {name: _density(density) for name, density in prior.densities.items()}
+    return {"kind": "own" if None in densities.values() else "natural", "densities": densities}
+
+
+def prior_of(document: Mapping[str, Any]) -> Any:
+    """The prior of a document."""
+    given = document["prior"]
+    if given is None:
+        return None
+    if given["kind"] == "population":
+        return PopulationPrior.from_dict(given["prior"])
+    if given["kind"] == "scaled":
+        return ScaledPrior(given["c"])
+    if given["kind"] == "gaussian":
+        return GaussianPrior(np.array(given["mean"]), np.array(given["covariance"]))
+    if given["kind"] == "natural":
+        made = given["densities"].items()
+        return NaturalPrior(
+            **{n: getattr(stats, d["name"])(*d["args"], **d["kwds"]) for n, d in made}
+        )
+    raise DataError(
+        "prior must be given, as the asker was saved with one that is not of scipy.stats; got "
+        "none. Pass prior=."
+    )
+
+
+def grid_document(grid: Mapping[str, Any] | None) -> dict[str, list[float]] | None:
+    """Values of a grid as lists."""
+    if grid is None:
+        return None
+    return {str(name): np.asarray(v, dtype=np.float64).tolist() for name, v in grid.items()}
+
+
+def _density(density: Any) -> dict[str, Any] | None:
+    """A frozen distribution by name, or None."""
+    name = getattr(getattr(density, "dist", None), "name", None)
+    if name is None or not hasattr(stats, name):
+        return None
+    try:
+        args = [float(a) for a in density.args]
+        return {"name": name, "args": args, "kwds": {k: float(v) for k, v in density.kwds.items()}}
+    except (TypeError, ValueError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,225 @@
+"""Offers that may be made: read from arrays or a table, one of them as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix
+from penchant.errors import DataError, listing
+from penchant.models.model import Declared
+from penchant.models.offers.attributes import Attributes
+from penchant.models.offers.offers import Offers, read_offers
+from penchant.models.offers.table import described_from_frame
+from penchant.models.record import Record
+from penchant.models.task import Task
+
+SAME = 1e-9  # of a variable's size within which it is the same wherever an offer stands
+
+
+class Offer(dict[str, Matrix]):
+    """One offer: for every attribute the numbers of its options.
+
+    Attributes
+    ----------
+    number
+        Which of the offers it is, from 0; None for one that is not among them.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> offer = pn.results.Offer({"amount": [20, 50], "delay": [0, 30]})
+    >>> offer
+    Offer(amount = 20, 50; delay = 0, 30)
+    >>> offer["delay"][1], offer == {"amount": [20.0, 50.0], "delay": [0.0, 30.0]}
+    (np.float64(30.0), True)
+    """
+
+    def __init__(self, attributes: Mapping[str, Any], number: int | None = None) -> None:
+        super().__init__({n: np.array(v, dtype=np.float64) for n, v in attributes.items()})
+        self.number = number
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists of numbers, ready for JSON."""
+        return {name: values.tolist() for name, values in self.items()}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping) or set(self) != set(other):
+            return False
+        return all(np.array_equal(values, other[name]) for name, values in self.items())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # as of every dict
+
+    def __repr__(self) -> str:
+        return f"Offer({offer_words(self)})"
+
+
+def offer_words(offer: Mapping[str, Any]) -> str:
+    """An offer in words.
+
+    >>> offer_words({"outcome": [[9, 0], [25, -5]], "probability": [[1, 0], [0.5, 0.5]]})
+    'outcome = 9 and 0, 25 and -5; probability = 1 and 0, 0.5 and 0.5'
+    """
+    said = []
+    for name, values in offer.items():
+        options = np.asarray(values, dtype=np.float64)
+        cells = (" and ".join(f"{v:g}" for v in np.atleast_1d(option)) for option in options)
+        said.append(f"{name} = {', '.join(cells)}")
+    return "; ".join(said)
+
+
+def read_questions(
+    model: Any, offers: Any, columns: Mapping[str, Sequence[Any]] | None
+) -> tuple[Any, dict[str, Matrix]]:
+    """The model, and the offers that it describes: (n_offers, n_options) by attribute.
+
+    Parameters
+    ----------
+    model
+        A model of offers; names of attributes that have a weight each; None for all of them.
+    offers
+        As `ask` takes them.
+    columns
+        Of a table: for every attribute the column, or number, of each option.
+    """
+    named = _named_attributes(model)
+    wanted = tuple(named or (() if model is None else _attributes_of(model)))
+    described = _described(offers, wanted, columns)
+    if model is None or named is not None:
+        model = Attributes(tuple(described) if named is None else named)
+    missing = [name for name in Declared(model).attributes if name not in described]
+    if missing:
+        raise DataError(
+            f"offers must have {' and '.join(Declared(model).attributes)} for "
+            f"{type(model).__name__}; got {listing(described)}. Add {missing[0]}."
+        )
+    shared = {name: described[name] for name in Declared(model).attributes or described}
+    n_options = next(iter(shared.values())).shape[1]
+    if n_options < 2:
+        raise DataError(
+            f"offers must have two options or more; got {n_options}. Stack a column per option."
+        )
+    return model, shared
+
+
+def _named_attributes(model: Any) -> tuple[str, ...] | None:
+    if isinstance(model, str):
+        raise DataError(
+            f"model must be a model of offers, a list of attributes, or None; got {model!r}. "
+            "Write pn.HyperbolicDiscounting(), or ['price', 'comfort']."
+        )
+    if isinstance(model, (list, tuple)):
+        return tuple(map(str, model))
+    return None
+
+
+def _attributes_of(model: Any) -> tuple[str, ...]:
+    declared = Declared(model)
+    if declared.explanatory is None or isinstance(model, type):
+        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise DataError(
+            f"model must be a model of offers, a list of attributes, or None; got {given}. "
+            "Write pn.HyperbolicDiscounting(), or ['price', 'comfort']."
+        )
+    return tuple(declared.attributes)
+
+
+def _described(
+    offers: Any, wanted: tuple[str, ...], columns: Mapping[str, Sequence[Any]] | None
+) -> dict[str, Matrix]:
+    """Attributes as arrays, whatever the offers come as."""
+    if isinstance(offers, Offers):
+        return dict(offers.offers)
+    if isinstance(offers, (list, tuple)) and offers and isinstance(offers[0], Offers):
+        return dict(Record.of(offers).offers)
+    if isinstance(offers, Task):
+        offers = offers.world
+    if isinstance(offers, Mapping) and columns is None:
+        dimensions = {np.ndim(values) for values in offers.values()}
+        if not offers or dimensions != {1}:
+            sizes = [len(values) for values in offers.values() if np.ndim(values)]
+            return read_offers(offers, sizes[0] if sizes else 0, lambda row: f"offer {row}")
+    if isinstance(offers, Mapping):
+        import pyarrow as pa  # one column after another, as a table
+
+        try:
+            offers = pa.table({str(name): np.asarray(v) for name, v in offers.items()})
+        except (pa.ArrowInvalid, TypeError, ValueError):
+            raise DataError(
+                "offers must hold columns of the same length; got others. Give every attribute "
+                "(n_offers, n_options), or every column n_offers numbers."
+            ) from None
+    return described_from_frame(offers, columns, wanted)
+
+
+def read_offer(offer: Any, like: Mapping[str, Matrix]) -> Offer:
+    """One offer that has the attributes and the options of others."""
+    if isinstance(offer, (int, np.integer)) and not isinstance(offer, bool):
+        n = len(next(iter(like.values())))
+        if not 0 <= offer < n:
+            raise DataError(f"offer must lie in 0..{n - 1}; got {offer}. Give what next() gave.")
+        return Offer({name: values[offer] for name, values in like.items()}, int(offer))
+    missing = [] if isinstance(offer, Mapping) else list(like)
+    if isinstance(offer, Mapping):
+        missing = [name for name in like if name not in offer]
+    if missing:
+        got = listing(map(str, offer)) if isinstance(offer, Mapping) else type(offer).__name__
+        raise DataError(
+            f"offer must have {' and '.join(like)}, as the offers have; got {got}. "
+            "Give what next() gave."
+        )
+    rows = read_offers({name: [offer[name]] for name in like}, 1, lambda _: "this offer")
+    for name, values in like.items():
+        if rows[name].shape[1:] != values.shape[1:]:
+            raise DataError(
+                f"offer[{name!r}] must have shape {values.shape[1:]}, as in the offers; got "
+                f"{rows[name].shape[1:]}. Give what next() gave."
+            )
+    found = Offer({name: rows[name][0] for name in like}, getattr(offer, "number", None))
+    if found.number is None:
+        found.number = _place(found, like)
+    return found
+
+
+def _place(offer: Offer, like: Mapping[str, Matrix]) -> int | None:
+    """Which of the offers it is, or None."""
+    same = np.ones(len(next(iter(like.values()))), dtype=bool)
+    for name, values in like.items():
+        same &= (values == offer[name]).reshape(len(values), -1).all(axis=1)
+    where = np.flatnonzero(same)
+    return int(where[0]) if len(where) else None
+
+
+def as_record(offers: Mapping[str, Matrix]) -> Record:
+    """Offers that nobody has answered, as models read them."""
+    n = len(next(iter(offers.values())))
+    copies = {name: np.array(values) for name, values in offers.items()}
+    unanswered = Offers.of_checked(np.zeros(n, dtype=np.int64), copies, np.ones(n, dtype=bool))
+    return Record.of([unanswered])
+
+
+def check_stands_alone(model: Any, offers: Mapping[str, Matrix], psi: Matrix) -> None:
+    """Refuse a model whose variables depend on the offers before."""
+    some = {name: values[: min(len(values), 20)] for name, values in offers.items()}
+    turned = {name: values[::-1] for name, values in some.items()}
+    one = variables(model, as_record(some), psi)
+    other = variables(model, as_record(turned), psi)[:, ::-1]
+    if not np.allclose(one, other, rtol=SAME, atol=SAME * np.abs(one).max(initial=0.0)):
+        raise DataError(
+            f"model must describe every offer by itself; got {type(model).__name__}, in which an "
+            "offer depends on those before it. Ask with a model that does not learn."
+        )
+
+
+def variables(model: Any, record: Record, psi: Matrix) -> Matrix:
+    """Explanatory variables (n_psi, n_offers, n_options, n_weights) at many psi."""
+    many = Declared(model).explanatory_many
+    if many is None:
+        return np.stack([np.asarray(model.explanatory(record.episodes[0], *row)) for row in psi])
+    x, _ = many(record, np.zeros(len(psi), dtype=np.int64), np.ascontiguousarray(psi), False)
+    return x.reshape(len(psi), -1, *x.shape[1:])

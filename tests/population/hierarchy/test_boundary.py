@@ -1,0 +1,117 @@
+"""Where maxima are flat, or at the end of what a spread may be."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import penchant as pn
+from penchant.population.hierarchy.search import evaluated
+from penchant.population.hierarchy.spread import Spread
+from peopled import MODEL, discounters, q_learners
+
+
+@pytest.mark.parametrize("seed", [22, 33])
+def test_few_short_lived_people_settle(seed):
+    _, episodes = q_learners(15, 30, np.random.default_rng(seed))
+    found = pn.fit_population(episodes, MODEL)
+    assert "stopped early" not in found.status
+    assert np.isfinite(found.covariance).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n, n_trials", [(8, 40), (15, 30), (20, 40), (40, 25)])
+def test_searches_settle_on_flat_ridges(n, n_trials):
+    for seed in range(15):
+        _, episodes = q_learners(n, n_trials, np.random.default_rng([n, seed]))
+        found = pn.fit_population(episodes, MODEL)
+        assert found.source.found.settled, (seed, found.message)
+
+
+@pytest.mark.slow
+def test_a_spread_that_is_not_there_is_left_out_and_the_search_settles():
+    flat = 0
+    for seed in range(12):
+        rng = np.random.default_rng([5, seed])
+        _, episodes = q_learners(20, 40, rng, sd=(1e-9, 0.5), rho=0.0)
+        found = pn.fit_population(episodes, MODEL)
+        assert found.source.found.settled
+        flat += found.status == "no spread in learning_rate"
+    assert flat >= 4
+
+
+@pytest.fixture(scope="module")
+def without_spread():
+    _, episodes = q_learners(20, 40, np.random.default_rng([5, 4]), sd=(1e-9, 0.5), rho=0.0)
+    return pn.fit_population(episodes, MODEL)
+
+
+def test_people_of_whom_no_spread_was_found_are_not_known_like_their_mean(without_spread):
+    found = without_spread
+    assert found.status == "no spread in learning_rate"
+    assert found.spread[0, 0] == 0
+    rate = found.names.index("learning_rate")
+    assert (found.subjects.sd[:, 0] > 1.2 * found.standard_errors[rate]).all()
+    assert found.prior.covariance[0, 0] > found.covariance[rate, rate]
+    assert "spread_prior='gamma'" in found.summary()
+    drawn = found.subjects.draws(40, rng=np.random.default_rng(0))
+    assert (drawn.std(axis=1) > 0).all()
+    sample = found.sample(500, rng=np.random.default_rng(0))
+    assert sample["sd learning_rate"].min() > 0
+
+
+def test_a_spread_is_left_out_only_where_that_costs_nothing(without_spread):
+    found = without_spread
+    about = found.source.about
+    task = dataclasses.replace(
+        found.source.task, structure=about.marginal.structure, k=15, restricted=True
+    )
+    assert evaluated(task, about).sum() < found.log_likelihood + 0.3
+
+
+def test_a_prior_keeps_spreads_from_vanishing(without_spread):
+    episodes = without_spread.source.data
+    found = pn.fit_population(episodes, MODEL, spread_prior="gamma")
+    assert not found.status.startswith("no spread")
+    assert found.spread[0, 0] > 0.01
+    assert any("spread_prior" in note for note in found.notes)
+    with pytest.raises(pn.DataError, match="spread_prior must be 'gamma' or left out; got 'flat'"):
+        pn.fit_population(episodes, MODEL, spread_prior="flat")
+
+
+def test_the_prior_of_a_spread_is_what_it_says():
+    rng = np.random.default_rng(3)
+    spread = Spread(3, True, 2)
+    numbers = rng.normal(size=spread.n_parameters)
+    value, gradient, hessian = spread.prior(numbers)
+    expected = 0.0
+    for matrix in spread.matrices(numbers):
+        sd = np.sqrt(np.diag(matrix))
+        expected += np.log(sd).sum() + np.linalg.slogdet(matrix / np.outer(sd, sd))[1]
+    assert value == pytest.approx(expected, rel=1e-12)
+    step = 1e-6 * np.eye(len(numbers))
+    slopes = [(spread.prior(numbers + e)[0] - spread.prior(numbers - e)[0]) / 2e-6 for e in step]
+    np.testing.assert_allclose(gradient, slopes, atol=1e-8)
+    bends = [(spread.prior(numbers + e)[1] - spread.prior(numbers - e)[1]) / 2e-6 for e in step]
+    np.testing.assert_allclose(hessian, bends, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_people_are_covered_although_no_spread_is_found():
+    inside, n_flat = [], 0
+    for seed in range(80):
+        h, episodes = q_learners(12, 40, np.random.default_rng([9, seed]))
+        found = pn.fit_population(episodes, MODEL, estimator="reml")
+        if not found.status.startswith("no spread"):
+            continue
+        n_flat += 1
+        inside.append((np.abs(h - found.subjects.mean) < 1.96 * found.subjects.sd).mean(axis=0))
+    assert n_flat >= 10
+    assert (np.mean(inside, axis=0) > 0.86).all()
+
+
+def test_discounters_with_few_offers_settle():
+    _, offers = discounters(12, 20, np.random.default_rng(1))
+    found = pn.fit_population(offers, pn.HyperbolicDiscounting())
+    assert found.status != "stopped early"
+    assert abs(found.coefficients[0] + 4.4) < 2.5
