@@ -33,6 +33,7 @@ PAGES = {
         ("workflow", "studies", "report"),
         None,
     ),
+    "assistance": ("A machine beside its operator", ("assistance",), None),
     "results": ("What functions return", (), "results"),
     "figures": ("Figures", (), "figures"),
     "datasets": ("Data that come with Penchant", (), "datasets"),

@@ -14,15 +14,13 @@ import pyarrow.csv as pa_csv
 from penchant.assistance.field import Field
 from penchant.assistance.helper import assist
 from penchant.assistance.team import ABOUT, KINDS, Gains, team_gains
-from penchant.cli.episodes import load_episodes, say_episodes
-from penchant.cli.fitting import ready_model
+from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
 from penchant.cli.showing import kept
 from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Assisted, Played, Written
 from penchant.errors import DataError
 from penchant.files.output import TABLES, json_text, write_table
-from penchant.models.model import Declared
 from penchant.models.record import rewards_of
 from penchant.tables.events import NOTHING
 
@@ -104,10 +102,9 @@ def _replay(
     if agent.length_scale is None:
         raise DataError("--length-scale must be given with replay; got none. 4 is the paper's.")
     with kept(written, TABLES, read=file):
-        model = ready_model(replace(agent, model="ucl"), table.data(), table.history())
-        play = load_episodes(file, table.data(), table.history(), Declared(model).locations)
-        say_episodes(play.episodes)
-        paid = rewards_of(play.episodes)
+        agent, data, history = replace(agent, model="ucl"), table.data(), table.history()
+        reading, model = play_for(ready_model(agent, data, history), file, data, history, agent)
+        paid = rewards_of(reading.data)
         machine = Field(
             model.locations,
             mean=float(paid.mean()) if asked.field_mean is None else asked.field_mean,
@@ -116,7 +113,7 @@ def _replay(
             noise_variance=model.noise_variance,
         )
         say(f"Machine: {machine!r}.")
-        rows = _said(play.episodes, model, machine)
+        rows = _said(reading.data, model, machine)
         made = pa.Table.from_pylist(rows)
         if written.output is not None:
             write_table(written.output, made, overwrite=written.overwrite)

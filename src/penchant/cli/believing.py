@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.cli.episodes import load_episodes, say_episodes
-from penchant.cli.fitting import ready_model
+from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
 from penchant.cli.showing import reserved
 from penchant.cli.words import check_file, say
@@ -20,7 +19,6 @@ from penchant.figures.saving import inline_svg
 from penchant.figures.style import figure
 from penchant.files.output import json_text, write_text
 from penchant.inference.fit import fit_model
-from penchant.models.model import Declared
 from penchant.models.spatial.belief_map import BeliefMap
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.output.notes import counted
@@ -37,15 +35,14 @@ def run_believe(file: str | None, table: Played, agent: Agent, asked: Believed) 
             f"--model must be ucl, whose player has a map in mind; got {agent.model}. Leave it out."
         )
     with reserved(asked.output, overwrite=asked.overwrite, suffixes=(".html",), read=file):
-        ready = ready_model(replace(agent, model="ucl"), table.data(), table.history())
-        play = load_episodes(file, table.data(), table.history(), Declared(ready).locations)
-        say_episodes(play.episodes)
+        agent, data, history = replace(agent, model="ucl"), table.data(), table.history()
+        reading, ready = play_for(ready_model(agent, data, history), file, data, history, agent)
         basis = MapBasis.smooth(ready.locations, min(asked.map, ready.n_options - 1))
         model = replace(ready, prior_map=basis, locality=asked.locality)
         say(f"Model: {model}.")
         prior = MapPrior(n="evidence" if asked.functions_by_evidence else "all")
         maps = {}
-        for subject, own in _by_subject(play.episodes, asked.pool).items():
+        for subject, own in _by_subject(reading.data, asked.pool).items():
             estimate = fit_model(own, model, parameter_prior=prior)
             maps[subject] = estimate.belief_map()
         if asked.output is not None:

@@ -455,9 +455,12 @@ class Assisted:
     kind
         simulate: expert, novice, wrong, local, kernel or q-learner; may be repeated. All if not
         given.
-    field_mean, field_sd, field_length
-        replay: what the machine expects of rewards: those of the file, if not given, and a length
-        scale of 2.
+    field_mean
+        replay: reward that the machine expects; the mean of the file, if not given.
+    field_sd
+        replay: how much it takes mean rewards to vary; as those of the file do, if not given.
+    field_length
+        replay: over which distance it takes options to be alike.
     """
 
     operators: Number = 200
