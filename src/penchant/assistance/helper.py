@@ -9,7 +9,7 @@ not know enough, of the operator or of the task.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from penchant.assistance.field import Field, FieldState, Posterior, Trust
 from penchant.assistance.operator import Known, OperatorState, Seen, read_episode, together
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
+from penchant.models.model import Declared
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.ucl import UCL
 
@@ -486,7 +487,8 @@ def replay(helper: Helper, log: Sequence[Mapping[str, Any]] | None = None) -> He
 
 
 def _checked_model(model: UCL, field: Field) -> UCL:
-    if not isinstance(model, UCL):
+    with_map = Declared(model).with_map
+    if with_map is None:
         raise DataError(
             f"model must be UCL, whose player has a map in mind; got {type(model).__name__}. Use "
             "UCL(locations=..., noise_variance=..., length_scale=...)."
@@ -497,7 +499,8 @@ def _checked_model(model: UCL, field: Field) -> UCL:
             "UCL(..., length_scale=4.0)."
         )
     if model.prior_map is None:
-        return replace(model, prior_map=field_basis(field))
+        found: UCL = with_map(field_basis(field))
+        return found
     return model
 
 

@@ -26,7 +26,6 @@ from penchant.models.model import Declared, Model, model_words, natural_paramete
 from penchant.models.natural import Natural
 from penchant.models.natural_prior import Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
-from penchant.models.spatial.ucl import UCL
 from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
 from penchant.softmax.covariance import sandwich, summed
 from penchant.softmax.estimate import Estimate
@@ -159,8 +158,8 @@ class FromEpisodes(Source):
 
     def belief_map(self, found: Found) -> BeliefMap:
         """The map that the player had in mind before play."""
-        model = self.model
-        if not isinstance(model, UCL) or model.prior_map is None:
+        model: Any = self.model
+        if Declared(model).prior_map is None:
             raise DataError(
                 "belief_map must be asked of a model with a prior_map; got one without. Fit "
                 "UCL(..., prior_map=MapBasis.smooth(locations)) with parameter_prior=MapPrior()."

@@ -22,6 +22,7 @@ from penchant.inference.search.grid import Grid, whole_grids
 from penchant.inference.search.peaks import Peak
 from penchant.inference.search.search import climb, grid_search
 from penchant.inference.status import estimate_at
+from penchant.models.model import Declared
 from penchant.models.record import rewards_of
 from penchant.models.spatial.belief_map import MapFit
 from penchant.models.spatial.map_basis import MapPrior
@@ -42,7 +43,7 @@ def fit_map(
     episodes: Sequence[Any], model: Any, prior: MapPrior, subject: Any = None
 ) -> tuple[Estimate, tuple[MapFit, ...]]:
     """The likeliest estimate, and what every width of the prior makes of the map."""
-    if not isinstance(model, UCL) or model.prior_map is None:
+    if Declared(model).prior_map is None:
         raise DataError(
             "model must have a prior_map where parameter_prior is a MapPrior; got none. Use "
             "UCL(..., prior_map=MapBasis.smooth(locations))."

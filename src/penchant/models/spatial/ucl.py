@@ -366,6 +366,10 @@ class UCL(CompiledModel):
                 dx[:, :, :, self.map_weights],
             )
 
+    def with_map(self, basis: MapBasis | None) -> UCL:
+        """The same player with a map in mind that is made of other functions, or without one."""
+        return replace(self, prior_map=basis)
+
     def map_left(self, episode: Episode, psi: Sequence[float]) -> Matrix:
         """What is left of every function of the map before each event: (n_events, N, n)."""
         delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
