@@ -27,7 +27,7 @@ extensions = [
     "public_names",
 ]
 root_doc = "index"
-exclude_patterns = ["reference", "static", "**.py"]
+exclude_patterns = ["static", "**.py"]
 default_role = "code"
 highlight_language = "python"
 suppress_warnings = ["myst.header", "misc.highlighting_failure"]

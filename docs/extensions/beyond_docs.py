@@ -26,6 +26,15 @@ SOURCE = re.compile(r"\[`([\w.]+)`\]\(\.\./src/penchant/([\w/]+)\.py#L\d+\)")
 SCRIPT = re.compile(r"\[([^\]]+)\]\((?:\.\./)*((?:docs|benchmarks|examples|src)/[\w./-]+\.\w+|[\w]+\.py)\)")
 
 
+def _measured(app, config):
+    """A page for every page of measurements: its name here, its text from there."""
+    folder = Path(app.srcdir) / "measured"
+    folder.mkdir(exist_ok=True)
+    for page in (Path(app.srcdir).parent / "benchmarks").glob("*.md"):
+        text = f"```{{include}} ../../benchmarks/{page.name}\n```\n"
+        (folder / page.name.lower()).write_text(text, encoding="utf-8")
+
+
 def _read(app, docname, source):
     """Lead links to where the site has what they name."""
     up = "../" * docname.count("/")
@@ -84,6 +93,7 @@ def _described(app, module, name):
 def setup(app):
     """Change links as pages are read, and as sources are written."""
     app.connect("html-page-context", _lead_back)
+    app.connect("config-inited", _measured)
     app.connect("source-read", _read)
     app.connect("doctree-read", _show)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

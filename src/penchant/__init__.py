@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from penchant.population.hierarchy.mixture import fit_mixture as fit_mixture
     from penchant.population.pool import pool as pool
     from penchant.reading.read import read as read
+    from penchant.reading.read import read_task as read_task
     from penchant.report.study import study as study
     from penchant.scale.scan import scan as scan
     from penchant.softmax.constraints import Constraints as Constraints

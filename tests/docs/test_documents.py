@@ -10,7 +10,6 @@ DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
 LINKED = [
     *DOCUMENTS,
     *ROOT.glob("docs/api/*.md"),
-    *ROOT.glob("docs/reference/*.md"),
     *ROOT.glob("benchmarks/*.md"),
 ]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -2,7 +2,8 @@
 
 import os
 import pickle
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+import sys
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
@@ -273,3 +274,61 @@ def test_a_worker_that_is_lost_changes_nothing(trips, tmp_path):
         assert list(scan.on(client, None).each(work, "sums")) == expected
         assert mark.exists()
         assert _bits(pn.fit(scan, engine=client)) == _bits(pn.fit(scan, threads=1))
+
+
+def test_rows_of_decisions_that_lie_anywhere_are_sorted_once(trips, tmp_path):
+    pytest.importorskip("duckdb")
+    order = np.random.default_rng(3).permutation(len(trips))
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    _parquet(trips.take(pa.array(order[:700])), folder / "a.parquet", row_group_size=100)
+    _parquet(trips.take(pa.array(order[700:])), folder / "b.parquet")
+    with pytest.raises(
+        pn.DataError, match=r"again at row \d+ of .*a.parquet. Sort the file .*sort=T"
+    ):
+        pn.scan(folder, **ALL)
+    given = {"sort": True, "cache": tmp_path / "cache", "chunk_rows": 300}
+    with pytest.warns(pn.PenchantWarning, match="rows of a decision do not stand together in the"):
+        scan = pn.scan(folder, **ALL, **given)
+    memory = pn.Choices.from_frame(trips, **ALL)
+    _same(pn.fit(scan, covariance="clustered"), pn.fit(memory, covariance="clustered"))
+    again = pn.scan(folder, **ALL, **given)  # without a warning: the copy is there
+    found, each = pn.fit_each(again), pn.fit_each(memory)
+    assert found["subject"].tolist() == list(each.subjects)
+    np.testing.assert_allclose(found["log_likelihood"], each.log_likelihood, rtol=1e-10)
+
+
+class _Interrupting(Executor):
+    """An executor that is interrupted after some chunks."""
+
+    def __init__(self, most):
+        self.left = most
+
+    def submit(self, work, /, *args):
+        future = Future()
+        self.left -= 1
+        if self.left < 0:
+            future.set_exception(KeyboardInterrupt())
+        else:
+            future.set_result(work(*args))
+        return future
+
+
+def test_an_interrupt_between_chunks_ends_the_fit(trips, tmp_path):
+    scan = pn.scan(_parquet(trips, tmp_path / "trips.parquet"), **ALL, chunk_rows=90)
+    assert scan.n_chunks > 5
+    with pytest.raises(KeyboardInterrupt):
+        pn.fit(scan, engine=_Interrupting(scan.n_chunks + 3))
+
+
+def test_progress_is_shown_by_pass_and_chunk_on_a_terminal(trips, tmp_path, monkeypatch, capsys):
+    scan = pn.scan(_parquet(trips, tmp_path / "trips.parquet"), **ALL, chunk_rows=90)
+    pn.fit(scan, threads=1)
+    assert capsys.readouterr().err == ""  # nobody watches
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    pn.fit(scan, threads=1)
+    shown = capsys.readouterr().err
+    assert "Pass 1: first look" in shown and "Pass 2: likelihood" in shown
+    assert f"{scan.n_chunks}/{scan.n_chunks}" in shown

@@ -172,7 +172,8 @@ class World:
         if kind == "q-learner":
             start = self.field.mean
             rule = {"temperature": max(noise / 3, 1.0), "learning_rate": 0.5}
-            return agents_of(QLearning(len(truth), start), rule, 1)
+            learner: Agents = agents_of(QLearning(len(truth), start), rule, 1)
+            return learner
         r, mean = self.similarity, self.field.mean
         other = root @ rng.standard_normal(len(root))
         known = {"wrong": other, "novice": 0.0 * other}.get(
@@ -194,7 +195,8 @@ class World:
         if shape.std() > 1e-9:
             model = replace(model, prior_map=MapBasis.of([belief]))
             natural |= {"prior_mean": float(belief.mean()), "map_1": float(shape.std())}
-        return agents_of(model, natural, 1)
+        found: Agents = agents_of(model, natural, 1)
+        return found
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.seen import Seen, joined, read_seen
 from penchant.output.notes import counted
 from penchant.tables.events import (
     NOTHING,
@@ -51,12 +53,23 @@ class Episode:
         and its reward. -1, None or NaN where nothing was done. All as chosen, if not given.
     subject, block
         Labels of the person and of the play.
+    before
+        What the player saw at each decision, by name, such as a cue or an offer: (n_events,) or
+        (n_events, n_options).
+    after
+        What the player learnt after it beside the reward, such as a gain and a loss. A model may
+        use it for later decisions only.
+    available
+        True for every option that could be chosen, (n_events, n_options), as many at every event;
+        all could if not given.
 
     Attributes
     ----------
     chosen, rewards, is_choice, scored, executed
         Locked arrays (n_events,): indices with -1 for no choice, float64 with NaN for no reward,
         two masks, and indices again.
+    before, after, available
+        Locked arrays by name, and a mask or None.
 
     Examples
     --------
@@ -81,6 +94,9 @@ class Episode:
     is_choice: BoolVector
     scored: BoolVector
     executed: IntVector
+    before: Mapping[str, Matrix]
+    after: Mapping[str, Matrix]
+    available: BoolVector | None
     subject: Any = None
     block: Any = None
 
@@ -94,6 +110,9 @@ class Episode:
         executed: Any = None,
         subject: Any = None,
         block: Any = None,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        available: Any = None,
     ) -> None:
         given = {"chosen": chosen, "rewards": rewards, "is_choice": is_choice, "scored": scored}
         given["executed"] = executed
@@ -102,14 +121,22 @@ class Episode:
         place = places_of(subject, block, "decision" if is_choice is None else "event")
         events = read_events(**aligned(given), place=place)
         check_events(events, _last(len(events.chosen)), place)
-        _fill(self, events, subject, block)
+        seen = read_seen(before, after, available, events, place)
+        _fill(self, events, subject, block, seen)
 
     @classmethod
-    def of_events(cls, events: Events, subject: Any = None, block: Any = None) -> Episode:
+    def of_events(
+        cls, events: Events, subject: Any = None, block: Any = None, seen: Seen | None = None
+    ) -> Episode:
         """Episode of events that have been checked, without checking or copying them again."""
         episode = object.__new__(cls)
-        _fill(episode, events, subject, block)
+        _fill(episode, events, subject, block, Seen() if seen is None else seen)
         return episode
+
+    @property
+    def seen(self) -> Seen:
+        """What was seen before and learnt after decisions, and which options could be chosen."""
+        return Seen(self.before, self.after, self.available)
 
     @property
     def events(self) -> Events:
@@ -129,7 +156,7 @@ class Episode:
             if not np.array_equal(self.chosen, self.executed):
                 scored = self.scored & (self.executed != NOTHING)
                 events = self.events._replace(chosen=self.executed, scored=scored)
-                known = Episode.of_events(events, self.subject, self.block)
+                known = Episode.of_events(events, self.subject, self.block, self.seen)
             object.__setattr__(self, "_learnt_from", known)
         return known
 
@@ -202,6 +229,9 @@ subtract 1, options are counted from 0.
         *,
         is_choice: bool = True,
         scored: bool = True,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        available: Any = None,
     ) -> Episode:
         """The episode with one more event at its end.
 
@@ -217,6 +247,10 @@ subtract 1, options are counted from 0.
             False if the option was shown, not chosen.
         scored
             False if the decision shall not enter the likelihood.
+        before, after
+            What was seen at the decision, and learnt after it: a number each, by name.
+        available
+            True for every option that could be chosen.
 
         Examples
         --------
@@ -235,7 +269,10 @@ subtract 1, options are counted from 0.
         start = max(n - 1, 0)
         newest = both.between(start, n + 1)
         check_events(newest, _last(len(newest.chosen)), lambda k: place(start + k))
-        return Episode.of_events(both, self.subject, self.block)
+        told = (_alone(before), _alone(after), None if available is None else [available])
+        new = read_seen(*told, one, lambda k: place(n + k))
+        seen = joined([self.seen, new]) if n else new
+        return Episode.of_events(both, self.subject, self.block, seen)
 
     def _place(self) -> Place:
         return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
@@ -246,13 +283,29 @@ subtract 1, options are counted from 0.
         named = labelled(self.subject, self.block)
         return f"{said}, {named}" if named else said
 
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name != "_learnt_from"}
+        return {**kept, "before": dict(self.before), "after": dict(self.after)}
 
-def _fill(episode: Episode, events: Events, subject: Any, block: Any) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        seen = Seen(state.get("before", {}), state.get("after", {}), state.get("available"))
+        events = Events(*(state[name] for name in Events._fields))
+        _fill(self, events, state["subject"], state["block"], seen)
+
+
+def _fill(episode: Episode, events: Events, subject: Any, block: Any, seen: Seen) -> None:
     for name, values in events._asdict().items():
         values.flags.writeable = False
         object.__setattr__(episode, name, values)
     object.__setattr__(episode, "subject", subject)
     object.__setattr__(episode, "block", block)
+    for name, values in seen.locked()._asdict().items():
+        object.__setattr__(episode, name, values)
+
+
+def _alone(given: Mapping[str, Any] | None) -> Any:
+    """What belongs to one event, as what belongs to a run of one."""
+    return given if not isinstance(given, Mapping) else {n: [v] for n, v in given.items()}
 
 
 def _joined(before: Any, after: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -11,6 +11,7 @@ import numpy as np
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.locations import check_locations
+from penchant.bandit.seen import Seen, read_seen
 from penchant.errors import DataError, listing
 from penchant.tables.columns import flagged
 from penchant.tables.events import Events, check_events, read_events
@@ -45,6 +46,7 @@ from penchant.tables.play import (
 from penchant.wording import argument, either
 
 Owners = dict[str, Coded]
+Seeable = str | Sequence[Any] | Mapping[str, Any]
 
 
 def episodes_from_frame(
@@ -64,6 +66,9 @@ def episodes_from_frame(
     gaps: Gaps = "error",
     shown: int = 0,
     missing_reward: MissingReward = "error",
+    before: Seeable = (),
+    after: Seeable = (),
+    available: Sequence[Any] = (),
 ) -> list[Episode]:
     """Episodes from a long table with one row per event, sorted by subject and block.
 
@@ -109,6 +114,11 @@ def episodes_from_frame(
         What a choice before the last means whose reward is not known: "error"; "truncate" (the
         episode ends with it: the choice is scored, what comes after is left out); or "skip" (it is
         taken for a decision without a choice: counted in time, neither scored nor learnt from).
+    before, after
+        Columns of what was seen at a decision, such as a cue, and learnt after it, such as a gain
+        and a loss; or {name: column}.
+    available
+        Columns of True/False or 0/1, one for every option: whether it could be chosen.
 
     Examples
     --------
@@ -136,6 +146,12 @@ def episodes_from_frame(
     roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
     roles |= {"executed": executed}
     named = {role: _names(flagged(name)[0]) for role, name in roles.items() if name is not None}
+    told = {"before": _columns(before), "after": _columns(after)}
+    check_columns(
+        open_frame(frame),
+        {role: tuple(names.values()) for role, names in told.items() if names}
+        | ({"available": tuple(available)} if len(available) else {}),
+    )
     table = _checked(frame, named)
     owners = _owners(table, {"subject": subject, "block": block})
     order, number = _event_order(table, owners, decision, gaps)
@@ -165,7 +181,9 @@ def episodes_from_frame(
     last = np.zeros(len(order.rows), dtype=bool)
     last[order.stop - 1] = True
     check_events(events, last, _places(order.rows, owners, number))
-    return _episodes(events, order, owners)
+    place = _places(order.rows, owners, number)
+    seen = _seen(table, told, available, events, order, place)
+    return _episodes(events, order, owners, seen)
 
 
 def episode_rows(
@@ -314,11 +332,46 @@ def _in_order(values: Any, rows: IntVector, absent: Any) -> Any:
     return np.where(rows == ABSENT, absent, values[rows])
 
 
-def _episodes(events: Events, order: InTime, owners: Owners) -> list[Episode]:
+def _columns(given: Seeable) -> dict[str, Any]:
+    """Columns by the name that they have in episodes."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    names = (given,) if isinstance(given, str) else tuple(given)
+    return {str(name): name for name in names}
+
+
+def _seen(
+    table: Table,
+    told: dict[str, dict[str, Any]],
+    available: Sequence[Any],
+    events: Events,
+    order: InTime,
+    place: Place,
+) -> Seen:
+    """What was seen and learnt at all events, and which options there were, in order."""
+    found = {
+        role: {
+            name: _in_order(_floats(table, column, role), order.rows, np.nan)
+            for name, column in names.items()
+        }
+        for role, names in told.items()
+    }
+    masks = [_in_order(column_flags(table, c, "available"), order.rows, True) for c in available]
+    return read_seen(
+        found["before"],
+        found["after"],
+        np.column_stack(masks) if masks else None,
+        events,
+        place,
+    )
+
+
+def _episodes(events: Events, order: InTime, owners: Owners, seen: Seen) -> list[Episode]:
     """One episode for each run of events; its last row, which is never absent, says whose."""
     return [
         Episode.of_events(
             events.between(a, b),
+            seen=seen.at(slice(a, b)),
             **{role: coded.at(order.rows[b - 1]) for role, coded in owners.items()},
         )
         for a, b in zip(order.start.tolist(), order.stop.tolist(), strict=True)

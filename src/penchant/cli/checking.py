@@ -75,7 +75,7 @@ def _document(estimate: Any) -> dict[str, Any]:
     }
 
 
-PLAY_ALONE = ("reward", "is_choice", "executed", "gaps", "shown", "missing_reward")
+PLAY_ALONE = ("task", "reward", "is_choice", "executed", "gaps", "shown", "missing_reward")
 
 
 def is_history(file: str | None, data: Data, terms: Terms, agent: Agent, history: History) -> bool:
@@ -142,7 +142,9 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     document = checked_play(reading, seen)
     if agent.model is not None:
         document["notes"] += model_notes(ready, reading, agent)
-    document["next"] = command_typed(file, agent.model or "q-learning", typed_again(data, history))
+    document["next"] = command_typed(
+        file, agent.model or reading.task or "q-learning", typed_again(data, history)
+    )
     placed = None if seen is None else seen + reading.arguments["base"]
     document["where"] = None if mapped or placed is None else grid_words(placed)
     if json:

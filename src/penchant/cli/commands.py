@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -15,7 +16,6 @@ from penchant.cli.options import (
     Flag,
     History,
     Model,
-    ModelName,
     Show,
     Terms,
     World,
@@ -249,6 +249,11 @@ def fit(
     """
     from penchant.cli.naming import is_scanned
 
+    if history.task is not None and agent.model is None:
+        from penchant.reading.tasks import task_named
+
+        name: Any = task_named(history.task).command
+        agent = replace(agent, model=name)
     each = data.subject is not None and model.covariance != "clustered"
     scanned = file is not None and is_scanned(file, play=agent.model is not None)
     if file is not None and scanned and (agent.model is not None or each):
@@ -285,9 +290,10 @@ def forget(store: str, who: str, /) -> int:
 
 
 def models(
-    name: Annotated[ModelName | None, Parameter(show_choices=False)] = None,
+    name: str | None = None,
     /,
     *,
+    task: Annotated[str | None, Parameter(metavar="NAME")] = None,
     json: Flag = False,
 ) -> int:
     """List the models that --model takes, or say what one of them is.
@@ -296,12 +302,15 @@ def models(
     ----------
     name
         A model: its equations, its settings and its parameters; all models in a table if not given.
+        A function of hBayesDM, such as ts_par7, is answered with the call here.
+    task
+        A named task, such as two-step: its columns, how codes are read, its model.
     json
         Print JSON instead of words.
     """
     from penchant.cli.listing_models import run_models
 
-    return run_models(name, json)
+    return run_models(name, json, task)
 
 
 def play(

@@ -8,7 +8,9 @@ from typing import Any
 from penchant.cli.settings import TAKEN
 from penchant.files.output import json_text
 from penchant.models.catalogue import CATALOGUE, Entry, entry_of
+from penchant.models.hbayesdm import HBAYESDM
 from penchant.models.model import natural_parameters
+from penchant.reading.tasks import NamedTask, task_named
 
 WIDTH = 100
 TITLES = {
@@ -17,14 +19,44 @@ TITLES = {
 }
 
 
-def run_models(name: str | None, json: bool) -> int:
-    """Print all models, or one; the exit code."""
+def run_models(name: str | None, json: bool, task: str | None = None) -> int:
+    """Print all models, or one, or what a task is; the exit code."""
+    if task is not None:
+        print(task_words(task_named(task)))
+        return 0
+    if name in HBAYESDM:
+        print(counterpart_words(name))
+        return 0
     if json:
         found = [document(entry) for entry in CATALOGUE.values()]
         print(json_text(found if name is None else document(entry_of(name))), end="")
     else:
         print(table() if name is None else description(entry_of(name)))
     return 0
+
+
+def task_words(task: NamedTask) -> str:
+    """A task: its columns, how codes are read, its model."""
+    lines = [
+        f"{task.name}: {task.what}",
+        f"Columns: {', '.join(task.columns)}; subjID, block and trial where there are.",
+        f"Codes: {task.codes}.",
+        f"Model: --model {task.command}; in Python pn.{task.call}.",
+        f"Next: penchant fit FILE --task {task.name}",
+    ]
+    return "\n".join(lines)
+
+
+def counterpart_words(name: str) -> str:
+    """What stands here for a function of hBayesDM."""
+    found = HBAYESDM[name]
+    if found.call is None:
+        return f"{name} of hBayesDM has no counterpart: {found.said}."
+    said = f" ({found.said})" if found.said else ""
+    return (
+        f"{name} of hBayesDM is pn.{found.call}{said}.\n"
+        f"On the command line: --model {found.command}. Next: penchant models {found.command}"
+    )
 
 
 def document(entry: Entry) -> dict[str, Any]:

@@ -228,6 +228,20 @@ ModelName = Literal[
     "kalman",
     "hybrid",
     "ucb1",
+    "ewa",
+    "pearce-hall",
+    "hidden-state",
+    "confirmation",
+    "gain-loss",
+    "two-step",
+    "stay",
+    "go-no-go",
+    "pvl",
+    "orl",
+    "vpp",
+    "balloons",
+    "hgf",
+    "aversive",
     "ucl",
     "gp-ucb",
     "locality",
@@ -414,6 +428,8 @@ class History:
         One estimate for all subjects together.
     linearized
         The paper's estimator, linearised about a prior: MEAN,VARIANCE or MEAN,VARIANCE,LENGTH.
+    task
+        A named task whose columns FILE has, such as two-step or go-no-go; fit takes its model.
     """
 
     reward: Reward = None
@@ -429,6 +445,7 @@ class History:
     pool: Flag = False
     clock: Clock = "choices"
     linearized: Annotated[str | None, Parameter(metavar="PRIOR", allow_leading_hyphen=True)] = None
+    task: Annotated[str | None, Parameter(metavar="NAME")] = None
 
 
 @Parameter(name="*", group=Group("World", sort_key=5))

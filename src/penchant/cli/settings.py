@@ -24,6 +24,9 @@ KERNELS = {kernel.name: kernel for kernel in (EXPONENTIAL, GAUSSIAN, MATERN32, M
 WORDS = {"free": None, "true": True, "false": False}
 
 
+WORDED = {"dual_rates", "pavlovian"}  # flags that take a word besides
+
+
 def settings(words: list[str], entry: Entry) -> dict[str, Any]:
     """What --settings says, by name."""
     known = {setting.name: setting for setting in entry.settings}
@@ -69,7 +72,8 @@ def _value(setting: Setting, words: str, word: str) -> Any:
             )
         return KERNELS[words]
     value = WORDS[words] if words in WORDS else _numbers_or_words(words)
-    if isinstance(setting.default, bool) != isinstance(value, bool):
+    worded = setting.name in WORDED and isinstance(value, str)
+    if isinstance(setting.default, bool) != isinstance(value, bool) and not worded:
         rule = "be a flag" if isinstance(setting.default, bool) else "have a value"
         write = setting.name if isinstance(setting.default, bool) else f"{setting.name}=VALUE"
         raise DataError(f"{setting.name} in --settings must {rule}; got {word!r}. Write {write}.")
@@ -247,7 +251,8 @@ def model_named(agent: Agent, n_options: int) -> Any:
 def counts_options(agent: Agent) -> bool:
     """Whether the data, or --options, say how many options the model has."""
     assert agent.model is not None
-    return "n_options" in {field.name for field in fields(entry_of(agent.model).model)}
+    model = entry_of(agent.model).model
+    return "n_options" in {field.name for field in fields(model) if field.init}
 
 
 def _check_finite(name: str, value: float) -> None:

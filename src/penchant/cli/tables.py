@@ -201,6 +201,7 @@ def asked_of(
         units={name: float(n) for name, n in pairs_typed(data.units, "units").items()} or None,
         decimal=data.decimal,
         policies=policies,
+        task=history.task,
     )
 
 

@@ -65,7 +65,7 @@ def fit_each_model(
 def _at_once(model: Model, n_events: list[int], workers: int) -> int:
     """Subjects to search together: many if they are little work, and some for every worker."""
     n_points = math.prod(shape.n_grid for shape in model.shape)
-    width = (Declared(model).n_options or 2) * len(model.weights) * n_points
+    width = (Declared(model).n_options or 2) * max(len(model.weights), 1) * n_points
     largest = max(n_events, default=1) * width
     share = -(-len(n_events) // workers)
     return max(FEWEST, min(MOST, share, int(NUMBERS / largest)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -101,15 +102,29 @@ class Live:
         *,
         is_choice: bool = True,
         scored: bool = True,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        available: Any = None,
     ) -> None:
         """Add what was chosen and received.
 
         `reward` is None where it is not known, which ends the play: beliefs after it are not known.
         Where something else was done than was chosen, `executed` says what, -1 for nothing: the
-        choice is scored, and what was executed is learnt from. What cannot be is refused, and
-        nothing is added.
+        choice is scored, and what was executed is learnt from. `before` and `after` are what was
+        seen at the decision and learnt after it, by name; `available` says which options could be
+        chosen. What cannot be is refused, and nothing is added.
         """
-        longer = self.episode.extended(chosen, reward, executed, is_choice=is_choice, scored=scored)
+        longer = self.episode.extended(
+            chosen,
+            reward,
+            executed,
+            is_choice=is_choice,
+            scored=scored,
+            before=before,
+            after=after,
+            available=available,
+        )
+        self._check_told(longer)
         if reward is not None and longer.executed[-1] != NOTHING and np.isnan(longer.rewards[-1]):
             raise DataError(
                 f"reward must be a number; got {reward!r} at decision {self.episode.n_events}. "
@@ -117,6 +132,20 @@ class Live:
             )
         longer.check_options(Declared(self.model).n_options or np.iinfo(np.int64).max)
         self.episode = longer
+
+    def _check_told(self, episode: Episode) -> None:
+        """What the model must know of every decision is there."""
+        told = Declared(self.model)
+        for role, names, given in (
+            ("before", told.before, episode.before),
+            ("after", told.after, episode.after),
+        ):
+            missing = [name for name in names if name not in given]
+            if missing:
+                raise DataError(
+                    f"{role} must hold {', '.join(missing)} for this model; got "
+                    f"{', '.join(given) or 'nothing'}. Pass {role}={{{missing[0]!r}: ...}}."
+                )
 
     def estimate(self) -> Estimate:
         """The current estimate: what `fit` gives on the same history."""

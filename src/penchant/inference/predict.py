@@ -25,8 +25,17 @@ def _log_probabilities(
             f"predict must have a finite estimate; got one that is not. Fit with {weak_prior()} to "
             "predict."
         )
-    choices = Problem(model, tuple(episodes)).choices(psi)
-    return log_probabilities(theta, choices).reshape(choices.n_decisions, -1)
+    problem = Problem(model, tuple(episodes))
+    choices = problem.choices(psi)
+    log_p = np.asarray(log_probabilities(theta, choices).reshape(choices.n_decisions, -1))
+    record = problem.profiles.record
+    if record.shown is None:
+        return log_p
+    scored = np.concatenate([episode.scored for episode in episodes])
+    masks = [e.available[e.scored] for e in episodes if e.available is not None]
+    every = np.full(np.concatenate(masks).shape, -np.inf)
+    np.put_along_axis(every, record.shown[scored], log_p, axis=1)
+    return every
 
 
 def probabilities(model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector) -> Matrix:

@@ -7,6 +7,20 @@ from penchant._lazy import lazily
 if TYPE_CHECKING:
     from penchant.choices import NaturalParameters as NaturalParameters
     from penchant.models.checking.check_model import check_model as check_model
+    from penchant.models.clinic.aversive import AversiveLearning as AversiveLearning
+    from penchant.models.clinic.balloons import Balloons as Balloons
+    from penchant.models.clinic.filter import HGF as HGF
+    from penchant.models.clinic.gain_loss import GainLoss as GainLoss
+    from penchant.models.clinic.go_no_go import GoNoGo as GoNoGo
+    from penchant.models.clinic.iowa import ORL as ORL
+    from penchant.models.clinic.iowa import PVL as PVL
+    from penchant.models.clinic.iowa import VPP as VPP
+    from penchant.models.clinic.reversal import EWA as EWA
+    from penchant.models.clinic.reversal import HiddenState as HiddenState
+    from penchant.models.clinic.surprise import ConfirmationBias as ConfirmationBias
+    from penchant.models.clinic.surprise import PearceHall as PearceHall
+    from penchant.models.clinic.two_step import StayRegression as StayRegression
+    from penchant.models.clinic.two_step import TwoStep as TwoStep
     from penchant.models.learning.baselines import RandomChoice as RandomChoice
     from penchant.models.learning.baselines import WinStayLoseShift as WinStayLoseShift
     from penchant.models.learning.history import HistoryRegression as HistoryRegression
@@ -33,6 +47,16 @@ if TYPE_CHECKING:
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.locality import Locality as Locality
     from penchant.models.spatial.ucl import UCL as UCL
+    from penchant.models.worlds import AversiveWorld as AversiveWorld
+    from penchant.models.worlds import BalloonWorld as BalloonWorld
+    from penchant.models.worlds import FullFeedbackWorld as FullFeedbackWorld
+    from penchant.models.worlds import GainLossWorld as GainLossWorld
+    from penchant.models.worlds import GoNoGoWorld as GoNoGoWorld
+    from penchant.models.worlds import InputWorld as InputWorld
+    from penchant.models.worlds import PairsWorld as PairsWorld
+    from penchant.models.worlds import TwoStepWorld as TwoStepWorld
+    from penchant.models.worlds import iowa_schedule as iowa_schedule
+    from penchant.models.worlds import reversal_schedule as reversal_schedule
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazily(__name__)

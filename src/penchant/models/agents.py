@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,12 +74,15 @@ class RememberingAgents:
 
     def __init__(self, model: Model, theta: Vector, psi: Vector, n_agents: int) -> None:
         self.model, self.theta, self.psi, self.n_agents = model, theta, psi, n_agents
+        self.before: list[Mapping[str, Vector]] = []
+        self.after: list[Mapping[str, Vector]] = []
         self.chosen: list[IntVector] = []
         self.rewards: list[Vector] = []
         self.is_choice: list[bool] = []
 
-    def probabilities(self) -> Matrix:
-        """Choice probabilities (n_agents, n_options) after what happened."""
+    def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
+        """Choice probabilities (n_agents, n_options) after what happened, and what is seen."""
+        self.before = [*self.before[: len(self.chosen)], before or {}]
         return softmax(np.stack([self._objective(a) for a in range(self.n_agents)]))
 
     def _objective(self, agent: int) -> Vector:
@@ -88,12 +91,30 @@ class RememberingAgents:
             [*(options[agent] for options in self.chosen), 0],
             [*(rewards[agent] for rewards in self.rewards), np.nan],
             is_choice=[*self.is_choice, True],
+            before=_by_name(self.before, agent),
+            after=_by_name([*self.after, {}], agent),
         )
         x = np.asarray(self.model.explanatory(episode, *self.psi))[-1]
         return np.asarray(x @ self.theta)
 
-    def observe(self, chosen: IntVector, rewards: Vector, is_choice: bool = True) -> None:
-        """Remember what was chosen, or shown, and received."""
+    def observe(
+        self,
+        chosen: IntVector,
+        rewards: Vector,
+        after: Mapping[str, Vector] | None = None,
+        is_choice: bool = True,
+    ) -> None:
+        """Remember what was chosen, or shown, received and learnt."""
+        self.before += [{}] * (len(self.chosen) + 1 - len(self.before))
+        self.after.append(after or {})
         self.chosen.append(np.array(chosen))
         self.rewards.append(np.array(rewards))
         self.is_choice.append(is_choice)
+
+
+def _by_name(told: Sequence[Mapping[str, Vector]], agent: int) -> dict[str, list[float]]:
+    """What one agent was told event by event, by name."""
+    names = dict.fromkeys(name for one in told for name in one)
+    return {
+        name: [float(one[name][agent]) if name in one else np.nan for one in told] for name in names
+    }

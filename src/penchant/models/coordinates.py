@@ -353,6 +353,8 @@ def _one_to_one(model: Model) -> list[Natural]:
     told_weights: set[int] = set()
     told_shape: set[int] = set()
     for natural in declared:
+        if natural.kind in ("function", "shape function"):
+            continue  # the weight or shape parameter itself stands for it
         told = told_shape if natural.kind == "shape" else told_weights
         linear_power = natural.kind == "shape" and natural.power != 1.0
         odd = linear_power and model.shape[natural.index].scale == "linear"

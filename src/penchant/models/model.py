@@ -60,6 +60,19 @@ class Agents(Protocol):
         """Learn from what each agent chose and received."""
 
 
+class SeeingAgents(Protocol):
+    """Agents of a model that declares what it must know `before` or `after` a decision.
+
+    They are told it by name, (n_agents,) each.
+    """
+
+    def probabilities(self, before: Described) -> Matrix:
+        """Choice probabilities (n_agents, n_options) of agents who see this."""
+
+    def observe(self, chosen: IntVector, rewards: Vector, after: Described) -> None:
+        """Learn from what each agent chose, received and learnt."""
+
+
 class Member(Generic[T]):
     """A member that a model may have, and what is taken where it has none."""
 
@@ -90,6 +103,12 @@ class Declared:
         Whether the variables are smooth in psi.
     n_options, attributes
         Number of options; for a model of `Offers`, what it must know of every option.
+    before, after
+        Names of what it must know of every decision beside the option and the reward: seen at the
+        decision, such as a cue; learnt after it, such as a gain and a loss.
+    outside
+        Whether there are psi in the range at which the model does not exist: its variables are NaN
+        there, and the search passes over them.
     locations, noise_variance
         Where the options lie, and the variance of their rewards that the player takes for known.
     clock
@@ -102,7 +121,8 @@ class Declared:
     objective
         Of an episode, theta and psi: the objective written out, for `check_model` to compare.
     agents
-        Of natural parameters and a number: as many `Agents` before play.
+        Of natural parameters and a number: as many `Agents` before play; `SeeingAgents` where
+        `before` or `after` is declared.
     parameter_names, usual_parameters
         Natural parameters that agents may be given, used or not; those that have a usual value.
     option_values
@@ -140,13 +160,16 @@ class Declared:
     smooth: Member[bool] = Member(True)
     n_options: Member[int | None] = Member(None)
     attributes: Member[tuple[str, ...]] = Member(())
+    before: Member[tuple[str, ...]] = Member(())
+    after: Member[tuple[str, ...]] = Member(())
+    outside: Member[bool] = Member(False)
     locations: Member[Matrix | None] = Member(None)
     noise_variance: Member[Any] = Member(None)
     clock: Member[Literal["events", "choices"]] = Member("events")
     explanatory_and_slopes: Member[Callable[..., tuple[Matrix, Matrix]] | None] = Member(None)
     explanatory_many: Member[Callable[..., tuple[Matrix, Matrix | None]] | None] = Member(None)
     objective: Member[Callable[[Any, Vector, Vector], Any] | None] = Member(None)
-    agents: Member[Callable[[dict[str, float], int], Agents] | None] = Member(None)
+    agents: Member[Callable[[dict[str, float], int], Any] | None] = Member(None)
     parameter_names: Member[Sequence[str]] = Member(())
     usual_parameters: Member[Mapping[str, float]] = Member({})
     option_values: Member[Callable[[Described, Mapping[str, float]], Matrix] | None] = Member(None)

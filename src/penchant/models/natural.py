@@ -1,16 +1,16 @@
 """Shape parameters psi, and natural parameters as functions of the weights theta and of psi.
 
-There are five forms. Each says what the parameter is and how it changes, where the weights lie when
-it has a given value, between which ends it lies, and along which positions its profile is followed:
-psi in search units for a shape parameter, the logarithm for a reciprocal, the weight for a share,
-the value itself for weights and ratios.
+There are seven forms. Each says what the parameter is and how it changes, where the weights lie
+when it has a given value, between which ends it lies, and along which positions its profile is
+followed: psi in search units for a shape parameter, the logarithm for a reciprocal, the weight for
+a share, the value itself for weights and ratios.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import special
@@ -18,6 +18,7 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 
+LOG_3 = float(np.log(3.0))
 SQUEEZE = 8.0  # search units from 1 to either end of a range from 0 to infinity
 
 
@@ -140,7 +141,51 @@ class Shape:
         return (self.high - self.low) / 10.0
 
 
-Kind = Literal["weight", "reciprocal", "ratio", "share", "shape"]
+Kind = Literal["weight", "reciprocal", "ratio", "share", "shape", "function", "shape function"]
+
+
+class Curve(NamedTuple):
+    """A smooth function that always rises, or always falls.
+
+    Attributes
+    ----------
+    name
+        What it is, in words.
+    at
+        Its values.
+    slope, bend
+        Its first and second derivative.
+    inverse
+        Where it has a value.
+    """
+
+    name: str
+    at: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+    bend: Callable[[Any], Any]
+    inverse: Callable[[Any], Any]
+
+
+ITSELF = Curve(
+    "itself", np.asarray, np.ones_like, np.zeros_like, lambda v: np.asarray(v, dtype=np.float64)
+)
+LOG_3_OF_1_MORE = Curve(
+    "log3(1 + u)",
+    lambda u: np.log1p(u) / LOG_3,
+    lambda u: 1.0 / (LOG_3 * (1.0 + u)),
+    lambda u: -1.0 / (LOG_3 * (1.0 + u) ** 2),
+    lambda v: np.expm1(LOG_3 * v),
+)
+ONE_LESS = Curve(
+    "1 - u", lambda u: 1.0 - u, lambda u: -np.ones_like(u), np.zeros_like, lambda v: 1.0 - v
+)
+MINUS_LOG_3 = Curve(
+    "-log3 u",
+    lambda u: -np.log(u) / LOG_3,
+    lambda u: -1.0 / (LOG_3 * u),
+    lambda u: 1.0 / (LOG_3 * u**2),
+    lambda v: np.exp(-LOG_3 * v),
+)
 
 
 @dataclass(frozen=True)
@@ -155,11 +200,19 @@ class Natural:
         What it is called.
     kind
         "weight": a weight itself; "reciprocal": 1 / weight; "ratio": weight / other weight;
-        "share": scale / (1 + e^weight); "shape": scale * psi^power.
+        "share": scale / (1 + e^weight); "shape": scale * psi^power; "function": a curve of a sum of
+        weights, or of one sum over another; "shape function": a curve of psi.
     index, other
         Which weight or shape parameter; the denominator of a ratio.
     scale, power
         For "shape"; the scale for "share", too.
+    parts, over
+        For "function": weights of the sum, `index` if none are named; and of the sum that it is
+        divided by, if any.
+    curve
+        For "function" and "shape function".
+    low, high
+        For "function": between which values it lies.
     """
 
     name: str
@@ -168,6 +221,11 @@ class Natural:
     other: int = 0
     scale: float = 1.0
     power: float = 1.0
+    parts: tuple[int, ...] = ()
+    over: tuple[int, ...] = ()
+    curve: Curve = ITSELF
+    low: float = -np.inf
+    high: float = np.inf
 
     is_weight: ClassVar[bool] = False
     is_shape: ClassVar[bool] = False
@@ -449,10 +507,103 @@ class ShapeParameter(Natural):
         return float(ends.min()), float(ends.max())
 
 
+class FunctionParameter(Natural):
+    """A curve of a sum of weights, or of a sum over another, such as a share of two weights."""
+
+    rises: ClassVar[float] = 0.0
+
+    @property
+    def _sum(self) -> tuple[int, ...]:
+        return self.parts or (self.index,)
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """Those of both sums."""
+        return tuple(dict.fromkeys((*self._sum, *self.over)))
+
+    def _sums(self, theta: Matrix) -> tuple[Vector, Vector]:
+        below = theta[:, list(self.over)].sum(axis=1) if self.over else np.ones(len(theta))
+        return theta[:, list(self._sum)].sum(axis=1), below
+
+    def of_weights(self, theta: Matrix) -> Vector:
+        """Values at many weights."""
+        above, below = self._sums(theta)
+        return np.asarray(self.curve.at(above / below))
+
+    def bends(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+        """Gradients and Hessians in the weights, by the chain rule."""
+        d = theta.shape[1]
+        above, below = self._sums(theta)
+        u = above / below
+        a, b = np.isin(np.arange(d), self._sum), np.isin(np.arange(d), self.over)
+        slope = (a - u[:, None] * b) / below[:, None]
+        cross = slope[:, :, None] * b / below[:, None, None]
+        bend = -(cross + cross.transpose(0, 2, 1))
+        first, second = self.curve.slope(u), self.curve.bend(u)
+        outer = slope[:, :, None] * slope[:, None, :]
+        return (
+            np.asarray(first[:, None] * slope),
+            np.asarray(first[:, None, None] * bend + second[:, None, None] * outer),
+        )
+
+    def put(self, value: float, theta: Vector, psi: Vector) -> None:
+        """Write the weight that gives this value, beside the others, which are known."""
+        _, _, row, right = self.plane(np.array([value]), len(theta))
+        others = row[0].copy()
+        others[self.index] = 0.0
+        used = others != 0
+        theta[self.index] = (right[0] - others[used] @ theta[used]) / row[0, self.index]
+
+    def denominator(self, theta: Vector) -> Any:
+        """The sum that it is divided by, else 1."""
+        return theta[..., list(self.over)].sum(axis=-1) if self.over else 1.0
+
+    def plane(self, values: Vector, d: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
+        """Where a'theta = u b'theta, or a'theta = u."""
+        u = np.asarray(self.curve.inverse(values), dtype=np.float64)
+        a, b = np.isin(np.arange(d), self._sum), np.isin(np.arange(d), self.over)
+        row = a - u[:, None] * b if self.over else np.repeat(a[None].astype(float), len(u), axis=0)
+        right = np.zeros(len(u)) if self.over else u.copy()
+        origin, basis = np.zeros((len(u), d)), np.empty((len(u), d, d - 1))
+        for k, normal in enumerate(row):
+            pivot = int(np.abs(normal).argmax())
+            directions = np.eye(d)
+            directions[pivot] = -normal / normal[pivot]
+            basis[k] = np.delete(directions, pivot, axis=1)
+            origin[k, pivot] = right[k] / normal[pivot]
+        return origin, basis, row, right
+
+    def ends(self, shape: Sequence[Shape]) -> tuple[float, float]:
+        """As declared."""
+        return self.low, self.high
+
+
+class ShapeFunctionParameter(ShapeParameter):
+    """A curve of a shape parameter."""
+
+    def of_psi(self, own: Any) -> Any:
+        """Values at values of the shape parameter."""
+        return self.curve.at(own)
+
+    def gradient(self, theta: Vector, psi: Vector) -> Vector:
+        """Derivatives in all weights, then in all shape parameters."""
+        slope, own = np.zeros(len(theta) + len(psi)), psi[self.index]
+        if not np.isfinite(own):
+            return np.full(len(slope), np.nan)
+        slope[len(theta) + self.index] = float(self.curve.slope(np.float64(own)))
+        return slope
+
+    def psi_at(self, value: float) -> float:
+        """The shape parameter at this value."""
+        return float(self.curve.inverse(np.float64(value)))
+
+
 FORMS: dict[str, type[Natural]] = {
     "weight": WeightParameter,
     "reciprocal": ReciprocalParameter,
     "ratio": RatioParameter,
     "share": ShareParameter,
     "shape": ShapeParameter,
+    "function": FunctionParameter,
+    "shape function": ShapeFunctionParameter,
 }

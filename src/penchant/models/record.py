@@ -25,7 +25,9 @@ from penchant.models.learning._kernels import last_choice
 from penchant.models.model import Declared, Model
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
+from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
+from penchant.wording import either
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,56 @@ class Record:
                     f"{' and '.join(map(str, shapes))}. Fit those that differ apart."
                 )
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
+
+    def before(self, name: str) -> Matrix:
+        """What was seen at all events under a name."""
+        return self._seen("before", name)
+
+    def after(self, name: str) -> Matrix:
+        """What was learnt after all events under a name."""
+        return self._seen("after", name)
+
+    def _seen(self, role: str, name: str) -> Matrix:
+        parts = []
+        for episode in self.episodes:
+            found = getattr(episode, role, {})
+            if name not in found:
+                where = labelled(episode.subject, episode.block)
+                raise DataError(
+                    f"{role} must hold {name!r} for this model; got "
+                    f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}. "
+                    + either(
+                        f'Give Episode(..., {role}={{"{name}": ...}}).',
+                        "Name the task of the table with --task; penchant models --task NAME says "
+                        "its columns.",
+                    )
+                )
+            parts.append(found[name])
+        return np.concatenate(parts)
+
+    @cached_property
+    def shown(self) -> IntVector | None:
+        """Options that could be chosen at all events, (n_events, k); None where all could."""
+        masks = [getattr(episode, "available", None) for episode in self.episodes]
+        given = [mask for mask in masks if mask is not None]
+        if not given:
+            return None
+        shapes = sorted({(mask.shape[1], int(mask[0].sum())) for mask in given if len(mask)})
+        if len(given) < len(masks) or len(shapes) > 1:
+            raise DataError(
+                "available must leave as many options in all episodes; got "
+                f"{'none of some' if len(given) < len(masks) else shapes}. Fit those that differ "
+                "apart."
+            )
+        mask = np.concatenate(given)
+        return np.asarray(np.nonzero(mask)[1].reshape(len(mask), shapes[0][1]))
+
+    def places_of(self, chosen: IntVector) -> IntVector:
+        """Places of options among those that could be chosen: themselves where all could."""
+        if self.shown is None:
+            return chosen
+        at = (self.shown == chosen[:, None]).argmax(axis=1)
+        return np.asarray(np.where(chosen < 0, chosen, at))
 
     @cached_property
     def prepared(self) -> dict[Any, tuple[Matrix, ...]]:

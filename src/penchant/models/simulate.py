@@ -20,10 +20,12 @@ from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
 from penchant.errors import DataError, nearest
 from penchant.models.agents import RememberingAgents, softmax
-from penchant.models.model import Agents, Declared, Model, natural_parameters
+from penchant.models.model import Agents, Declared, Model, SeeingAgents, natural_parameters
+from penchant.models.natural import Natural
 from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.record import for_agents
 from penchant.models.task import Task
+from penchant.models.worlds import World
 from penchant.softmax.probabilities import drawn_choices
 from penchant.tables.events import NOTHING
 
@@ -101,8 +103,8 @@ def simulate(
     Parameters
     ----------
     task
-        What they are given to do: a `Landscape`, offers by attribute, a schedule of rewards, or a
-        `Task` made of one of these. With `Choices`, their sets.
+        What they are given to do: a `Landscape`, offers by attribute, a schedule of rewards, a
+        world such as `TwoStepWorld`, or a `Task` made of one of these. With `Choices`, their sets.
     model
         How they decide. With `Choices`, the weights theta, one per variable.
     parameters
@@ -250,9 +252,86 @@ def blocks_of(
         n = task.length(world)
         if isinstance(world, Mapping):
             found.append(_choose(world, n, model, parameters, rng, subject, label))
+        elif isinstance(world, World):
+            found.append(_follow(world, n, model, parameters, rng, subject, label))
         else:
             found += _play(world, n, model, parameters, rng, (subject,), label, execute)
     return tuple(found)
+
+
+def _follow(
+    world: World,
+    n: int,
+    model: Model,
+    parameters: Rule,
+    rng: np.random.Generator,
+    *labels: Any,
+) -> Episode:
+    """One person's play in a world that shows or tells more than rewards."""
+    course, agents = world.course(rng), _told(model, agents_of(model, parameters, 1))
+    chosen: list[int] = []
+    rewards: list[float] = []
+    masks: list[Any] = []
+    before: list[Mapping[str, float]] = []
+    after: list[Mapping[str, float]] = []
+    while len(chosen) < n and (seen := course.before()) is not None:
+        mask = course.available()
+        p = np.asarray(agents.probabilities(_alone(seen)))
+        if p.shape[1] != world.n_options:
+            raise DataError(
+                f"task must have the {p.shape[1]} options of the model; got {world.n_options}. "
+                "Match them."
+            )
+        option = picked(p if mask is None else np.where(mask, p, 0.0), rng)
+        reward, learnt = course.after(int(option[0]))
+        agents.observe(option, np.array([reward]), _alone(learnt))
+        chosen.append(int(option[0]))
+        rewards.append(reward)
+        before.append(seen)
+        after.append(learnt)
+        masks += [] if mask is None else [mask]
+    subject, block = labels
+    return Episode(
+        chosen,
+        rewards,
+        subject=subject,
+        block=block,
+        before=_columns(before),
+        after=_columns(after),
+        available=np.array(masks) if masks else None,
+    )
+
+
+def _alone(told: Mapping[str, float]) -> dict[str, Vector]:
+    """What one agent is told."""
+    return {name: np.array([value]) for name, value in told.items()}
+
+
+def _columns(told: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """What was told event by event, by name."""
+    names = dict.fromkeys(name for one in told for name in one)
+    return {name: [one.get(name, np.nan) for one in told] for name in names}
+
+
+def _told(model: Any, agents: Any) -> SeeingAgents:
+    """Agents that are told what is seen, whether their model asks for it or not."""
+    asks = Declared(model).before or Declared(model).after
+    if asks or isinstance(agents, RememberingAgents):
+        return agents  # type: ignore[no-any-return]  # a model that asks has agents that are told
+    return _Blind(agents)
+
+
+class _Blind:
+    """Agents of a model that uses options and rewards alone."""
+
+    def __init__(self, agents: Agents) -> None:
+        self.agents = agents
+
+    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
+        return self.agents.probabilities()
+
+    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
+        self.agents.observe(chosen, rewards)
 
 
 def _choose(
@@ -338,6 +417,9 @@ def play_like(
     the number of the decision.
     """
     world = task.drawn_world(rng)
+    if isinstance(world, World):
+        labels = episode.subject, episode.block
+        return _follow(world, episode.n_events, model, parameters, rng, *labels)
     pays, decision = _payment(world, rng), np.cumsum(episode.is_choice) - 1
     play = played(
         model,
@@ -396,7 +478,13 @@ def played(
     execute
         What is done in place of what they choose; see `simulate`.
     """
-    agents, clock = agents_of(model, parameters, n_agents), Declared(model).clock
+    told = Declared(model)
+    if told.before or told.after:
+        raise DataError(
+            f"task must be a world that tells {', '.join((*told.before, *told.after))} to "
+            f"{type(model).__name__}; got rewards alone. Pass one, such as TwoStepWorld()."
+        )
+    agents, clock = agents_of(model, parameters, n_agents), told.clock
     chosen = np.full((n_events, n_agents), NOTHING)
     executed = np.full((n_events, n_agents), NOTHING)
     rewards = np.full((n_events, n_agents), np.nan)
@@ -456,7 +544,7 @@ def _options(world: Landscape | Matrix) -> int:
     return world.n_options if isinstance(world, Landscape) else world.shape[1]
 
 
-def agents_of(model: Any, parameters: Rule, n_agents: int) -> Agents:
+def agents_of(model: Any, parameters: Rule, n_agents: int) -> Any:
     """Agents of a model, before play."""
     model = for_agents(model, parameters)
     told = Declared(model)
@@ -521,7 +609,19 @@ def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Ve
     """Theta and psi of natural parameters."""
     parameters = {**Declared(model).usual_parameters, **parameters}
     theta, psi = np.full(len(model.weights), np.nan), np.full(len(model.shape), np.nan)
+    every = natural_parameters(model)
     with np.errstate(divide="ignore"):
-        for natural in sorted(natural_parameters(model), key=lambda one: one.is_ratio):
-            natural.put(parameters[natural.name], theta, psi)
+        for natural in sorted(every, key=lambda one: one.is_ratio):
+            if natural.kind != "function":
+                natural.put(parameters[natural.name], theta, psi)
+    if any(natural.kind == "function" for natural in every):
+        theta[:] = _solved(every, parameters, len(theta))
     return theta, psi
+
+
+def _solved(naturals: Sequence[Natural], parameters: Rule, d: int) -> Vector:
+    """Weights at which all natural parameters have their values: each says a plane."""
+    planes = [n.plane(np.array([parameters[n.name]]), d) for n in naturals if not n.is_shape]
+    rows = np.concatenate([row for _, _, row, _ in planes])
+    right = np.concatenate([right for _, _, _, right in planes])
+    return np.asarray(np.linalg.lstsq(rows, right, rcond=None)[0])

@@ -13,6 +13,7 @@ from penchant.arguments import whole_number
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.models.offers.offers import Offers
+from penchant.models.worlds import World
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +23,10 @@ class Task:
     Parameters
     ----------
     world
-        What can be had: a `Landscape`; or a schedule (n_decisions, n_options) of what every option
-        pays at every decision; or offers by attribute, as `Offers` takes them; or the `Offers` of
-        people, from whom one is drawn whose offers are made. Or a function of `rng` that draws one
-        of these, anew for every person and block.
+        What can be had: a `Landscape`; a world, such as `TwoStepWorld`; or a schedule (n_decisions,
+        n_options) of what every option pays at every decision; or offers by attribute, as `Offers`
+        takes them; or the `Offers` of people, from whom one is drawn whose offers are made. Or a
+        function of `rng` that draws one of these, anew for every person and block.
     n_decisions
         Decisions in each block; as many as the schedule or the offers have, if not given. Where
         there are more, schedule and offers begin again.
@@ -78,6 +79,8 @@ def _length(world: Any) -> int | None:
     """How many decisions the world itself describes."""
     if isinstance(world, Landscape) or callable(world):
         return None
+    if isinstance(world, World):
+        return world.n_events
     if isinstance(world, tuple):  # of several people: as many as the person in the middle has
         return int(np.median([_length(offers) for offers in world]))
     return len(next(iter(world.values()))) if isinstance(world, Mapping) else len(world)
@@ -85,7 +88,7 @@ def _length(world: Any) -> int | None:
 
 def _checked(world: Any) -> Any:
     """A landscape, a schedule, offers by attribute, or a tuple of these of several people."""
-    if isinstance(world, Landscape):
+    if isinstance(world, (Landscape, World)):
         return world
     if isinstance(world, Mapping):
         if not world:

@@ -43,6 +43,8 @@ class Asked:
         Decimal point.
     policies
         Keyword arguments for the reader of this kind of table.
+    task
+        Name of a task whose columns the table has.
     """
 
     columns: Mapping[str, Any] = field(default_factory=dict)
@@ -55,6 +57,7 @@ class Asked:
     units: Mapping[str, float] | None = None
     decimal: str = "."
     policies: Mapping[str, Any] = field(default_factory=dict)
+    task: str | None = None
 
     def with_hints(self, clean: Cleaned) -> Asked:
         """The same, with what the program that wrote the table says of its columns."""
@@ -82,6 +85,7 @@ class Built:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     doubts: tuple[str, ...] = ()
+    task: str | None = None
 
 
 def chosen_column(table: pa.Table, asked: Asked, usual: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from penchant.reading.asked import Asked, Built, Place, seen_words
 from penchant.reading.experiment import from_long, from_wide, wide_experiment
 from penchant.reading.offered import from_offers, offers_of
 from penchant.reading.played import from_play
+from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.columns import (
     is_long,
     is_play,
@@ -72,6 +73,7 @@ def read(
     shown: int | None = None,
     missing_reward: MissingReward | None = None,
     locations: Any = None,
+    task: str | None = None,
 ) -> Reading:
     """Read a file, a folder or a data frame, whatever it holds, for `fit`.
 
@@ -114,6 +116,9 @@ def read(
         Of choices, as in `Choices.from_frame`.
     gaps, shown, missing_reward, locations
         Of play, as in `episodes_from_frame`.
+    task
+        A named task whose columns the table has, such as "two-step", "go-no-go", "balloons",
+        "selection", "gain-loss", "iowa", "reversal" or "inputs". Most are recognised by themselves.
 
     Examples
     --------
@@ -173,6 +178,7 @@ def read(
         units=units,
         decimal=decimal,
         policies={name: value for name, value in policies.items() if value is not None},
+        task=task,
     )
     _check(kind, base)
     if isinstance(source, (str, os.PathLike, Source)):
@@ -215,6 +221,7 @@ def reading_of(
         program=clean.program,
         arguments=built.arguments,
         model=built.model,
+        task=built.task,
         doubts=built.doubts,
         raw=raw,
         rows=place.rows.tolist(),
@@ -224,8 +231,19 @@ def reading_of(
 def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
     """What the table is, by its columns."""
     told = asked.with_hints(clean)
+    if _task(clean, told, None) is not None:
+        return "play"
     long = _is_long(clean, told)
     return _kind(clean, told, long, None if long or told.offers else _wide(clean, told))
+
+
+def _task(clean: Cleaned, asked: Asked, kind: ReadingKind | None) -> NamedTask | None:
+    """The task that was named, or whose columns the table has where nothing else was said."""
+    if asked.task is not None:
+        return task_named(asked.task)
+    said = asked.offers is not None or asked.attributes is not None or asked.options is not None
+    said |= any(asked.columns.get(part) for part in ("chosen", "reward", "option", "executed"))
+    return None if said or kind not in (None, "play") else recognised_task(clean.table)
 
 
 def _is_long(clean: Cleaned, asked: Asked) -> bool:
@@ -235,6 +253,10 @@ def _is_long(clean: Cleaned, asked: Asked) -> bool:
 def _built(
     clean: Cleaned, asked: Asked, kind: ReadingKind | None, place: Place
 ) -> tuple[ReadingKind, Built]:
+    task = _task(clean, asked, kind)
+    if task is not None:
+        _check_policies("play", asked)
+        return "play", from_task(clean, asked, task)
     long = _is_long(clean, asked)
     wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
     found = kind or _kind(clean, asked, long, wide)
@@ -327,3 +349,36 @@ def _kind(
         f"play, {argument('offers')} for offers, {argument('option')} and "
         f"{argument('attributes')} for choices; in a wide table, {argument('options')}."
     )
+
+
+def read_task(name: str, source: Any, **options: Any) -> Reading:
+    """Read a table of a named task: `read` with the task said.
+
+    Parameters
+    ----------
+    name
+        "two-step", "go-no-go", "balloons", "selection", "gain-loss", "iowa", "reversal", "inputs".
+    source
+        A file, a folder of files, or a table.
+    **options
+        Further arguments of `read`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import penchant as pn
+    >>> table = pa.table(
+    ...     {
+    ...         "subjID": [1, 1, 1],
+    ...         "level1_choice": [1, 2, 2],
+    ...         "level2_choice": [2, 3, 1],
+    ...         "reward": [1, 0, 1],
+    ...     }
+    ... )
+    >>> reading = pn.read_task("two-step", table)
+    >>> reading.data[0].before["state"]
+    array([0., 1., 0., 2., 0., 1.])
+    >>> reading.next
+    'pn.fit(reading, pn.models.TwoStep(trace="after"))'
+    """
+    return read(source, task=name, **options)

@@ -64,7 +64,8 @@ def portions_of(
             advance(1)
     if not found.came_again():
         return found.portions()
-    copy = sorted_copy(files, columns, [subject], folder / "sorted.parquet", "rows of a subject")
+    path = folder / "sorted.parquet"
+    copy = sorted_copy(files, columns, [subject], path, "rows of a subject", apart=True)
     again = _Finding(subject, limits)
     again.look_at(copy)
     return again.portions()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
@@ -32,8 +33,9 @@ from penchant.scale.engines import check_engine, in_order
 from penchant.scale.fit_people import People
 from penchant.scale.histories import HistoryScan, scan_histories
 from penchant.scale.people import Limits, Portion
+from penchant.scale.sorting import sorted_copy
 from penchant.scale.spans import Span
-from penchant.scale.stored import FILE, StoredFile, stored_files
+from penchant.scale.stored import FILE, StoredFile, cache_folder, stored_files
 from penchant.tables.arrays import decision_weights
 from penchant.tables.columns import is_play
 from penchant.tables.long import LongColumns, column_names
@@ -72,7 +74,7 @@ def slices(
     parts: list[Part] = []
     before = 0
     for span in spans:
-        rows = span.read(names)
+        rows = span.read(names, places=False)
         starts = starts_of(rows.table, layout.key)
         first, end = np.append(starts, span.n_rows), before + span.n_rows
         cuts = np.arange(before // n_rows + 1, end // n_rows + 1) * n_rows - before
@@ -120,7 +122,7 @@ class ChoicesReader:
     def __call__(self, portion: Portion) -> Choices:
         """Decisions of these subjects, in the order in which they come."""
         layout = self.layout
-        if portion.spans[0].file.origins:  # names of decisions may start afresh in each file
+        if portion.spans[0].file.apart:  # names of decisions may start afresh in each file
             names = replace(layout.columns, decision=(*layout.columns.decision, FILE))
             layout = replace(layout, columns=names)
         return read_chunk(portion.spans, layout)
@@ -233,6 +235,7 @@ def scan(
     available: str | None = None,
     offset: str | None = None,
     weight_kind: Literal["frequency", "probability"] = "frequency",
+    sort: bool = False,
     chunk_rows: int = CHUNK_ROWS,
     cache: Any = None,
 ) -> Scan: ...
@@ -284,6 +287,7 @@ def scan(
     gaps: Gaps | None = None,
     shown: int | None = None,
     missing_reward: MissingReward | None = None,
+    sort: bool = False,
     chunk_rows: int = CHUNK_ROWS,
     cache: Any = None,
 ) -> Any:
@@ -310,11 +314,15 @@ def scan(
     offers
         Of offers, as in `offers_from_frame`, with `subject`, `block`, `chosen`, `scored`, `options`
         and `base`.
+    sort
+        Of choices: rows of a decision lie anywhere, also in several files, in which names mean the
+        same. They are put together once, by DuckDB, in a copy in `cache`.
     chunk_rows
         About how many rows are in memory at a time for each worker. Sums are added in the order of
         chunks: the last digits depend on this, and on nothing else.
     cache
-        Folder for copies of CSV files as Parquet; one of the user's, if not given.
+        Folder for sorted copies, and for copies of CSV files as Parquet; one of the user's, if not
+        given.
 
     Examples
     --------
@@ -346,7 +354,14 @@ def scan(
     if found == "choices":
         _refuse(found, columns, ("reward", "block", "is_choice", "scored", "executed", "offers"))
         _refuse(found, policies, tuple(policies))
-        return _scan_choices(files, {**own, **columns}, weight_kind, chunk_rows)
+        layout = _layout({**own, **columns}, weight_kind, files[0])
+        _check_types(files, layout)
+        if sort:
+            folder = cache_folder() if cache is None else Path(cache)
+            path = folder / "sorted.parquet"
+            what = "rows of a decision"
+            files = (sorted_copy(files, layout.names, layout.key, path, what, apart=False),)
+        return _scan_choices(files, layout, chunk_rows)
     if found not in ("play", "offers"):
         raise DataError(f"kind must be one of {', '.join(TITLES)}; got {kind!r}. Choose one.")
     _refuse(found, own, tuple(own))
@@ -381,14 +396,13 @@ def _refuse(kind: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
             )
 
 
-def _scan_choices(
-    files: tuple[StoredFile, ...], given: Mapping[str, Any], weight_kind: str, chunk_rows: int
-) -> Scan:
+def _layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile) -> Layout:
+    """What each column of choices is."""
     for name in ("decision", "option", "chosen", "explanatory"):
         if given[name] is None:
             raise DataError(
                 f"{name} must be given for a scan of choices; got none, and columns "
-                f"{named(files[0].schema().names)}. Name its column; of play, name that of the "
+                f"{named(first.schema().names)}. Name its column; of play, name that of the "
                 "reward."
             )
     columns = LongColumns(
@@ -402,8 +416,11 @@ def _scan_choices(
         offset=given["offset"],
     )
     decision_weights(None, 0, weight_kind)
-    layout = Layout(columns, weight_kind)
-    _check_types(files, layout)
+    return Layout(columns, weight_kind)
+
+
+def _scan_choices(files: tuple[StoredFile, ...], layout: Layout, chunk_rows: int) -> Scan:
+    """Where decisions begin, and the chunks."""
     spans: list[Span] = []
     before: _Cutting | None = None
     with progress("Looking for decisions", len(files)) as advance:
@@ -538,7 +555,8 @@ def _check_apart(file: StoredFile, names: pa.Table, starts: IntVector, layout: L
         if name in seen:
             raise DataError(
                 f"decision must have its rows together; got decision {_shown(name)} again at row "
-                f"{starts[k]} of {file.name}. Sort the file by {', '.join(key)}."
+                f"{starts[k]} of {file.name}. Sort the file by {', '.join(key)}, or pass "
+                "sort=True."
             )
         seen.add(name)
 
@@ -548,7 +566,8 @@ def _check_not_cut(before: _Cutting, after: _Cutting) -> None:
     if before.last == after.first:
         raise DataError(
             f"decision must lie in one file; got decision {_shown(after.first)} at the end of "
-            f"{before.file.name} and again at row 0 of {after.file.name}. Put its rows in one file."
+            f"{before.file.name} and again at row 0 of {after.file.name}. Put its rows in one "
+            "file, or pass sort=True."
         )
 
 

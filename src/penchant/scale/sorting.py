@@ -71,6 +71,7 @@ def sorted_copy(
     by: Sequence[str],
     path: Path,
     why: str,
+    apart: bool,
 ) -> StoredFile:
     """A Parquet file with these columns of all files, sorted; made unless it is there already.
 
@@ -91,6 +92,7 @@ def sorted_copy(
         partition={},
         origins=tuple(file.name for file in files),
         identity=identity,
+        apart=apart,
     )
 
 

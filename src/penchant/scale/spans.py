@@ -35,11 +35,12 @@ class Span:
         """What tells whether these are the rows of before."""
         return (*self.file.known_as, self.begin, self.end)
 
-    def read(self, names: Sequence[str]) -> Rows:
-        """These columns, and of a sorted copy where its rows come from."""
-        places = [name for name in (FILE, ROW) if self.file.origins and name not in names]
-        table = self.file.read([*names, *places], self.begin, self.end, self.edges)
-        return Rows(table, self.file.name, self.begin, self.file.origins)
+    def read(self, names: Sequence[str], places: bool = True) -> Rows:
+        """These columns; and of a sorted copy where its rows come from, if these places matter."""
+        origins = self.file.origins if places else ()
+        more = [name for name in (FILE, ROW) if origins and name not in names]
+        table = self.file.read([*names, *more], self.begin, self.end, self.edges)
+        return Rows(table, self.file.name, self.begin, origins)
 
 
 def joined(parts: Sequence[Rows], names: Sequence[str]) -> pa.Table:

@@ -41,8 +41,9 @@ class StoredFile:
         Size and time of change.
     partition
         Columns that its folder's name gives.
-    origins, identity
-        Of a sorted copy: the files that its rows come from, and what they were.
+    origins, identity, apart
+        Of a sorted copy: the files that its rows come from, what they were, and whether decisions
+        of several files are apart, whatever their names.
     """
 
     name: str
@@ -53,6 +54,7 @@ class StoredFile:
     partition: Mapping[str, Any]
     origins: tuple[str, ...] = ()
     identity: str = ""
+    apart: bool = False
 
     @property
     def known_as(self) -> tuple[Any, ...]:
@@ -242,7 +244,7 @@ def _local(path: str, partition: Mapping[str, Any], cache: Any) -> StoredFile:
 def _as_parquet(path: str, cache: Any) -> str:
     """Copy of a file of text, made once for what it is now."""
     status = os.stat(path)
-    folder = Path(cache) if cache is not None else _cache_folder()
+    folder = Path(cache) if cache is not None else cache_folder()
     words = f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ino}"
     copy = folder / f"{hashlib.sha256(words.encode()).hexdigest()[:32]}.parquet"
     if not copy.exists():
@@ -257,6 +259,7 @@ def _as_parquet(path: str, cache: Any) -> str:
     return str(copy)
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where copies are kept, unless another folder is given."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home, "penchant", "scans")

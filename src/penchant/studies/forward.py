@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Vector
+from penchant.models.model import Declared
 from penchant.models.simulate import played
 from penchant.studies.data import StudyData
 from penchant.studies.landscapes import Landscapes
@@ -48,7 +49,9 @@ def simulated(
     theta
         Weights and shape parameters of the subject.
     """
-    if how_simulated(measurer.data, measurer.landscapes) == "one step ahead":
+    told = Declared(model)
+    unknown = bool(told.before or told.after)  # nobody knows what other choices would have shown
+    if unknown or how_simulated(measurer.data, measurer.landscapes) == "one step ahead":
         return one_step_ahead(subject, theta, model, measurer)
     if not all(map(np.isfinite, parameters.values())):
         return None  # no agent can have an infinite temperature

@@ -47,6 +47,8 @@ class Reading:
         The program that wrote it, where that is known.
     arguments
         What the reader of this kind of table was told: columns, options and so on.
+    task
+        The model of a named task on the command line, where the table was taken for one.
     doubts
         What is allowed, but often a mistake.
     raw, rows
@@ -63,6 +65,7 @@ class Reading:
     program: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
+    task: str | None = None
     doubts: tuple[str, ...] = ()
     raw: Raw | None = None
     rows: Sequence[int] | None = None

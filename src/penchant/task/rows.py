@@ -14,6 +14,7 @@ from penchant.task.plan import Block, Plan, plan_of
 from penchant.task.store.schema import decisions, events, people, sessions, studies
 from penchant.task.store.store import Store
 
+OFFER = "offer"  # among what is kept of a choice: the place of an offer that answers decided
 AT_A_TIME = 20  # people whose choices are in memory
 LEFT_OUT = ("no consent", "withdrawn")
 
@@ -147,6 +148,7 @@ class Exported:
         client = json.loads(row["client"])
         marks = client.get("marks", ())
         shown, taken = client.get("onset_ms"), client.get("taken_ms")
+        place = client[OFFER] if block.task.adapts else None
         found = {
             "subject": who["pseudonym"],
             "session": row["session"],
@@ -163,7 +165,7 @@ class Exported:
             "elapsed_s": None if row["elapsed"] is None else round(row["elapsed"], 4),
             "received": _iso(row["received"]),
             **({} if block.practice else cell.labels),
-            **block.task.columns(row["decision"], walk),
+            **block.task.columns(row["decision"], walk, place),
         }
         if self.with_ids:
             found["platform_id"] = who["platform_id"]

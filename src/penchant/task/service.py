@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Select, bindparam, delete, func, insert, sele
 from penchant.task.clock import Clock, Moment
 from penchant.task.draws import whole
 from penchant.task.plan import Block, Cell, Plan, document_text, plan_of
+from penchant.task.rows import OFFER
 from penchant.task.sessions import (
     RefusedError,
     Session,
@@ -35,6 +36,7 @@ from penchant.task.sessions import (
 )
 from penchant.task.store.schema import decisions, events, meta, people, sessions, studies
 from penchant.task.store.store import Store
+from penchant.task.tasks.task import Past
 from penchant.task.views import decision_view, end_view, session_view
 
 Result = TypeVar("Result")
@@ -386,6 +388,9 @@ class Service:
     ) -> tuple[Session, dict[str, Any]]:
         cell = self._cell(session)
         task = cell.blocks[session.block].task
+        if task.adapts:
+            past = self._past(connection, session)
+            client = {**client, OFFER: task.place(session.decision, self.walk(session), past)}
         key = (self._seed(session), "reward", session.session, session.block, session.decision)
         reward = task.reward(option, session.decision, self.walk(session), key)
         row = {
@@ -461,7 +466,8 @@ class Service:
         if session.stage in ("ready", "end"):
             reply["state"] = self._view(connection, session, now)
         else:
-            offer = block.task.offer(session.decision, self.walk(session))
+            past = self._past(connection, session)
+            offer = block.task.offer(session.decision, self.walk(session), past)
             reply["next"] = {"block": session.block, "decision": session.decision, "offer": offer}
         return reply
 
@@ -479,7 +485,25 @@ class Service:
                 .order_by(decisions.c.decision)
             )
             rows = list(found.mappings())
-        return session_view(plan, session, cell, rows, self.walk(session), now)
+        past = self._past(connection, session) if cell is not None else ()
+        return session_view(plan, session, cell, rows, self.walk(session), now, past)
+
+    def _past(self, connection: Connection, session: Session) -> Past:
+        """Offers of the block that a person answered in time, where the next depends on them."""
+        if session.stage not in ("ready", "play"):
+            return ()
+        if not self._cell(session).blocks[session.block].task.adapts:
+            return ()
+        found = connection.execute(
+            select(decisions.c.client, decisions.c.option)
+            .where(
+                decisions.c.session == session.session,
+                decisions.c.block == session.block,
+                decisions.c.auto.is_(False),
+            )
+            .order_by(decisions.c.decision)
+        )
+        return tuple((int(json.loads(row.client)[OFFER]), int(row.option)) for row in found)
 
     def _platform_id(self, connection: Connection, session: Session) -> str | None:
         query = select(people.c.platform_id).where(people.c.session == session.session)

@@ -10,6 +10,7 @@ from penchant.task.clock import Moment
 from penchant.task.draws import Key
 from penchant.task.plan import Block, Cell, Plan
 from penchant.task.sessions import Session, remaining
+from penchant.task.tasks.task import Past
 
 
 def session_view(
@@ -19,6 +20,7 @@ def session_view(
     rows: Sequence[Mapping[str, Any]],
     walk: Key,
     now: Moment,
+    past: Past = (),
 ) -> dict[str, Any]:
     """The state of a session that goes on."""
     view = _always(plan, session)
@@ -35,7 +37,7 @@ def session_view(
         view["block"] = block_view(block, session.block, len(cell.blocks))
         view["decision"] = session.decision
         view["history"] = [decision_view(row) for row in rows]
-        view["offer"] = block.task.offer(session.decision, walk)
+        view["offer"] = block.task.offer(session.decision, walk, past)
         left_s = remaining(session, block, now)
         view["remaining_ms"] = None if left_s is None else round(1000 * left_s)
     return view

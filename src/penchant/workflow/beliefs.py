@@ -185,6 +185,9 @@ def _described(
     x = np.asarray(estimate.model.explanatory(happened, *at))
     if _is_finite(estimate):
         q = x @ theta
+        available = getattr(episode, "available", None)
+        if available is not None:
+            q = np.where(available, q, -np.inf)
         log_p = q - special.logsumexp(q, axis=1, keepdims=True)
         found = option_beliefs(estimate.model, happened, theta, psi)
     else:

@@ -114,6 +114,9 @@ def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Gen
 def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
     """Of every option at every event: (n_events, n_options)."""
     q = np.asarray(model.explanatory(learnt_from(episode), *psi)) @ theta
+    available = getattr(episode, "available", None)
+    if available is not None:
+        q = np.where(available, q, -np.inf)
     q = q - q.max(axis=1, keepdims=True)
     return np.asarray(q - np.log(np.exp(q).sum(axis=1, keepdims=True)))
 

@@ -102,7 +102,8 @@ def rescored(episode: Any, scored: BoolVector, subject: Any) -> Any:
     """The same events with other decisions scored, under another subject's name."""
     if isinstance(episode, Offers):
         return Offers.of_checked(episode.chosen, episode.offers, scored, subject, episode.block)
-    return Episode.of_events(episode.events._replace(scored=scored), subject, episode.block)
+    events = episode.events._replace(scored=scored)
+    return Episode.of_events(events, subject, episode.block, episode.seen)
 
 
 def _every(episodes: Sequence[Any], k: int) -> list[Labels]:

@@ -14,6 +14,7 @@ from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
+from penchant.models.worlds import World
 from penchant.softmax.estimate import Estimate
 from penchant.tables.events import NOTHING
 from penchant.workflow.draws import log_choice_probabilities, natural_draws
@@ -147,6 +148,11 @@ def world_of(world: Any, episode: Any) -> Any:
     )
 
 
+def _is_drawn(world: Any) -> bool:
+    """Whether a world is drawn anew for every person."""
+    return callable(world) or isinstance(world, World)
+
+
 @dataclass(frozen=True)
 class BestOptions:
     """Which options pay best: as given, by the world, or by what was received.
@@ -170,7 +176,7 @@ class BestOptions:
     def by_receipt(self) -> bool:
         """Whether what was received says which option is best, in some episodes at least."""
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
-        return self.given is None and any(own is None or callable(own) for own in worlds)
+        return self.given is None and any(own is None or _is_drawn(own) for own in worlds)
 
     def at(self, episode: Any, like: Any) -> Matrix:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
@@ -180,7 +186,7 @@ class BestOptions:
         if self.given is not None:
             return np.asarray(self._given()[number % len(self._given())][:, None] == options)
         own = None if self.world is None else world_of(self.world, like)
-        if own is None or callable(own):
+        if own is None or _is_drawn(own):
             return best_options(episode, self.n_options)
         if isinstance(own, Landscape):
             return np.tile(own.mean_rewards == own.best, (episode.n_events, 1))

@@ -44,13 +44,40 @@ def keep_positive(profiles: Profiles, points: Points, x: Matrix, rows: Rows, bat
     wrong = points.theta[:, must] <= 0
     if not wrong.any():
         return
-    for pattern in np.unique(wrong[wrong.any(axis=1)], axis=0):
-        which = np.flatnonzero((wrong == pattern).all(axis=1))
-        if len(must) == 1:
-            _hold(profiles, points, which, must[pattern], x, rows, batch)
-        else:
-            held = on_faces(profiles, points, which, x, rows)
-            profiles.follow(points, which[~held], x, rows)
+    which = np.flatnonzero(wrong.any(axis=1))
+    if len(must) == 1:
+        _hold(profiles, points, which, must, x, rows, batch)
+        return
+    which = which[~on_faces(profiles, points, which, x, rows)]
+    left = _on_faces_of_prior(profiles, points, which, wrong[which], x, rows, batch)
+    profiles.follow(points, left, x, rows)
+
+
+def _on_faces_of_prior(
+    profiles: Profiles,
+    points: Points,
+    which: IntVector,
+    held: BoolVector,
+    x: Matrix,
+    rows: Rows,
+    batch: Batch,
+) -> IntVector:
+    """Solve pairs with weights held at 0 that would be negative; returns those left.
+
+    A face has the maximum if no free weight is negative and the objective falls from every weight
+    that is held: it is concave.
+    """
+    must = profiles.positive
+    for _ in must:
+        again = np.zeros(len(which), dtype=bool)
+        for pattern in np.unique(held, axis=0):
+            mine = np.flatnonzero((held == pattern).all(axis=1))
+            right = _hold(profiles, points, which[mine], must[pattern], x, rows, batch)
+            more = points.theta[which[mine]][:, must] < 0
+            held[mine] |= more
+            again[mine] = more.any(axis=1) | ~right
+        which, held = which[again], held[again]
+    return which
 
 
 def on_faces(
@@ -84,8 +111,8 @@ def _hold(
     x: Matrix,
     rows: Rows,
     batch: Batch,
-) -> None:
-    """Maximum on the face where the weights held are 0."""
+) -> BoolVector:
+    """Maximum on the face where the weights held are 0; whether the objective falls from it."""
     d = profiles.n_weights
     free = np.setdiff1d(np.arange(d), held)
     mine = rows.only(which)
@@ -104,6 +131,11 @@ def _hold(
     points.information[which] = information + profiles.precision(spread)
     points.settled[which] = settled
     points.decrement[which] = np.inf  # on a boundary Newton's method proves nothing
+    slope = gradient[:, held]
+    if isinstance(profiles.weight_prior, GaussianPrior):
+        quadratic = profiles.weight_prior.quadratic(d, None)
+        slope = slope + (quadratic.linear - theta @ quadratic.precision)[:, held]
+    return np.asarray(settled & (slope <= 0).all(axis=1))
 
 
 def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:
@@ -148,7 +180,13 @@ class Profiles:
     @cached_property
     def weights(self) -> tuple[str, ...]:
         """Names of the linear weights."""
-        return self.model.weights
+        names = self.model.weights
+        if not names:
+            raise DataError(
+                f"model must have at least one weight; got none of {type(self.model).__name__}. "
+                "A choice that is not a softmax of weighted variables cannot be fitted here."
+            )
+        return names
 
     @cached_property
     def positive(self) -> IntVector:
@@ -220,6 +258,11 @@ class Profiles:
         return np.concatenate([episode.chosen for episode in self._episodes])
 
     @cached_property
+    def _places(self) -> IntVector:
+        """The same, counted among the options that could be chosen."""
+        return self.record.places_of(self._chosen)
+
+    @cached_property
     def first_episode(self) -> IntVector:
         """Where the episodes of each subject begin."""
         return np.concatenate([[0], np.cumsum([len(group) for group in self.groups])])
@@ -239,7 +282,7 @@ class Profiles:
         scored = np.flatnonzero(self._scored)
         first_scored = np.concatenate([[0], np.cumsum(self.n_decisions)])
         begins = np.repeat(self.first_event[:-1], self.n_decisions)
-        return self._chosen, self.first_event, scored - begins, first_scored
+        return self._places, self.first_event, scored - begins, first_scored
 
     @cached_property
     def n_decisions(self) -> IntVector:
@@ -251,6 +294,8 @@ class Profiles:
     def n_options(self) -> int:
         """Number of options of every decision."""
         known = Declared(self.model).n_options
+        if self.record.shown is not None:
+            return int(self.record.shown.shape[1])
         if known is not None:
             return int(known)
         middle = self.from_search(self.bounds.mean(axis=1)[None])
@@ -275,12 +320,27 @@ class Profiles:
         events = np.concatenate([[0], np.cumsum(np.diff(self.first_event)[subject])])
         order = np.flatnonzero(self._scored[event])
         bounds = np.concatenate([[0], np.cumsum(self.n_decisions[subject])])
-        return Rows(self._chosen[event], events, order, bounds)
+        return Rows(self._places[event], events, order, bounds)
 
     def variables(
         self, subject: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
-        """Variables of all events of pairs, and their derivatives in psi's own units."""
+        """Variables of all events of pairs, and their derivatives in psi's own units.
+
+        Of the options that could be chosen, where that is not all.
+        """
+        x, slopes = self._of_all_options(subject, psi, with_slopes)
+        shown = self.record.shown
+        if shown is None:
+            return x, slopes
+        mine = shown[ranges(self.first_event, subject)]
+        if slopes is not None:
+            slopes = np.take_along_axis(slopes, mine[None, :, :, None], axis=2)
+        return np.take_along_axis(x, mine[:, :, None], axis=1), slopes
+
+    def _of_all_options(
+        self, subject: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
         many = Declared(self.model).explanatory_many
         if many is not None:
             which = ranges(self.first_episode, subject)
@@ -365,6 +425,7 @@ class Profiles:
                 subject[portion], psi[portion], with_slopes and self.n_shape > 0
             )
             rows = self.rows(subject[portion])
+            nowhere = self.outside(x, slopes, rows)
             self.check_finite(x, rows)
             points = self.blank(subject[portion], psi[portion])
             if self.density is not None:
@@ -375,6 +436,8 @@ class Profiles:
                 self._solve_on_planes(points, x, rows, plane, start)
             if slopes is not None:
                 self._differentiate(points, x, slopes, rows, with_cross)
+            points.value[nowhere] = points.log_likelihood[nowhere] = -np.inf
+            points.settled[nowhere] = False
             parts.append(points)
         return Points.joined(parts)
 
@@ -476,11 +539,30 @@ class Profiles:
             at = subject[begin:end], psi[begin:end]
             x, slopes = self.variables(*at, True)
             assert slopes is not None
+            self.outside(x, slopes, self.rows(at[0]))
             gradient, _ = self._derivatives(
                 x, slopes, self.rows(at[0]), theta[begin:end], at[1], False
             )
             found.append(gradient * self.stretch(at[1]))
         return np.concatenate(found)
+
+    def outside(self, x: Matrix, slopes: Matrix | None, rows: Rows) -> BoolVector:
+        """Pairs at whose psi the model does not exist; their variables become 0.
+
+        A model that says of psi that they may lie outside returns NaN there. Where it does not say
+        so, what is not finite is an error.
+        """
+        none = np.zeros(len(rows.bounds) - 1, dtype=bool)
+        if not Declared(self.model).outside or np.isfinite(x.sum()):
+            return none
+        lost = ~np.isfinite(x[rows.order]).all(axis=(1, 2))
+        counts = np.concatenate([[0], np.cumsum(lost)])
+        found: BoolVector = np.diff(counts[rows.bounds]) > 0
+        events = ranges(rows.events, np.flatnonzero(found))
+        x[events] = 0.0
+        if slopes is not None:
+            slopes[:, events] = 0.0
+        return found
 
     def check_finite(self, x: Matrix, rows: Rows) -> None:
         """What a model returns must be finite; the error names the decision."""
@@ -610,7 +692,10 @@ class Problem:
 
     @cached_property
     def chosen(self) -> IntVector:
-        """Options of all decisions scored."""
+        """Options of all decisions scored, counted among those that could be chosen."""
+        record = self.profiles.record
+        if record.shown is not None:
+            return np.asarray(self.profiles._places[self.profiles._scored])
         return np.concatenate([episode.scored_options for episode in self.episodes])
 
     @property

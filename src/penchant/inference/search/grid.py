@@ -320,7 +320,9 @@ def _solve(
 ) -> Vector:
     """The objective of pairs; theta, from where they start unless near others, is filled."""
     x, _ = profiles.variables(subject, psi, False)
+    nowhere = None
     if not np.isfinite(x.sum()):
+        nowhere = profiles.outside(x, None, profiles.rows(subject))
         profiles.check_finite(x, profiles.rows(subject))
     values = np.empty(len(subject))
     compiled.profile(
@@ -337,4 +339,6 @@ def _solve(
     if len(left):
         points = profiles.solve(subject[left], psi[left], with_slopes=False, patient=False)
         values[left], theta[left] = points.value, points.theta
+    if nowhere is not None:
+        values[nowhere] = -np.inf
     return values

@@ -28,6 +28,7 @@ from penchant.models.record import Record
 Objective = Callable[[Any, Vector, Vector], Any]
 STEP = 1e-3  # of search units; differences of fourth order are then good to 1e-9 or so
 AGREE = 1e-5
+ROUNDING = 1e-11  # of the variables over the unit of psi: differences are no better than that
 NOTHING = 1e-7  # of the size of all changes: differences are good to about 1e-9
 COUNTS = 1e-3  # share of a parameter in a direction that is worth a word
 
@@ -162,6 +163,9 @@ def _slopes_at(exam: Exam, own: Any, one: Any, psi: Vector) -> Finding | None:
         )
     for q, shape in enumerate(exam.model.shape):
         difference = slope_by_differences(exam, one, psi, q)
+        rounding = ROUNDING * np.abs(x).max() / abs(float(shape.stretch(psi[q])))
+        if np.abs(given[q] - difference).max() <= rounding:
+            continue
         if not _same(given[q], difference, AGREE):
             t, i, a = _worst(given[q], difference)
             return Finding(
@@ -310,11 +314,18 @@ def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) ->
     agents = Declared(model).agents
     if not plain or agents is None or np.isnan(one.rewards).any():
         return None
-    player = agents(dict(parameters), 1)
+    player, told = agents(dict(parameters), 1), Declared(model)
     rows = []
-    for chosen, reward in zip(one.executed, one.rewards, strict=True):
-        rows.append(np.array(player.probabilities())[0])
-        player.observe(np.array([chosen]), np.array([reward]))
+    for t in range(one.n_events):
+        option, reward = one.executed[t : t + 1], one.rewards[t : t + 1]
+        if told.before or told.after:
+            seen = {name: values[t : t + 1] for name, values in one.before.items()}
+            rows.append(np.array(player.probabilities(seen))[0])
+            learnt = {name: values[t : t + 1] for name, values in one.after.items()}
+            player.observe(option, reward, learnt)
+        else:
+            rows.append(np.array(player.probabilities())[0])
+            player.observe(option, reward)
     return np.array(rows)
 
 

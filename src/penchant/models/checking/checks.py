@@ -17,6 +17,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, learnt_from
+from penchant.bandit.seen import Seen
 from penchant.errors import DataError, nearest
 from penchant.models.checking.findings import Exam, Finding, place
 from penchant.models.model import Declared, natural_parameters
@@ -166,7 +167,7 @@ def _raised(exam: Exam, one: Any, psi: Vector, error: Exception) -> Finding:
 
 def _contents(one: Any) -> list[bytes]:
     arrays = [one.chosen, one.scored, *getattr(one, "offers", {}).values()]
-    arrays += [one.rewards] if hasattr(one, "rewards") else []
+    arrays += [one.rewards, *one.seen.arrays] if isinstance(one, Episode) else []
     return [array.tobytes() for array in arrays]
 
 
@@ -276,6 +277,7 @@ class Change:
     made: Callable[[Any, int, int], Any]
     said: str
     advice: str
+    needs: str = ""  # what an episode must hold for it
 
 
 def future(exam: Exam) -> list[Finding]:
@@ -291,6 +293,8 @@ def future(exam: Exam) -> list[Finding]:
 
 
 def _looked_at(exam: Exam, one: Any, psi: Vector, change: Change) -> Finding | None:
+    if change.needs and not getattr(one, change.needs, None):
+        return None
     x = exam.explanatory(one, psi)
     scale = np.maximum(np.abs(x).max(axis=(0, 1)), 1e-300)
     for t in _events(exam, one):
@@ -340,11 +344,34 @@ def _other_reward(one: Any, t: int, n_options: int) -> Any:
     return _episode(one, one.chosen, rewards)
 
 
+def _other_after(one: Any, t: int, n_options: int) -> Any:
+    """The same with something else learnt after the event."""
+    if not isinstance(one, Episode) or not one.after or np.isnan(one.rewards[t]):
+        return None
+    after = {name: values.copy() for name, values in one.after.items()}
+    for values in after.values():
+        values[t] += 1.0 + 3.0 * float(np.nanstd(values))
+    return _episode(one, one.chosen, one.rewards, seen=one.seen._replace(after=after))
+
+
+def _other_later_sight(one: Any, t: int, n_options: int) -> Any:
+    """The same with something else seen at the next event."""
+    if not isinstance(one, Episode) or not one.before or t + 1 >= one.n_events:
+        return None
+    before = {name: values.copy() for name, values in one.before.items()}
+    for values in before.values():
+        values[t + 1] = values[t] if not np.array_equal(values[t + 1], values[t]) else values[0]
+    return _episode(one, one.chosen, one.rewards, seen=one.seen._replace(before=before))
+
+
 def _other_choice(one: Any, t: int, n_options: int) -> Any:
     if n_options < 2:
         return None
     chosen = one.chosen.copy()
     chosen[t] = (chosen[t] + 1) % n_options
+    available = getattr(one, "available", None)
+    while available is not None and not available[t, chosen[t]]:
+        chosen[t] = (chosen[t] + 1) % n_options
     if isinstance(one, Episode):
         return _episode(one, chosen, one.rewards)
     return Offers(chosen, one.offers, scored=one.scored, subject=one.subject, block=one.block)
@@ -365,7 +392,14 @@ def _ended(one: Any, t: int, n_options: int) -> Any:
     )
 
 
-def _episode(one: Episode, chosen: IntVector, rewards: Vector, stop: int | None = None) -> Episode:
+def _episode(
+    one: Episode,
+    chosen: IntVector,
+    rewards: Vector,
+    stop: int | None = None,
+    seen: Seen | None = None,
+) -> Episode:
+    kept = (one.seen if seen is None else seen).at(slice(stop))
     return Episode(
         chosen[:stop],
         rewards[:stop],
@@ -373,6 +407,7 @@ def _episode(one: Episode, chosen: IntVector, rewards: Vector, stop: int | None 
         scored=one.scored[:stop],
         subject=one.subject,
         block=one.block,
+        **kept._asdict(),
     )
 
 
@@ -381,6 +416,19 @@ CHANGES = (
         _other_reward,
         "the reward of event {t}",
         "It looks at the reward of the decision it predicts: fill the row first, learn after.",
+    ),
+    Change(
+        _other_after,
+        "what is learnt after event {t}",
+        "It looks at what is learnt after the decision it predicts: fill the row first, learn "
+        "after.",
+        needs="after",
+    ),
+    Change(
+        _other_later_sight,
+        "what is seen at the event after {t}",
+        "It looks at what is seen later only: use before[...][t] for row t.",
+        needs="before",
     ),
     Change(
         _other_choice,

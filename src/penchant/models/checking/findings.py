@@ -11,6 +11,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import learnt_from
+from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.tables.events import places_of
 
@@ -81,6 +82,7 @@ def _paragraph(text: str) -> str:
 
 MOST_DATA = 8
 N_INSIDE = 3
+TRIES = 100  # at places where a model may not exist
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,11 @@ class Exam:
         shares = 0.15 + 0.7 * rng.random((N_INSIDE, len(width)))
         inside = tuple(_own_units(model, ranges[:, 0] + share * width) for share in shares)
         ends = tuple(_own_units(model, u) for u in ranges.T) if len(width) else ()
-        return cls(model, tuple(data)[:MOST_DATA], inside, ends, rng)
+        some = tuple(data)[:MOST_DATA]
+        if Declared(model).outside:  # places where it does not exist are its right
+            inside = tuple(_existing(model, some, ranges, rng) for _ in inside)
+            ends = tuple(psi for psi in ends if _exists(model, some, psi))
+        return cls(model, some, inside, ends, rng)
 
     def explanatory(self, one: Any, psi: Vector) -> Matrix:
         """The model's variables of one episode."""
@@ -130,6 +136,25 @@ class Exam:
     def at(self, psi: Vector) -> str:
         """Where, for the middle of a sentence; nothing where there is no shape."""
         return f" at {self.words(psi)}" if len(psi) else ""
+
+
+def _exists(model: Any, data: Sequence[Any], psi: Vector) -> bool:
+    """Whether all variables are finite at psi."""
+    return all(
+        np.isfinite(np.asarray(model.explanatory(one, *map(float, psi)))[one.scored]).all()
+        for one in data
+    )
+
+
+def _existing(model: Any, data: Sequence[Any], ranges: Matrix, rng: np.random.Generator) -> Vector:
+    """A place inside the range at which the model exists, if one of many does."""
+    psi = np.empty(0)
+    for _ in range(TRIES):
+        share = 0.15 + 0.7 * rng.random(len(ranges))
+        psi = _own_units(model, ranges[:, 0] + share * (ranges[:, 1] - ranges[:, 0]))
+        if _exists(model, data, psi):
+            break
+    return psi
 
 
 def centred(parts: Sequence[Matrix]) -> Matrix:

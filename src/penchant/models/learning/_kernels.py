@@ -15,7 +15,8 @@ import numpy as np
 
 from penchant._compiled import njit
 
-FORGETTING, FICTITIOUS = 1, 2
+FORGETTING, FICTITIOUS, TIED = 1, 2, 3
+BY_OUTCOME = 4  # added to the rule of options not taken: the sign of the reward picks the rate
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -27,7 +28,8 @@ def learner(
     rates : (pairs, 4), of gains, of losses, of options not chosen, of choice traces
     index : (4,), which shape parameter each of them is, or -1
     initial : value before play, 0 where it is estimated
-    others : what options not chosen do: 0 nothing, FORGETTING or FICTITIOUS
+    others : what options not chosen do: 0 nothing, FORGETTING, FICTITIOUS, or TIED: fictitious at
+        the rate of the option chosen; and BY_OUTCOME more
     columns : (2,), where f and the choice traces go, or -1
     """
     n_options, n_slopes = x.shape[1], dx.shape[0]
@@ -50,18 +52,20 @@ def learner(
             j, reward = chosen[t], rewards[t]
             if j < 0 or reward != reward:
                 continue
-            gains = reward >= b[j]
+            gains = reward > 0 if others >= BY_OUTCOME else reward >= b[j]
             rate, own = (up, index[0]) if gains else (down, index[1])
             approach(b, db, j, reward, rate, own)
             if at_f >= 0:
                 approach(f, df, j, 0.0, rate, own)
-            if others:
-                target, share = (initial, 1.0) if others == FORGETTING else (-reward, 0.0)
+            rule = others % BY_OUTCOME
+            if rule:
+                target, share = (initial, 1.0) if rule == FORGETTING else (-reward, 0.0)
+                speed, whose = (rate, own) if rule == TIED else (other, index[2])
                 for i in range(n_options):
                     if i != j:
-                        approach(b, db, i, target, other, index[2])
+                        approach(b, db, i, target, speed, whose)
                         if at_f >= 0:
-                            approach(f, df, i, share, other, index[2])
+                            approach(f, df, i, share, speed, whose)
             if at_trace >= 0 and is_choice[t]:
                 for i in range(n_options):
                     approach(trace, d_trace, i, 1.0 if i == j else 0.0, trace_rate, index[3])
@@ -306,15 +310,18 @@ def learner_values(chosen, rewards, is_choice, starts, which, rates, initial, ot
             if j < 0 or reward != reward:
                 continue
             own, own_f = b[j], f[j]
-            rate = up if reward >= own else down
-            if others == FORGETTING:
+            gains = reward > 0 if others >= BY_OUTCOME else reward >= own
+            rate = up if gains else down
+            rule = others % BY_OUTCOME
+            if rule == FORGETTING:
                 for i in range(n_options):
                     b[i] += other * (initial - b[i])
                     f[i] += other * (1.0 - f[i])
-            elif others == FICTITIOUS:
+            elif rule:
+                speed = rate if rule == TIED else other
                 for i in range(n_options):
-                    b[i] += other * (-reward - b[i])
-                    f[i] += other * (0.0 - f[i])
+                    b[i] += speed * (-reward - b[i])
+                    f[i] += speed * (0.0 - f[i])
             b[j] = own + rate * (reward - own)
             f[j] = own_f + rate * (0.0 - own_f)
             if at_trace >= 0 and is_choice[t]:

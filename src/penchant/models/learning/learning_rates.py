@@ -177,7 +177,7 @@ def _check_numbers(model: Any) -> None:
         tied = rate == "learning_rate" and name in ("forgetting", "fictitious")
         if not tied and rate is not None and not _is_share(rate):
             raise DataError(f"{name} must lie in 0..1, or be None; got {rate!r}. Correct it.")
-        if tied and model.dual_rates:
+        if tied and model.dual_rates and name == "forgetting":
             raise DataError(
                 f"{name} must not be 'learning_rate' with dual_rates; got it. Give a number, "
                 "or None to estimate it."

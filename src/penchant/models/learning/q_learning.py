@@ -7,15 +7,17 @@ After a reward r the value of the option taken moves towards it, and the objecti
 
 Options add to it:
 
-    dual rates        alpha+ where r >= Q_c, alpha- where r < Q_c
+    dual rates        alpha+ where r >= Q_c, alpha- where r < Q_c; "outcome": where r > 0, or not
     forgetting        options not taken: Q_i <- Q_i + f (Q0 - Q_i)
     fictitious        options not taken: Q_i <- Q_i + g (-r - Q_i), as if they had paid the opposite
+                      (with dual rates "learning_rate" is that of the option taken)
     choice kernel     C_i <- C_i + a (1(i = c) - C_i), from 0
     stickiness, bias  phi and b_i as above; the last option has b = 0
 
 With the rates alpha, f, g and a fixed the values are known, and the model is exactly linear in
 1/tau, kappa, phi and b. Q is affine in the initial value Q0, so that it can be estimated as one
-more weight, Q0/tau; not with dual rates, where Q0 decides which rate is used.
+more weight, Q0/tau; not with dual rates, where Q0 decides which rate is used, unless the outcome
+does.
 
 A decision without a choice changes nothing, as if its row were not in the data. Options shown teach
 values as chosen ones do, but are no choices: stickiness and the choice kernel pass over them.
@@ -26,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +36,14 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.agents import Habits, finite, positive, share, softmax
-from penchant.models.learning._kernels import FICTITIOUS, FORGETTING, learner, learner_values
+from penchant.models.learning._kernels import (
+    BY_OUTCOME,
+    FICTITIOUS,
+    FORGETTING,
+    TIED,
+    learner,
+    learner_values,
+)
 from penchant.models.learning.learning_rates import LearningRates, Rate, Tied
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
@@ -68,6 +77,8 @@ class QLearningAgents:
     rates: dict[str, float]
     initial_value: float
     fictitious: bool
+    by_outcome: bool = False
+    tied: bool = False
     agents: IntVector = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,6 +94,8 @@ class QLearningAgents:
         rates: LearningRates,
         initial_value: float | None,
         fictitious: bool,
+        by_outcome: bool = False,
+        tied: bool = False,
     ) -> QLearningAgents:
         """Agents before play.
 
@@ -96,6 +109,9 @@ class QLearningAgents:
             Value before play; None if it is a parameter.
         fictitious
             Whether options not taken learn the opposite, rather than forget.
+        by_outcome, tied
+            Whether the sign of the reward picks the rate; and whether that is the rate of options
+            not taken, too.
         """
         start = finite(parameters, "initial_value") if initial_value is None else initial_value
         found = {
@@ -112,6 +128,8 @@ class QLearningAgents:
             rates=found,
             initial_value=float(start),
             fictitious=fictitious,
+            by_outcome=by_outcome,
+            tied=tied,
         )
 
     def probabilities(self) -> Matrix:
@@ -122,11 +140,12 @@ class QLearningAgents:
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Learn from the option each agent chose and the reward it received."""
         error = rewards - self.values[self.agents, chosen]
-        taken = self.values[self.agents, chosen] + error * np.where(
-            error >= 0, self.rates["gains"], self.rates["losses"]
-        )
+        good = rewards > 0 if self.by_outcome else error >= 0
+        rate = np.where(good, self.rates["gains"], self.rates["losses"])
+        taken = self.values[self.agents, chosen] + error * rate
         elsewhere = -rewards[:, None] if self.fictitious else self.initial_value
-        self.values = self.values + self.rates["others"] * (elsewhere - self.values)
+        others = rate[:, None] if self.tied else self.rates["others"]
+        self.values = self.values + others * (elsewhere - self.values)
         self.values[self.agents, chosen] = taken
         self.traces *= 1.0 - self.rates["trace"]
         self.traces[self.agents, chosen] += self.rates["trace"]
@@ -148,13 +167,13 @@ class QLearning(CompiledModel):
         alpha, from 0 to 1; with dual rates a pair: for rewards above the value, and below. Looked
         for from 1e-08, where values move in proportion to it, to 1.
     dual_rates
-        Two learning rates.
+        Two learning rates: True, by the sign of the error; "outcome", by that of the reward.
     forgetting
         Rate f at which options not taken return to the initial value; 0 for none, "learning_rate"
         for the same rate.
     fictitious
         Rate g at which options not taken move to -r; for tasks with two options whose rewards are
-        opposite. 0 for none, "learning_rate" for the same rate.
+        opposite. 0 for none, "learning_rate" for the rate of the option taken.
     stickiness
         A weight phi for repeating the last choice, in log-odds.
     choice_kernel
@@ -185,7 +204,7 @@ class QLearning(CompiledModel):
     n_options: int
     initial_value: float | Task | None = TASK
     learning_rate: Rate | Sequence[float] = None
-    dual_rates: bool = False
+    dual_rates: bool | Literal["outcome"] = False
     forgetting: Rate | Tied = 0.0
     fictitious: Rate | Tied = 0.0
     stickiness: bool = False
@@ -198,14 +217,23 @@ class QLearning(CompiledModel):
         whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
             known_number(self._start, "initial_value", "Give None to estimate it.")
-        elif self.dual_rates:
+        elif self._by_error:
             raise DataError(
                 "initial_value must be known with dual_rates; got None. It decides which of the "
                 "two rates is used: give a number, or use a single rate."
             )
+        if self.dual_rates not in (True, False, "outcome"):
+            raise DataError(
+                f"dual_rates must be True, False or 'outcome'; got {self.dual_rates!r}. Choose one."
+            )
         if isinstance(self.learning_rate, list):
             object.__setattr__(self, "learning_rate", tuple(self.learning_rate))
         _ = self._rates  # says what is wrong with them
+
+    @property
+    def _by_error(self) -> bool:
+        """Whether the sign of the error picks one of two rates."""
+        return self.dual_rates is True
 
     @property
     def _start(self) -> float | None:
@@ -215,7 +243,7 @@ class QLearning(CompiledModel):
 
     def for_rewards(self, rewards: Vector) -> QLearning:
         """The same with an initial value for these rewards, if it is open."""
-        return with_start(self, "initial_value", rewards, estimable=not self.dual_rates)
+        return with_start(self, "initial_value", rewards, estimable=not self._by_error)
 
     def for_parameters(self, parameters: Mapping[str, Any]) -> QLearning:
         """The same for agents with these parameters, if the initial value is open."""
@@ -241,7 +269,7 @@ class QLearning(CompiledModel):
     @property
     def smooth(self) -> bool:
         """Not with dual rates: where a reward equals the value, the other rate takes over."""
-        return not (self.dual_rates and self._rates.estimated)
+        return not (self._by_error and self._rates.estimated)
 
     @property
     def shape(self) -> tuple[Shape, ...]:
@@ -278,10 +306,16 @@ class QLearning(CompiledModel):
 
     @property
     def _others(self) -> int:
-        """What becomes of options not taken."""
+        """What becomes of options not taken, and what picks the rate."""
+        rule = FORGETTING if self.forgetting != 0.0 else 0
         if self.fictitious != 0.0:
-            return FICTITIOUS
-        return FORGETTING if self.forgetting != 0.0 else 0
+            rule = TIED if self._tied else FICTITIOUS
+        return rule + (BY_OUTCOME if self.dual_rates == "outcome" else 0)
+
+    @property
+    def _tied(self) -> bool:
+        """Whether options not taken move at that of two rates which the option taken has."""
+        return bool(self.dual_rates) and self.fictitious == "learning_rate"
 
     def _column(self, weight: str) -> int:
         """Where the variable of a weight stands, or -1."""
@@ -296,6 +330,8 @@ class QLearning(CompiledModel):
             rates=self._rates,
             initial_value=self._start,
             fictitious=self.fictitious != 0.0,
+            by_outcome=self.dual_rates == "outcome",
+            tied=self._tied,
         )
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
@@ -314,7 +350,8 @@ class QLearning(CompiledModel):
         value = start_words(self.initial_value, self.because)
         words = [f"Q-learning, {self.n_options} options, initial value {value}"]
         if self.dual_rates:
-            words.append("dual learning rates")
+            by = " by outcome" if self.dual_rates == "outcome" else ""
+            words.append(f"dual learning rates{by}")
         if self.learning_rate is not None:
             words.append(f"learning rate {_said(self.learning_rate)}")
         if self.forgetting != 0.0:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from penchant.task.draws import Key, normal
 from penchant.task.sections import Section
 from penchant.task.tasks.noise import RewardNoise, read_noise
+from penchant.task.tasks.task import Past
 
 BanditKind = Literal["static", "restless", "reversal"]
 KINDS: tuple[BanditKind, ...] = ("static", "restless", "reversal")
@@ -27,6 +28,7 @@ class BanditTask:
         Mean reward of each option at the first decision.
     """
 
+    adapts: ClassVar[bool] = False
     kind: ClassVar[str] = "bandit"
     n_decisions: int
     rewards: BanditKind
@@ -45,7 +47,10 @@ class BanditTask:
         """How many options there are."""
         return {"kind": self.kind, "options": len(self.means)}
 
-    def offer(self, decision: int, key: Key) -> None:
+    def place(self, decision: int, key: Key, past: Past) -> None:
+        """There is no list of offers."""
+
+    def offer(self, decision: int, key: Key, past: Past = ()) -> None:
         """Nothing but the options."""
 
     def means_at(self, decision: int, walk: Key) -> tuple[float, ...]:
@@ -67,7 +72,7 @@ class BanditTask:
         """The mean of the option at this decision and its noise."""
         return self.noise.reward(self.means_at(decision, walk)[option], key)
 
-    def columns(self, decision: int, walk: Key) -> dict[str, Any]:
+    def columns(self, decision: int, walk: Key, place: int | None = None) -> dict[str, Any]:
         """What every option paid on average at this decision."""
         means = self.means_at(decision, walk)
         return {f"mean_{i + 1}": round(mean, 6) for i, mean in enumerate(means)}

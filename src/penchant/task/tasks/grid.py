@@ -10,6 +10,7 @@ from penchant.errors import DataError
 from penchant.task.draws import Key
 from penchant.task.sections import Section
 from penchant.task.tasks.noise import RewardNoise, read_noise
+from penchant.task.tasks.task import Past
 
 LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 TRANSFORMS = ("none", "transpose")
@@ -27,6 +28,7 @@ class GridTask:
         What the landscape is called in exports.
     """
 
+    adapts: ClassVar[bool] = False
     kind: ClassVar[str] = "grid"
     n_decisions: int
     width: int
@@ -43,14 +45,17 @@ class GridTask:
         """The size of the grid."""
         return {"kind": self.kind, "width": self.width, "height": self.height}
 
-    def offer(self, decision: int, key: Key) -> None:
+    def place(self, decision: int, key: Key, past: Past) -> None:
+        """There is no list of offers."""
+
+    def offer(self, decision: int, key: Key, past: Past = ()) -> None:
         """Nothing but the grid."""
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> float:
         """The mean of the square and its noise."""
         return self.noise.reward(self.means[option], key)
 
-    def columns(self, decision: int, walk: Key) -> dict[str, Any]:
+    def columns(self, decision: int, walk: Key, place: int | None = None) -> dict[str, Any]:
         """Which landscape it was."""
         return {"landscape": self.landscape}
 

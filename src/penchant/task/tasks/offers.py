@@ -7,7 +7,10 @@ from typing import Any, ClassVar
 
 from penchant.task.draws import Key, order
 from penchant.task.sections import Section, is_number
+from penchant.task.tasks.adaptive import Adaptive, read_adaptive
+from penchant.task.tasks.task import Past
 
+ORDERS = ("listed", "adaptive")
 ATTRIBUTES = ("amount", "delay", "probability")
 
 
@@ -21,6 +24,8 @@ class OffersTask:
         For each decision, for each attribute, the number of every option.
     attributes
         amount, and delay or probability.
+    adaptive
+        How the next offer is chosen by the answers; None for a list in its order.
     """
 
     kind: ClassVar[str] = "offers"
@@ -28,11 +33,17 @@ class OffersTask:
     attributes: tuple[str, ...]
     currency: str
     shuffled: bool
+    adaptive: Adaptive | None = None
 
     @property
     def n_decisions(self) -> int:
-        """As many as offers."""
-        return len(self.offers)
+        """As many as offers, or as questions."""
+        return len(self.offers) if self.adaptive is None else self.adaptive.n_decisions
+
+    @property
+    def adapts(self) -> bool:
+        """Whether offers are chosen by the answers."""
+        return self.adaptive is not None
 
     def n_options(self, decision: int) -> int:
         """As many at every decision."""
@@ -42,34 +53,42 @@ class OffersTask:
         """How many options, and what amounts are in."""
         return {"kind": self.kind, "options": self.n_options(0), "currency": self.currency}
 
-    def place(self, decision: int, key: Key) -> int:
+    def place(self, decision: int, key: Key, past: Past = ()) -> int:
         """Which offer of the list comes at a decision."""
+        if self.adaptive is not None:
+            return self.adaptive.place(past)
         return order(len(self.offers), *key, "offers")[decision] if self.shuffled else decision
 
-    def offer(self, decision: int, key: Key) -> dict[str, Any]:
+    def offer(self, decision: int, key: Key, past: Past = ()) -> dict[str, Any]:
         """The numbers of every option."""
-        rows = self.offers[self.place(decision, key)]
+        return self._numbers(self.place(decision, key, past))
+
+    def _numbers(self, place: int) -> dict[str, Any]:
+        rows = self.offers[place]
         return {name: list(row) for name, row in zip(self.attributes, rows, strict=True)}
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> None:
         """Nothing is paid."""
 
-    def columns(self, decision: int, walk: Key) -> dict[str, Any]:
+    def columns(self, decision: int, walk: Key, place: int | None = None) -> dict[str, Any]:
         """What was offered: amount_1, amount_2, delay_1 ..."""
         return {
             f"{name}_{i + 1}": value
-            for name, row in self.offer(decision, walk).items()
+            for name, row in self._numbers(
+                self.place(decision, walk) if place is None else place
+            ).items()
             for i, value in enumerate(row)
         }
 
     def analysis(self) -> dict[str, Any]:
         """A model that reads these attributes, and where it finds them."""
         options = range(1, self.n_options(0) + 1)
+        model = None if self.adaptive is None else self.adaptive.model
         named = {name: "/".join(f"{name}_{i}" for i in options) for name in self.attributes}
-        if "delay" in self.attributes:
-            return {"model": "hyperbolic", "offers": [f"{k}={v}" for k, v in named.items()]}
-        named["outcome"] = named.pop("amount")
-        return {"model": "expected-utility", "offers": [f"{k}={v}" for k, v in named.items()]}
+        usual = "hyperbolic"
+        if "delay" not in self.attributes:
+            usual, named["outcome"] = "expected-utility", named.pop("amount")
+        return {"model": model or usual, "offers": [f"{k}={v}" for k, v in named.items()]}
 
 
 def read_offers_task(section: Section) -> OffersTask:
@@ -81,13 +100,15 @@ def read_offers_task(section: Section) -> OffersTask:
             "hold an offer or more",
             "Write [[block.offer]] amount = [20, 50], delay = [0, 30], or offers_file.",
         )
-    if section.has("decisions"):
+    adaptive = section.one_of("order", ORDERS, "listed") == "adaptive"
+    if section.has("decisions") and not adaptive:
         section.whole("decisions", len(given), len(given))
     names = tuple(name for name in ATTRIBUTES if given[0].has(name))
     rows = tuple(_offer(offer, names, given[0]) for offer in given)
-    return OffersTask(
-        rows, names, section.text("currency", "points", most=20), section.yes("shuffle", True)
-    )
+    currency, shuffled = section.text("currency", "points", most=20), section.yes("shuffle", True)
+    if not adaptive:
+        return OffersTask(rows, names, currency, shuffled)
+    return OffersTask(rows, names, currency, False, read_adaptive(section, rows, names))
 
 
 def _offer(offer: Section, names: tuple[str, ...], first: Section) -> tuple[tuple[float, ...], ...]:

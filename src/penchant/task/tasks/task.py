@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Protocol
 
 from penchant.task.draws import Key
 
+Past = tuple[tuple[int, int], ...]  # offers made so far, each by its place, and the options taken
+
 
 class Task(Protocol):
     """A kind of task, with its settings.
@@ -25,14 +27,24 @@ class Task(Protocol):
     def shown(self) -> dict[str, Any]:
         """What the page is told before the first decision: never a mean reward."""
 
-    def offer(self, decision: int, key: Key) -> dict[str, Any] | None:
+    @property
+    def adapts(self) -> bool:
+        """Whether what is offered depends on the choices before."""
+
+    def place(self, decision: int, key: Key, past: Past) -> int | None:
+        """Which offer of a list comes at a decision; None where there is no list."""
+
+    def offer(self, decision: int, key: Key, past: Past = ()) -> dict[str, Any] | None:
         """What the page is told at a decision, in addition."""
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> float | None:
         """What a choice pays; None where nothing is paid."""
 
-    def columns(self, decision: int, walk: Key) -> dict[str, Any]:
-        """What an export says of a decision in addition to what was chosen and paid."""
+    def columns(self, decision: int, walk: Key, place: int | None = None) -> dict[str, Any]:
+        """What an export says of a decision in addition to what was chosen and paid.
+
+        `place` is that of an offer that depended on choices, as it was kept.
+        """
 
     def analysis(self) -> dict[str, Any]:
         """Settings of `penchant study` that follow from the task."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,13 @@ class Asker:
                 "information": self._belief.moved,
             }
         )
+
+    def after(self, offer: Any, chosen: int) -> Asker:
+        """Another asker that has learnt one answer more; this one stays as it is."""
+        twin = copy(self)
+        twin.history = list(self.history)
+        twin.answer(offer, chosen)
+        return twin
 
     def probabilities(self, offer: Any) -> Vector:
         """How likely each option of an offer is to be taken, after what is known."""

@@ -1,0 +1,1 @@
+"""Models of tasks that clinics use: two-step, go/no-go, gains and losses, Iowa, reversal."""

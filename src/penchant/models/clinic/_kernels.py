@@ -1,0 +1,351 @@
+"""Compiled loops of models of the clinic. Bare arrays, no policy.
+
+As in `learning/_kernels`: pairs k of an episode, which[k], and psi[k]; row t is written before
+event t is learnt from. psi and x are float64, or complex128 for a complex step: branches look at
+real parts. chosen is -1 where nothing was chosen, rewards are NaN where there was none.
+"""
+
+import numpy as np
+
+from penchant._compiled import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def two_step(chosen, rewards, is_choice, state, starts, which, psi, common, after, x):
+    """Columns: model-based, model-free at lambda 0 and 1, last choice; values of stage 2."""
+    row = 0
+    q2 = np.zeros((2, 2), psi.dtype)
+    mf, trace = np.zeros(2, psi.dtype), np.zeros(2, psi.dtype)
+    best = np.zeros(2, psi.dtype)
+    for k in range(len(which)):
+        a1, a2 = psi[k, 0], psi[k, 1]
+        q2[:], mf[:], trace[:] = 0.0, 0.0, 0.0
+        last, first = -1, -1
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            s, j = state[t], chosen[t]
+            if s == 0:
+                for i in range(2):
+                    best[i] = q2[i, 0] if q2[i, 0].real >= q2[i, 1].real else q2[i, 1]
+                for i in range(2):
+                    x[row, i, 0] = common * best[i] + (1.0 - common) * best[1 - i]
+                    x[row, i, 1] = mf[i]
+                    x[row, i, 2] = mf[i] + trace[i]
+                if last >= 0:
+                    x[row, last, 3] = 1.0
+                first = j
+                if j >= 0 and is_choice[t]:
+                    last = j
+            elif s > 0:
+                x[row, 0, 4], x[row, 1, 4] = q2[s - 1, 0], q2[s - 1, 1]
+                r = rewards[t]
+                if j >= 0 and r == r:
+                    old = q2[s - 1, j]
+                    new = old + a2 * (r - old)
+                    if first >= 0:
+                        mf[first] += a1 * (old - mf[first])
+                        error = r - new if after else r - old
+                        trace[first] += a1 * (error - trace[first])
+                    q2[s - 1, j] = new
+                first = -1
+            row += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def go_no_go(chosen, rewards, cue, starts, which, psi, n_cues, x):
+    """Values of no-go and go, of gains in column 0 and losses in 1; of the cue in 2 and 3."""
+    row = 0
+    q = np.zeros((n_cues, 2, 2), psi.dtype)
+    s = np.zeros((n_cues, 2), psi.dtype)
+    for k in range(len(which)):
+        rate = psi[k, 0]
+        q[:], s[:] = 0.0, 0.0
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            c, j, r = cue[t], chosen[t], rewards[t]
+            if c >= 0:
+                for v in range(2):
+                    x[row, 0, v], x[row, 1, v] = q[c, 0, v], q[c, 1, v]
+                    x[row, 1, 2 + v] = s[c, v]
+                if j >= 0 and r == r:
+                    for v in range(2):
+                        part = max(r, 0.0) if v == 0 else min(r, 0.0)
+                        s[c, v] += rate * (part - s[c, v])
+                        q[c, j, v] += rate * (part - q[c, j, v])
+            row += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gain_loss(chosen, gains, losses, starts, which, psi, x):
+    """Traces of gains and of losses; psi: rates of both, and of options not taken or -1."""
+    n_options = x.shape[1]
+    row = 0
+    value = np.zeros((n_options, 2), psi.dtype)
+    for k in range(len(which)):
+        value[:] = 0.0
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            for i in range(n_options):
+                for v in range(2):
+                    x[row, i, v] = value[i, v]
+            row += 1
+            j = chosen[t]
+            if j < 0 or gains[t] != gains[t] or losses[t] != losses[t]:
+                continue
+            for v in range(2):
+                received = gains[t] if v == 0 else losses[t]
+                rate = psi[k, v]
+                other = rate if psi[k, 2].real < 0 else psi[k, 2]
+                for i in range(n_options):
+                    if i == j:
+                        value[i, v] += rate * (received - value[i, v])
+                    else:
+                        value[i, v] -= other * value[i, v]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def prospect_traces(chosen, rewards, is_choice, starts, which, psi, rule, x):
+    """Traces of gains and losses of an Iowa player; of wins and losses chosen, where asked for.
+
+    psi: A, alpha, K. rule: 0 decay, 1 delta, 2 delta with perseverance.
+    """
+    n_options = x.shape[1]
+    row = 0
+    value = np.zeros((n_options, 2), psi.dtype)
+    habit = np.zeros((n_options, 2), psi.dtype)
+    for k in range(len(which)):
+        rate, power = psi[k, 0], psi[k, 1]
+        value[:], habit[:] = 0.0, 0.0
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            for i in range(n_options):
+                for v in range(2):
+                    x[row, i, v] = value[i, v]
+                    if rule == 2:
+                        x[row, i, 2 + v] = habit[i, v]
+            row += 1
+            j, r = chosen[t], rewards[t]
+            if j < 0 or r != r:
+                continue
+            felt = np.exp(power * np.log(abs(r))) if r != 0 else 0.0 * power
+            for v in range(2):
+                own = 0.0 * power
+                if v == 0 and r >= 0:
+                    own = felt
+                if v == 1 and r < 0:
+                    own = -felt
+                if rule == 0:
+                    for i in range(n_options):
+                        value[i, v] *= rate
+                    value[j, v] += own
+                else:
+                    value[j, v] += rate * (own - value[j, v])
+                if rule == 2 and is_choice[t]:
+                    for i in range(n_options):
+                        habit[i, v] *= psi[k, 2]
+                    if (r >= 0) == (v == 0):
+                        habit[j, v] += 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, x):
+    """Value, frequency of wins, perseverance; psi: rates of rewards and punishments, keep."""
+    n_options = x.shape[1]
+    row = 0
+    ev, ef, ps = (
+        np.zeros(n_options, psi.dtype),
+        np.zeros(n_options, psi.dtype),
+        np.zeros(n_options, psi.dtype),
+    )
+    for k in range(len(which)):
+        ev[:], ef[:], ps[:] = 0.0, 0.0, 0.0
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            for i in range(n_options):
+                x[row, i, 0], x[row, i, 1], x[row, i, 2] = ev[i], ef[i], ps[i]
+            row += 1
+            j, r = chosen[t], rewards[t]
+            if j < 0 or r != r:
+                continue
+            own, other = (psi[k, 0], psi[k, 1]) if r >= 0 else (psi[k, 1], psi[k, 0])
+            sign = np.sign(r)
+            ev[j] += own * (r - ev[j])
+            for i in range(n_options):
+                if i == j:
+                    ef[i] += own * (sign - ef[i])
+                else:
+                    ef[i] += other * (-sign / (n_options - 1) - ef[i])
+            if is_choice[t]:
+                ps[j] = 1.0
+                for i in range(n_options):
+                    ps[i] *= psi[k, 2]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def experience_weighted(chosen, rewards, starts, which, psi, x):
+    """Experience-weighted values of options taken; psi: phi, rho."""
+    n_options = x.shape[1]
+    row = 0
+    value, n = np.zeros(n_options, psi.dtype), np.zeros(n_options, psi.dtype)
+    for k in range(len(which)):
+        value[:], n[:] = 0.0, 0.0
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            for i in range(n_options):
+                x[row, i, 0] = value[i]
+            row += 1
+            j, r = chosen[t], rewards[t]
+            if j < 0 or r != r:
+                continue
+            more = psi[k, 1] * n[j] + 1.0
+            value[j] = (psi[k, 0] * n[j] * value[j] + r) / more
+            n[j] = more
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def associability(chosen, rewards, starts, which, psi, x):
+    """Values learnt at a rate that follows surprise; psi: scale, rate of associability."""
+    n_options = x.shape[1]
+    row = 0
+    value, kappa = np.zeros(n_options, psi.dtype), np.zeros(n_options, psi.dtype)
+    for k in range(len(which)):
+        value[:], kappa[:] = 0.0, 1.0
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            for i in range(n_options):
+                x[row, i, 0] = value[i]
+            row += 1
+            j, r = chosen[t], rewards[t]
+            if j < 0 or r != r:
+                continue
+            error = r - value[j]
+            surprise = error if error.real >= 0 else -error
+            value[j] += psi[k, 0] * kappa[j] * error
+            if not abs(value[j].real) < 1e100:  # a rate above 2 makes errors grow without bound
+                value[j] = value[j] * np.nan
+            kappa[j] += psi[k, 1] * (surprise - kappa[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def confirming(chosen, rewards, forgone, starts, which, psi, x):
+    """Values of two options, both seen; psi: rates of what confirms the choice, and of the rest."""
+    row = 0
+    value = np.zeros(2, psi.dtype)
+    for k in range(len(which)):
+        value[:] = 0.0
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            x[row, 0, 0], x[row, 1, 0] = value[0], value[1]
+            row += 1
+            j, r, other = chosen[t], rewards[t], forgone[t]
+            if j < 0 or r != r:
+                continue
+            error = r - value[j]
+            value[j] += (psi[k, 0] if error.real >= 0 else psi[k, 1]) * error
+            if other == other:
+                error = other - value[1 - j]
+                value[1 - j] += (psi[k, 1] if error.real >= 0 else psi[k, 0]) * error
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def hidden_state(chosen, rewards, starts, which, psi, log_odds, x):
+    """Belief that each of two options is the good one; psi: hazard, reliability."""
+    row = 0
+    for k in range(len(which)):
+        hazard, reliable = psi[k, 0], psi[k, 1]
+        first = 0.5 + 0.0 * hazard
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            if log_odds:
+                x[row, 0, 0] = np.log(first) - np.log(1.0 - first)
+            else:
+                x[row, 0, 0], x[row, 1, 0] = first, 1.0 - first
+            row += 1
+            j, r = chosen[t], rewards[t]
+            if j < 0 or r != r:
+                continue
+            speaks_for_first = (r > 0) == (j == 0)
+            hit = reliable if speaks_for_first else 1.0 - reliable
+            miss = 1.0 - reliable if speaks_for_first else reliable
+            first = first * hit / (first * hit + (1.0 - first) * miss)
+            first = first * (1.0 - hazard) + (1.0 - first) * hazard
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def aversive(chosen, outcome, magnitude, starts, which, psi, x):
+    """Expected punishment of two options, one probability for both; psi: rate, gamma."""
+    row = 0
+    for k in range(len(which)):
+        e = 0.5 + 0.0 * psi[k, 0]
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            for i in range(2):
+                own = e if i == 0 else 1.0 - e
+                f = psi[k, 1] * (own - 0.5) + 0.5
+                if f.real > 1.0:
+                    f = 1.0 + 0.0 * f
+                if f.real < 0.0:
+                    f = 0.0 * f
+                if magnitude[t, i] == magnitude[t, i]:
+                    x[row, i, 0] = -f * magnitude[t, i]
+            row += 1
+            if chosen[t] >= 0 and outcome[t] == outcome[t]:
+                e += psi[k, 0] * (outcome[t] - e)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def balloons(chosen, balloon, pump, burst, starts, which, psi, rule, x):
+    """What a pump is worth against stopping; counts are of earlier balloons.
+
+    psi: chance of bursting that is believed at first, updating, loss aversion (rule 1 alone).
+    rule: 0 the best number of pumps, and this one; 1 mean and variance.
+    """
+    row = 0
+    for k in range(len(which)):
+        first, eta = psi[k, 0], psi[k, 1]
+        n, bursts, n_this, bursts_this, last = 0.0, 0.0, 0.0, 0.0, -1.0
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            if balloon[t] == balloon[t]:
+                if balloon[t] != last:
+                    n, bursts, last = n + n_this, bursts + bursts_this, balloon[t]
+                    n_this, bursts_this = 0.0, 0.0
+                if rule == 0:
+                    safe = (1.0 - first + eta * (n - bursts)) / (1.0 + eta * n)
+                    x[row, 1, 0] = -1.0 / np.log(safe)
+                    x[row, 1, 1] = -pump[t]
+                else:
+                    b = first
+                    if n > 0:
+                        b = first + (1.0 - np.exp(-eta * n)) * (bursts / n - first)
+                    at_stake = psi[k, 2] * (pump[t] - 1.0)
+                    x[row, 1, 0] = (1.0 - b) - b * at_stake
+                    x[row, 1, 1] = b * (1.0 - b) * (1.0 + at_stake) ** 2
+                if chosen[t] == 1:
+                    n_this += 1.0
+                    if burst[t] == 1:
+                        bursts_this += 1.0
+            row += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gaussian_filter(chosen, inputs, starts, which, psi, before, x):
+    """Tendency of a binary input, by the three-level Gaussian filter; NaN where it breaks down.
+
+    psi: kappa, omega of the second and third level. before: mean and variance of both.
+    """
+    row = 0
+    for k in range(len(which)):
+        kappa, omega2, omega3 = psi[k, 0], psi[k, 1], psi[k, 2]
+        zero = 0.0 * kappa
+        mu2, s2, mu3, s3 = before[0] + zero, before[1] + zero, before[2] + zero, before[3] + zero
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            x[row, 1, 0] = mu2
+            row += 1
+            u = inputs[t]
+            if chosen[t] < 0 or u != u:
+                continue
+            p = 1.0 / (1.0 + np.exp(-mu2))
+            volatility = np.exp(kappa * mu3 + omega2)
+            wide = s2 + volatility
+            new_s2 = 1.0 / (1.0 / wide + p * (1.0 - p))
+            step = new_s2 * (u - p)
+            share = volatility / wide
+            surprise = (new_s2 + step * step) / wide - 1.0
+            precision = 1.0 / (s3 + np.exp(omega3)) + 0.5 * kappa * kappa * share * (
+                share + (2.0 * share - 1.0) * surprise
+            )
+            if precision.real <= 0.0:
+                mu2 = mu2 * np.nan
+                precision = 1.0 + zero
+            mu3 = mu3 + 0.5 * kappa * share * surprise / precision
+            mu2, s2, s3 = mu2 + step, new_s2, 1.0 / precision

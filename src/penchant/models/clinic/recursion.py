@@ -1,0 +1,100 @@
+"""Base of models whose variables come from a compiled loop that takes complex psi, too.
+
+With psi moved by i h in one coordinate, the imaginary part of the variables over h is their exact
+derivative, as no difference of near numbers is taken (the complex step). A loop is so written once,
+and branches look at real parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError
+from penchant.models.natural import Natural, Shape
+from penchant.models.record import CompiledModel, Record
+
+STEP = 1e-30  # of psi along the imaginary axis
+LEAST = 1e-8  # rates are looked for from here: nearer to 0 values move in proportion to the rate
+N_GRID = {1: 33, 2: 17, 3: 13}
+
+
+class Recursion(CompiledModel):
+    """Base of models that define `unfold`, with the number of options and the shape."""
+
+    n_options: int
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Names of the linear weights."""
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Shape parameters."""
+        raise NotImplementedError
+
+    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
+        """Variables (rows, n_options, n_weights) of pairs, of the type of psi: float or complex."""
+        raise NotImplementedError
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Variables of episode which[k] at psi[k], and their derivatives by the complex step."""
+        record.check_options(self.n_options)
+        psi = np.ascontiguousarray(psi, dtype=np.float64)
+        x = np.asarray(self.unfold(record, which, psi))
+        if not with_slopes:
+            return x, None
+        slopes = np.empty((psi.shape[1], *x.shape))
+        for a in range(psi.shape[1]):
+            moved = psi.astype(np.complex128)
+            moved[:, a] += 1j * STEP
+            slopes[a] = np.asarray(self.unfold(record, which, moved)).imag / STEP
+        return x, slopes
+
+
+def blank(record: Record, which: IntVector, psi: Any, *size: int) -> Any:
+    """Zeros for the variables of pairs, of the type of psi."""
+    return np.zeros((int(record.lengths(which).sum()), *size), dtype=psi.dtype)
+
+
+def rates(*names: str) -> tuple[Shape, ...]:
+    """Shape parameters that are rates from 0 to 1."""
+    return tuple(Shape(name, LEAST, 1.0, n_grid=N_GRID[len(names)]) for name in names)
+
+
+def themselves(weights: tuple[str, ...], shape: tuple[Shape, ...]) -> tuple[Natural, ...]:
+    """Natural parameters that are the weights and the shape parameters."""
+    found = [Natural(name, "weight", a) for a, name in enumerate(weights)]
+    return (*found, *(Natural(one.name, "shape", a) for a, one in enumerate(shape)))
+
+
+def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
+    """What was seen as whole numbers from low to high; -1 where nothing was."""
+    there = np.isfinite(values)
+    whole = there & (values == np.floor(values)) & (values >= low) & (values <= high)
+    wrong = np.flatnonzero(there & ~whole)
+    if wrong.size:
+        k = int(wrong[0])
+        e = int(np.searchsorted(record.starts, k, side="right") - 1)
+        raise DataError(
+            f"before[{name!r}] must be a whole number in {low}..{high}; got {values[k]:g} at event "
+            f"{k - record.starts[e]} of episode {e}. Number them so."
+        )
+    return np.where(there, values, -1.0).astype(np.int64)
+
+
+def given(parameters: Mapping[str, float], name: str, otherwise: float) -> float:
+    """A parameter that agents may have, or what is taken without it."""
+    return float(parameters.get(name, otherwise))
+
+
+def column(x: Any, weights: tuple[str, ...], theta: Vector, *names: str) -> Matrix:
+    """Sum of some weighted variables: (n_events, n_options)."""
+    places = [weights.index(name) for name in names]
+    return np.asarray(x[:, :, places] @ theta[places])

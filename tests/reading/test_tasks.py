@@ -1,0 +1,121 @@
+"""Tables with the columns that users of other tools have, recognised as tasks."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import penchant as pn
+from penchant.models.catalogue import CATALOGUE
+from penchant.models.hbayesdm import HBAYESDM
+from penchant.reading.tasks import TASKS
+
+
+def two_steps(n=60, seed=1):
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "subjID": np.repeat([1, 2], n // 2),
+            "level1_choice": rng.integers(1, 3, n),
+            "level2_choice": rng.integers(1, 5, n),
+            "reward": rng.integers(0, 2, n),
+        }
+    )
+
+
+def test_a_two_step_table_is_recognised_and_fitted_as_it_is():
+    table = two_steps()
+    reading = pn.read(table)
+    assert len(reading.data) == 2
+    assert "taken for the task two-step" in reading.summary()
+    assert "level2_choice 1, 2 are those of state 1" in reading.summary()
+    assert reading.next == 'pn.fit_each(reading, pn.models.TwoStep(trace="after"))'
+    first = reading.data[0]
+    c2 = table["level2_choice"].to_numpy()[:30]
+    np.testing.assert_array_equal(first.chosen[::2], table["level1_choice"].to_numpy()[:30] - 1)
+    np.testing.assert_array_equal(first.before["state"][1::2], (c2 - 1) // 2 + 1)
+    np.testing.assert_array_equal(first.chosen[1::2], (c2 - 1) % 2)
+    np.testing.assert_array_equal(first.rewards[1::2], table["reward"].to_numpy()[:30])
+    assert len(pn.fit_each(reading, pn.models.TwoStep(trace_decay=1.0))) == 2
+
+
+def test_rows_with_a_gap_are_left_out_and_counted():
+    table = two_steps()
+    cells = table["level2_choice"].to_pylist()
+    cells[3], cells[40] = None, None
+    gaps = table.set_column(2, "level2_choice", pa.array(cells))
+    reading = pn.read_task("two-step", gaps)
+    assert [e.n_events for e in reading.data] == [58, 58]
+    assert "2 rows with a gap left out" in reading.summary()
+
+
+def test_cues_and_presses_are_read_from_their_codes():
+    table = pa.table({"cue": [1, 4, 2], "keyPressed": [1, 0, 1], "outcome": [1, 0, -1]})
+    (episode,) = pn.read(table).data
+    np.testing.assert_array_equal(episode.before["cue"], [0, 3, 1])
+    np.testing.assert_array_equal(episode.chosen, [1, 0, 1])
+    assert pn.read(table).model == "models.GoNoGo()"
+
+
+def test_a_row_of_pumps_is_a_run_of_decisions():
+    table = pa.table({"subjID": ["a", "a", "b"], "pumps": [2, 3, 1], "explosion": [0, 1, 0]})
+    a, b = pn.read(table).data
+    np.testing.assert_array_equal(a.chosen, [1, 1, 0, 1, 1, 1])
+    np.testing.assert_array_equal(a.before["pump"], [1, 2, 3, 1, 2, 3])
+    np.testing.assert_array_equal(a.after["burst"], [0, 0, 0, 0, 0, 1])
+    assert len(set(a.before["balloon"])) == 2
+    np.testing.assert_array_equal(b.chosen, [1, 0])
+
+
+def test_types_are_pairs_of_six_and_other_types_are_not():
+    table = pa.table({"type": [12, 34, 56, 12], "choice": [1, 0, 1, 0], "reward": [1, 0, 1, 1]})
+    (episode,) = pn.read(table).data
+    np.testing.assert_array_equal(episode.chosen, [0, 3, 4, 1])
+    np.testing.assert_array_equal(episode.available[1], [0, 0, 1, 1, 0, 0])
+    other = pa.table({"type": ["x", "y", "x"], "choice": [1, 0, 1], "reward": [1, 0, 1]})
+    (plain,) = pn.read(other).data
+    assert plain.available is None
+
+
+def test_gains_losses_and_signs_are_read_when_the_task_is_named():
+    table = pa.table({"choice": [1, 4, 2], "gain": [50, 100, 0], "loss": [0, -150, 0]})
+    (episode,) = pn.read_task("gain-loss", table).data
+    np.testing.assert_array_equal(episode.after["loss"], [0, 150, 0])
+    np.testing.assert_array_equal(episode.chosen, [0, 3, 1])
+    (cards,) = pn.read_task("iowa", table).data
+    np.testing.assert_array_equal(cards.rewards, [50, -50, 0])
+    table = pa.table({"choice": [1, 2], "outcome": [25, -25]})
+    (turned,) = pn.read_task("reversal", table).data
+    np.testing.assert_array_equal(turned.rewards, [1, -1])
+    table = pa.table({"u": [1, 0, 1], "y": [1, 1, 0]})
+    (inputs,) = pn.read_task("inputs", table).data
+    np.testing.assert_array_equal(inputs.after["input"], [1, 0, 1])
+
+
+def test_a_task_that_is_not_known_or_lacks_a_column_is_refused():
+    with pytest.raises(pn.DataError, match="task must be one of two-step"):
+        pn.read_task("two-stepp", two_steps())
+    with pytest.raises(pn.DataError, match="got none for level2_choice"):
+        pn.read_task("two-step", two_steps().drop_columns(["level2_choice"]))
+
+
+def test_all_functions_of_hbayesdm_have_an_answer_and_every_call_makes_a_model():
+    assert len(HBAYESDM) == 64
+    for name, found in HBAYESDM.items():
+        if found.call is None:
+            assert found.said, name
+            continue
+        model = eval(f"pn.{found.call}", {"pn": pn})
+        assert model.weights, name
+        assert found.command in CATALOGUE, name
+
+
+def test_the_page_has_every_function_with_its_call():
+    page = (Path(__file__).parents[2] / "docs" / "hbayesdm.md").read_text(encoding="utf-8")
+    for name, found in HBAYESDM.items():
+        call = f"`pn.{found.call}`" if found.call else "none"
+        assert f"| `{name}` | {call} | {found.said} |" in page
+    for task in TASKS.values():
+        columns = ", ".join(f"`{name}`" for name in task.columns)
+        assert f"| {task.name} | {columns} | " + ("yes" if task.told else "named") in page
