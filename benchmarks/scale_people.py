@@ -84,34 +84,45 @@ def children() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--people", type=float, default=2e3)
+    parser.add_argument("--people", type=float, default=4096)
     parser.add_argument("--model", choices=KINDS, default="q-learning")
     given = parser.parse_args()
     rows = []
-    for share in (0.25, 1.0):
-        people = int(given.people * share)
+    spent: dict[tuple[int, int], dict[str, Any]] = {}
+    counts = [int(given.people / 2), int(given.people)]  # both with work for two workers
+    for people in counts:
         with tempfile.TemporaryDirectory() as temporary:
             write(Path(temporary), people, given.model)
             scan, model = pn.scan(temporary), model_of(given.model)
-            one = fitted(scan, model, 1)
-            rows.append(
-                (f"{people:,} people, one worker", _words(one), f"{one['peak']:.0f} MB at most")
-            )
-            if share == 1.0:
-                two = fitted(scan, model, 2)
-                rows.append((f"{people:,} people, two workers", _words(two), ""))
-                rows.append(("the same bytes", str(one["bytes"] == two["bytes"]), ""))
-                alone = one["workers"] + one["parent"]
-                most = alone / (two["workers"] / 2 + two["parent"])
-                rows.append(("two workers beside one, by processor time", f"{most:.2f}x", ""))
-                each = 1e3 * one["workers"] / people
-                rows.append(("processor time of a person", f"{each:.2f} ms", ""))
+            if people == counts[0]:
+                fitted(scan, model, 1)  # compiles what is not compiled yet
+            for workers in (1, 2):
+                found = spent[people, workers] = fitted(scan, model, workers)
+                what = f"{people:,} people, {workers} worker{'s' * (workers > 1)}"
+                rows.append((what, _words(found), f"{found['peak']:.0f} MB"))
+    one, two = (_more(spent[counts[1], w], spent[counts[0], w]) for w in (1, 2))
+    same = all(spent[n, 1]["bytes"] == spent[n, 2]["bytes"] for n in counts)
+    n_more = counts[1] - counts[0]
+    rows += [
+        ("the same bytes", str(same), ""),
+        (f"{n_more:,} more people, one worker", f"{one:.2f} s of processor", ""),
+        (f"{n_more:,} more people, two workers", f"{two:.2f} s of processor", ""),
+        ("two workers beside one, a processor each", f"{2 * one / two:.2f}x", ""),
+        ("processor time of a person", f"{1e3 * one / n_more:.2f} ms", ""),
+    ]
     for name, text in about("").items():
         if name != "command":
             print(f"{name}: {text}")
-    print(f"\n{given.model}, {DECISIONS} decisions each\n\n| what | time | memory |\n|---|---|---|")
-    for what, spent_words, memory in rows:
-        print(f"| {what} | {spent_words} | {memory} |")
+    print(f"\n{given.model}, {DECISIONS} decisions each")
+    print("\n| what | time | largest memory of a worker |\n|---|---|---|")
+    for what, words, memory in rows:
+        print(f"| {what} | {words} | {memory} |")
+
+
+def _more(larger: dict[str, Any], smaller: dict[str, Any]) -> float:
+    """Processor time of more people: what it takes to start a worker falls out."""
+    every = ("workers", "parent")
+    return sum(larger[who] for who in every) - sum(smaller[who] for who in every)
 
 
 def _words(spent: dict[str, Any]) -> str:

@@ -82,12 +82,23 @@ def test_what_is_kept_is_not_fitted_again(monkeypatch):
     carried_out(shelf)
 
 
-@pytest.mark.parametrize("damage", ["{}", '{"subjects": ["x", "y"], "fits": []}', "[]", "7"])
-def test_a_damaged_part_is_named(damage):
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        ("{}", "The file is damaged: remove it, and resume."),
+        (
+            '{"subjects": ["x", "y"], "fits": []}',
+            "It was made by another version of Penchant: remo",
+        ),
+        ("[]", "The file is damaged"),
+        ("7", "The file is damaged"),
+    ],
+)
+def test_a_damaged_part_is_named(damage, why):
     shelf = Shelf()
     carried_out(shelf)
     shelf.kept_texts["part-0002"] = damage
-    message = "part-0002 must hold the fits of its 2 subjects; got something else. The file is"
+    message = f"part-0002 must hold the fits of its 2 subjects; got something else. {why}"
     with pytest.raises(DataError, match=re.escape(message)):
         carried_out(shelf)
 

@@ -323,7 +323,7 @@ def test_tables_and_arrays_of_the_same_offers_lead_to_the_same_question():
     first = pn.ask(pn.HyperbolicDiscounting(), offers, about="discount_rate").next()
     for given, named in ways:
         asker = pn.ask(pn.HyperbolicDiscounting(), given, about="discount_rate", columns=named)
-        assert asker.next() == first
+        assert asker.next().to_dict() == first.to_dict()
 
 
 def test_attributes_are_all_of_the_offers_where_no_model_is_given():
@@ -495,3 +495,23 @@ def test_ten_adaptive_offers_tell_more_than_forty_two_random_ones_and_stopping_k
     assert len(held) > 60
     low, high = stats.binom(len(held), 0.9).interval(0.999)
     assert low <= sum(held) <= high
+
+
+@pytest.mark.parametrize("made", [dict, pa.table, pl.DataFrame, pd.DataFrame])
+def test_a_table_is_asked_row_by_row_and_answers_may_be_rows(made, tmp_path):
+    now = [20.0, 40.0, 55.0, 70.0, 90.0]
+    columns = {"amount_sooner": now, "delay_later": [7, 30, 60, 90, 180], "item": list("abcde")}
+    table = made({**columns, "amount_later": [100.0] * 5, "delay_sooner": [0] * 5})
+    asker = pn.ask(pn.HyperbolicDiscounting(), table, about="discount_rate")
+    offer = asker.next()
+    assert set(offer) == {*columns, "amount_later", "delay_sooner"}
+    assert offer["item"] == "abcde"[offer.number]
+    assert offer["amount_sooner"] == now[offer.number] == offer["amount"][0]
+    asker.answer(offer, chosen=1)
+    again = pn.ask(pn.HyperbolicDiscounting(), table, about="discount_rate")
+    again.answer(dict(offer), chosen=1)
+    assert again.posterior()["discount_rate"] == asker.posterior()["discount_rate"]
+    asker.save(tmp_path / "asker.json")
+    assert pn.results.Asker.read(tmp_path / "asker.json").next() == asker.next()
+    with pytest.raises(pn.DataError, match="offer must have amount and delay, as the offers have"):
+        asker.answer({"amount_sooner": 5.0}, chosen=0)

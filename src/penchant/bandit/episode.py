@@ -12,6 +12,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.seen import Seen, joined, read_seen
 from penchant.output.notes import counted
 from penchant.tables.events import (
+    LARGEST_REWARD,
     NOTHING,
     Events,
     check_events,
@@ -23,6 +24,7 @@ from penchant.tables.events import (
 )
 from penchant.tables.numbers import Place, aligned
 
+MOST = 2**31  # an index that is an option's without a doubt
 ONE_EACH = "Make one episode per label, e.g. with episodes_from_frame."
 
 
@@ -259,6 +261,10 @@ subtract 1, options are counted from 0.
         array([12.5, 30. ])
         """
         n = self.n_events
+        plain = is_choice is True and scored is True and executed is None
+        if plain and before is after is available is None and self._goes_on_with(chosen, reward):
+            longer = _with_one(self.events, chosen, reward)
+            return Episode.of_events(longer, self.subject, self.block)
         place = self._place()
         done = None if executed is None else [executed]
         one = read_events(
@@ -273,6 +279,15 @@ subtract 1, options are counted from 0.
         new = read_seen(*told, one, lambda k: place(n + k))
         seen = joined([self.seen, new]) if n else new
         return Episode.of_events(both, self.subject, self.block, seen)
+
+    def _goes_on_with(self, chosen: Any, reward: Any) -> bool:
+        """Whether the next event is a choice like most: then there is nothing to read or check."""
+        if type(chosen) is not int or type(reward) is not float or not self.n_events:
+            return False
+        if self.before or self.after or self.available is not None:
+            return False
+        known = self.rewards[-1] == self.rewards[-1]
+        return bool(known and 0 <= chosen <= MOST and abs(reward) < LARGEST_REWARD)
 
     def _place(self) -> Place:
         return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
@@ -310,6 +325,16 @@ def _alone(given: Mapping[str, Any] | None) -> Any:
 
 def _joined(before: Any, after: Any) -> Any:
     return np.concatenate([before, after])
+
+
+def _with_one(events: Events, chosen: int, reward: float) -> Events:
+    """Events with a choice that is scored at their end."""
+    return Events(
+        *(
+            _joined(before, np.array([last], dtype=before.dtype))
+            for before, last in zip(events, (chosen, reward, True, True, chosen), strict=True)
+        )
+    )
 
 
 def _last(n: int) -> BoolVector:

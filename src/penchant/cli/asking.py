@@ -84,7 +84,7 @@ def _asker(file: str, model: Any, columns: Any, wanted: Wanted) -> tuple[pa.Tabl
             repeats=not wanted.no_repeats,
         )
     n = len(table)
-    say(f"Offers: {counted(n, 'offer')}, for example {offer_words(asker.next())}")
+    say(f"Offers: {counted(n, 'offer')}, for example {offer_words(asker.next().attributes)}")
     return table, asker
 
 
@@ -167,7 +167,7 @@ def _converse(
     chosen = questions.chosen or named_column(USUAL["chosen"], names) or CHOSEN
     while wanted.enough is None or not asker.enough(sd=wanted.enough):
         offer = asker.next()
-        n_options = len(next(iter(offer.values())))
+        n_options = len(next(iter(offer.attributes.values())))
         typed = _typed(offer, n_options)
         if typed is None:
             break
@@ -181,8 +181,9 @@ def _converse(
 
 def _typed(offer: Offer, n_options: int) -> int | None:
     """The number of an option, from 1, as it is typed; None at the end."""
+    attributes = offer.attributes.items()
     options = [
-        f"  {i + 1}: {', '.join(f'{name} {values[i]}' for name, values in offer.items())}"
+        f"  {i + 1}: {', '.join(f'{name} {values[i]}' for name, values in attributes)}"
         for i in range(n_options)
     ]
     print("\n".join(options))

@@ -56,7 +56,7 @@ def run_compare(
         if decisions is not None:
             write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
             say(f"Written: {decisions}")
-        result = of_table(found.table(), found.to_dict, lambda: found.to_frame("pyarrow"))
+        result = of_table(found.table(), found.document, lambda: found.to_frame("pyarrow"))
         shown(result, written, lambda: overview(found))
     return 0
 

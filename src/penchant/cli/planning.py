@@ -72,7 +72,7 @@ def run_recover(
             intervals=regained.intervals,
             threads=regained.threads,
         )
-        result = of_table(found.table(), found.to_dict, lambda: found.subjects("pyarrow"))
+        result = of_table(found.table(), found.document, lambda: found.subjects("pyarrow"))
         shown(result, written, lambda: overview(found))
     return 0
 
@@ -113,7 +113,7 @@ def run_distinguish(
             parameter_prior=weights,
             threads=judged.threads,
         )
-        result = of_table(found.table(), found.to_dict, lambda: found.to_frame("pyarrow"))
+        result = of_table(found.table(), found.document, lambda: found.to_frame("pyarrow"))
         shown(result, written, lambda: overview(found))
     return 0
 
@@ -174,7 +174,7 @@ def run_design(
             rng=np.random.default_rng(simulated.seed),
             threads=regained.threads,
         )
-        result = of_table(found.table(), found.to_dict, lambda: found.to_frame("pyarrow"))
+        result = of_table(found.table(), found.document, lambda: found.to_frame("pyarrow"))
         shown(result, written, lambda: overview(found))
     return NONE_FOUND if found.needed is None else 0
 

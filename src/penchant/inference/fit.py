@@ -20,7 +20,14 @@ from penchant.models.model import Model
 from penchant.models.natural_prior import DensityPrior, Prior
 from penchant.models.offers.offers import Offers
 from penchant.models.population_prior import PopulationPrior
-from penchant.models.record import as_described, as_episodes, data_of, for_task, is_history
+from penchant.models.record import (
+    as_described,
+    as_episodes,
+    data_of,
+    for_task,
+    is_history,
+    refuse_word,
+)
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
@@ -120,6 +127,7 @@ def fit(
     <Estimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """
     data = as_described(data_of(data), model)
+    refuse_word(parameter_prior)
     several = isinstance(data, (list, tuple)) and len(data) > 0
     if is_history(data) or (several and all(is_history(e) for e in data)):
         only = (method, constraints, covariance, start, max_steps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from penchant.choices import Choices
@@ -13,7 +14,7 @@ from penchant.inference.fit_each_model import fit_each_model
 from penchant.inference.portions import portion_fit
 from penchant.models.model import Model
 from penchant.models.natural_prior import Prior
-from penchant.models.record import as_described, as_episodes, data_of
+from penchant.models.record import as_described, as_episodes, data_of, refuse_word
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import EachOptions
@@ -108,7 +109,8 @@ def fit_each(
     >>> pn.fit_each(people, pn.HyperbolicDiscounting())
     <Estimates of 20 subjects: 1 at a bound, 14 converged, 4 separated, 1 weakly identified>
     """
-    data = as_described(data_of(data), model)
+    given, data = data, as_described(data_of(data), model)
+    refuse_word(parameter_prior)
     if isinstance(data, ManyPeople):
         work = portion_fit(
             data,
@@ -131,7 +133,7 @@ def fit_each(
             "engine and output must be left out for data in memory; got one. They are for a scan."
         )
     if isinstance(data, Choices):
-        return fit_each_choices(
+        found = fit_each_choices(
             data,
             parameter_prior=weights_only(parameter_prior),
             method=method,
@@ -140,10 +142,17 @@ def fit_each(
             max_steps=max_steps,
             threads=threads,
         )
+        return _with_people(found, given)
     if model is None:
         raise DataError(
             "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
         )
-    return fit_each_model(
+    found = fit_each_model(
         as_episodes(data), model, parameter_prior=parameter_prior, threads=threads
     )
+    return _with_people(found, given)
+
+
+def _with_people(found: Estimates, given: Any) -> Estimates:
+    """Estimates that know what the table that was read says of each subject."""
+    return replace(found, people=given.groups) if isinstance(given, Reading) else found

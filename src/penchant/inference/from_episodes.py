@@ -108,6 +108,10 @@ class FromEpisodes(Source):
         values = np.array([self.value_of(found, n) for n in naturals])
         return tuple(n.name for n in naturals), values, delta_method(found.covariance, slopes)
 
+    def natural_names(self, found: Found) -> tuple[str, ...]:
+        """Names of the natural parameters."""
+        return tuple(n.name for n in natural_parameters(self.model))
+
     def _split(self, found: Found) -> tuple[Vector, Vector]:
         return found.theta[: self.n_weights], found.theta[self.n_weights :]
 
@@ -119,13 +123,22 @@ class FromEpisodes(Source):
         """
         weights, psi = self._split(found)
         if natural.is_shape:
+            if self.peak.at_bound.any():
+                psi = at_limits(self.model.shape, self.peak, psi)
             with np.errstate(divide="ignore"):
-                return natural.value(weights, at_limits(self.model.shape, self.peak, psi))
+                return natural.value(weights, psi)
         gone = weights[natural.index] != 0.0  # a weight of 0 makes up for nothing
-        gone &= natural.name in lost_there(self.model.shape, self.peak)
+        gone &= natural.name in self._lost
         if gone or not np.isfinite(weights[list(natural.weights)]).all():
             return float("nan")
         return natural.value(weights, psi)
+
+    @cached_property
+    def _lost(self) -> frozenset[str]:
+        """Natural parameters that have no value of their own at the limits reached."""
+        if not self.peak.at_bound.any():
+            return frozenset()
+        return lost_there(self.model.shape, self.peak)
 
     def _error(self, found: Found, natural: Natural) -> float:
         """Standard error by the delta method."""
@@ -144,7 +157,7 @@ class FromEpisodes(Source):
     def _within(
         self, found: Found, naturals: Sequence[Natural], low_high: Matrix
     ) -> tuple[Parameter, ...]:
-        lost = lost_there(self.model.shape, self.peak)
+        lost = self._lost
         return tuple(
             Parameter(
                 natural.name,
@@ -201,7 +214,7 @@ class FromEpisodes(Source):
 
     def wald(self, found: Found, natural: Natural, level: float) -> tuple[float, float]:
         """Wald interval of a natural parameter, on the scale that suits it."""
-        if natural.name in lost_there(self.model.shape, self.peak):
+        if natural.name in self._lost:
             return np.nan, np.nan
         if natural.moved is not natural:
             ends = np.array(self.wald(found, natural.moved, level)[::-1])

@@ -9,8 +9,11 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
+from penchant.inference.following.bounds import Bounds, is_small, may_reach_far, rises_to
+from penchant.inference.following.neighbourhood import Neighbourhood
+from penchant.inference.following.plain import plain_estimate
 from penchant.inference.profile.profiles import Problem
-from penchant.inference.search.grid import Grid, grid_steps, whole_grids
+from penchant.inference.search.grid import Grid, grid_steps, searched_grids
 from penchant.inference.search.peaks import Peak, settled_at_limits
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at, nothing_known
@@ -22,7 +25,7 @@ from penchant.tables.events import NOTHING
 
 TIED = 1e-3  # log-units within which a cell far from a peak may be as high
 CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to be left alone
-OFTEN = 1.15  # the grid is looked at again at the latest when the history has grown by this factor
+OFTEN = 1.5  # the grid is looked at again at the latest when the history has grown by this factor
 
 
 def live(model: Model, *, parameter_prior: Prior | None = None) -> Live:
@@ -61,6 +64,7 @@ class Live:
 
     An estimate starts from the last one, and the grid of psi is looked at again only where it may
     matter: a decision more can but lower the profile, so that values of an older grid are bounds.
+    Cells whose bound is not far below the peak are solved anew; the others need no work.
     """
 
     def __init__(self, model: Model, parameter_prior: Prior | None = None) -> None:
@@ -71,17 +75,30 @@ class Live:
             )
         self.model = model
         self.parameter_prior = parameter_prior
-        self.episode = Episode([], [])
+        self._episode = Episode([], [])
         self._before: tuple[Episode, ...] = ()
         self._grid: Grid | None = None
         self._grid_size = 0
         self._peak: Peak | None = None
-        self._weights = model.weights
+        self._bounds: Bounds | None = None
+        self._near: Neighbourhood | None = None
+        self._fitted = model
+
+    @property
+    def episode(self) -> Episode:
+        """The present block."""
+        return self._episode
+
+    @episode.setter
+    def episode(self, episode: Episode) -> None:
+        """Take another play for the present block."""
+        self._episode = episode
+        self._near = None  # it may be any other play
 
     @property
     def episodes(self) -> tuple[Episode, ...]:
         """Blocks so far, the present one last."""
-        return (*self._before, self.episode)
+        return (*self._before, self._episode)
 
     @property
     def n_decisions(self) -> int:
@@ -90,9 +107,9 @@ class Live:
 
     def start_block(self) -> None:
         """Begin another play of the same person: beliefs start afresh, the estimate is of all."""
-        if self.episode.n_events:
+        if self._episode.n_events:
             self._before = self.episodes
-            self.episode = Episode([], [])
+            self._episode = Episode([], [])
 
     def observe(
         self,
@@ -114,7 +131,7 @@ class Live:
         seen at the decision and learnt after it, by name; `available` says which options could be
         chosen. What cannot be is refused, and nothing is added.
         """
-        longer = self.episode.extended(
+        longer = self._episode.extended(
             chosen,
             reward,
             executed,
@@ -127,11 +144,13 @@ class Live:
         self._check_told(longer)
         if reward is not None and longer.executed[-1] != NOTHING and np.isnan(longer.rewards[-1]):
             raise DataError(
-                f"reward must be a number; got {reward!r} at decision {self.episode.n_events}. "
+                f"reward must be a number; got {reward!r} at decision {self._episode.n_events}. "
                 "Pass None for the last reward of a play where it is not known."
             )
-        longer.check_options(Declared(self.model).n_options or np.iinfo(np.int64).max)
-        self.episode = longer
+        n_options = Declared(self.model).n_options or np.iinfo(np.int64).max
+        if max(longer.chosen[-1], longer.executed[-1]) >= n_options:
+            longer.check_options(n_options)
+        self._episode = longer
 
     def _check_told(self, episode: Episode) -> None:
         """What the model must know of every decision is there."""
@@ -149,25 +168,68 @@ class Live:
 
     def estimate(self) -> Estimate:
         """The current estimate: what `fit` gives on the same history."""
-        played = tuple(e for e in self.episodes if e.n_events) or (self.episode,)
-        model = for_task(self.model, list(played))
+        played = tuple(e for e in self.episodes if e.n_events) or (self._episode,)
+        model = self._for_task(played)
         problem = Problem(model, played, self.parameter_prior)
-        if model.weights != self._weights:  # rewards have told what to expect before play
-            self._grid = self._peak = None
-        self._weights = model.weights
         if not self.n_decisions:
             return nothing_known(problem)
+        followed = self._follow(problem)
+        if followed is not None:
+            return followed
         last = self._peak
         # at a limit slopes say too little of what lies beside it to climb from there
         if last is not None and self._grid is not None and not last.at_bound.any():
-            followed = climb(problem, last.point.psi, near=last)
-            if followed.converged and self._clear(problem, self._grid, followed):
+            climbed = climb(problem, last.point.psi, near=last)
+            if climbed.converged and self._clear(problem, self._grid, climbed):
                 nobody = np.zeros(1, dtype=bool)
-                self._peak = followed
-                (told,) = settled_at_limits(problem.profiles, followed.alone(), nobody)
-                return estimate_at(problem, lambda: whole_grids(problem.profiles).of(0), told)
-            return self._search(problem, followed)
+                self._peak = climbed
+                (told,) = settled_at_limits(problem.profiles, climbed.alone(), nobody)
+                return estimate_at(problem, lambda: searched_grids(problem.profiles).of(0), told)
+            return self._search(problem, climbed)
         return self._search(problem, None)
+
+    def _for_task(self, played: tuple[Episode, ...]) -> Model:
+        """The model for these rewards; what is known of another one does not count for it."""
+        model: Model = for_task(self.model, played)
+        if model is not self._fitted and model != self._fitted:
+            self._grid = self._peak = self._near = None
+            self._fitted = model
+        return self._fitted
+
+    def rest(self) -> None:
+        """Give back memory while nothing happens; the next estimate takes a little longer."""
+        if self._near is not None:
+            self._near.rest()
+
+    # -- from the last peak to the next ----------------------------------------------------------
+
+    def _follow(self, problem: Problem) -> Estimate | None:
+        """The estimate where the last peak leads to it, and no other is as high; or None."""
+        near, bounds, profiles = self._near, self._bounds, problem.profiles
+        if near is None or bounds is None or self.n_decisions > OFTEN * self._grid_size:
+            return None
+        if profiles.record.shown is not None:  # options that could not be chosen
+            return None
+        if not near.follow(problem.episodes):
+            self._near = None
+            return None
+        peaks = near.peaks(profiles)
+        alone = not is_small(profiles) and bounds.is_far_below(profiles, near.u, near.height)
+        if alone and not may_reach_far(profiles, peaks):
+            self._peak = peaks[0]
+            told = plain_estimate(profiles, near, peaks, lambda: searched_grids(profiles).of(0))
+            if told is not None:
+                return told
+        grid = bounds.all_anew(profiles)
+        if not rises_to(profiles, grid, near.u, near.height):
+            return None
+        self._peak = peaks[0]
+        nobody = np.zeros(1, dtype=bool)
+        settled_at_limits(profiles, peaks, nobody)
+        found = plain_estimate(profiles, near, peaks, grid)
+        return estimate_at(problem, grid, peaks[0]) if found is None else found
+
+    # -- from the grid ---------------------------------------------------------------------------
 
     def _clear(self, problem: Problem, grid: Grid, peak: Peak) -> bool:
         """Whether no other peak can be near: the older grid is far below, away from this one."""
@@ -178,15 +240,28 @@ class Live:
     def _search(self, problem: Problem, known: Peak | None) -> Estimate:
         """Look at the whole grid."""
         grids, best = grid_search(problem.profiles)
-        self._grid = grids.of(0)
+        self._grid, self._bounds = grids.of(0), Bounds(grids)
         self._grid_size = self.n_decisions
         lost = are_lost(problem.profiles, best)
         # Where others are as high, which of them counts must not depend on the way here.
-        counts = known is not None and not lost[0] and _stands_out(problem, self._grid, known, TIED)
-        followed = known.alone() if known is not None and counts else None
+        followed = None
+        if known is not None and known.converged and not lost[0]:
+            followed = known.alone() if _stands_out(problem, self._grid, known, TIED) else None
         peak = best_peaks(problem.profiles, grids, lost, followed)[0]
         self._peak = None if lost[0] else peak
+        self._near = self._neighbourhood(problem)
         return estimate_at(problem, self._grid, peak)
+
+    def _neighbourhood(self, problem: Problem) -> Neighbourhood | None:
+        """Where the peak may be followed from event to event."""
+        peak, declared = self._peak, Declared(problem.model)
+        if peak is None or not peak.converged or problem.n_shape != 1:
+            return None
+        is_quick = declared.smooth and not declared.outside
+        is_quick &= declared.explanatory_many is not None and problem.profiles.record.shown is None
+        if not is_quick or self.parameter_prior is not None or problem.profiles.n_options < 2:
+            return None
+        return Neighbourhood(problem.profiles, float(peak.u[0]), peak.point.theta)
 
 
 def _stands_out(problem: Problem, grid: Grid, peak: Peak, by: float) -> bool:

@@ -39,7 +39,7 @@ from penchant.softmax.fit import WEAK, diagnostics_of, status_of
 from penchant.softmax.separation import NEGLIGIBLE, certificates
 from penchant.softmax.solution import Solution, check_units, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood
-from penchant.wording import either, profile_intervals
+from penchant.wording import either, give_a_prior, profile_intervals
 
 PROPORTIONAL = 0.5  # elasticity: by how many per cent a weight changes with one of psi
 
@@ -222,7 +222,6 @@ def estimates_at(
     reached = np.flatnonzero([verdict.status == "converged" for verdict in verdicts])
     weak = weakly_identified(profiles, grids, peaks, covariances, reached)
     theta = np.concatenate([points.theta, points.psi], axis=1)
-    null = -profiles.n_decisions * float(np.log(profiles.n_options))
     found = []
     for k, (grid, verdict) in enumerate(zip(grids, verdicts, strict=True)):
         if k in weak:
@@ -232,25 +231,39 @@ def estimates_at(
             covariances[k] = np.nan
         theta[k, : profiles.n_weights] = verdict.weights
         theta[k, profiles.n_weights :][~verdict.told] = np.nan
-        episodes = profiles.groups[k]
-        found.append(
-            _estimate(
-                FromEpisodes(profiles.model, episodes, grid, peaks[k], profiles.prior),
-                verdict.status,
-                verdict.message,
-                theta[k],
-                covariances[k],
-                (verdict.log_likelihood, float(null[k])),
-                verdict.checks,
-                int(profiles.n_decisions[k]),
-                log_posterior=None if profiles.prior is None else float(points.value[k]),
-                n_options=(profiles.n_options, profiles.n_options),
-                subject=_whose(episodes, subjects[k]),
-                notes=(*pooled_notes(_n_subjects(episodes)), *_notes(profiles, episodes)),
-                n_subjects=_n_subjects(episodes),
-            )
-        )
+        numbers = theta[k], covariances[k]
+        found.append(told_estimate(profiles, k, grid, peaks[k], verdict, *numbers, subjects[k]))
     return found
+
+
+def told_estimate(
+    profiles: Profiles,
+    k: int,
+    grid: Grid | Callable[[], Grid],
+    peak: Peak,
+    verdict: Verdict,
+    theta: Vector,
+    covariance: Matrix,
+    subject: Any,
+) -> Estimate:
+    """The estimate of subject k, of whom all is known."""
+    episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
+    null = -n_decisions * float(np.log(profiles.n_options))
+    return _estimate(
+        FromEpisodes(profiles.model, episodes, grid, peak, profiles.prior),
+        verdict.status,
+        verdict.message,
+        theta,
+        covariance,
+        (verdict.log_likelihood, null),
+        verdict.checks,
+        n_decisions,
+        log_posterior=None if profiles.prior is None else peak.point.value,
+        n_options=(profiles.n_options, profiles.n_options),
+        subject=_whose(episodes, subject),
+        notes=(*pooled_notes(_n_subjects(episodes)), *_notes(profiles, episodes)),
+        n_subjects=_n_subjects(episodes),
+    )
 
 
 def _estimate(
@@ -324,7 +337,7 @@ def estimate_at(
 
 
 @dataclass(frozen=True)
-class _Verdict:
+class Verdict:
     """What is said of one peak; `told` are the shape parameters that have an estimate."""
 
     status: Status
@@ -376,14 +389,14 @@ class _Cases:
         plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
         return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, plain)
 
-    def plain(self, k: int) -> _Verdict:
+    def plain(self, k: int) -> Verdict:
         """The maximum exists and was reached."""
         points, checks = self.peaks.points, self.proofs.diagnostics(k, int(self.peaks.n_steps[k]))
         reached = float(points.log_likelihood[k])
         moved = ~self.unmoved[k]
-        return _Verdict("converged", REACHED, points.theta[k], moved, reached, checks)
+        return Verdict("converged", REACHED, points.theta[k], moved, reached, checks)
 
-    def closer(self, k: int) -> _Verdict:
+    def closer(self, k: int) -> Verdict:
         """The worst that can be said, and the sentence that goes with it."""
         profiles, peak = self.profiles, self.peaks[k]
         found = self.plain(k)
@@ -412,6 +425,12 @@ class _Cases:
                 for s, v in zip(self.profiles.shape, peak.point.psi, strict=True)
             )
             return status, f"{advice} (At {at}.)" if at else advice
+        if status == "stopped early":
+            solved = sentence.partition(" Allow more")[0]
+            return status, (
+                f"{solved} The choices hardly bound the weights: {give_a_prior()}; until then this "
+                "is not an estimate."
+            )
         if not peak.converged and not (self.loose[k].any() and _is_level(self.profiles, peak)):
             return "stopped early", (
                 f"The search over {names} stopped after {peak.n_steps} steps before it reached a "
@@ -456,7 +475,7 @@ def _n_subjects(episodes: Sequence[Any]) -> int:
     return len({episode.subject for episode in episodes})
 
 
-def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
+def _looked_into(problem: Problem, peak: Peak, found: Verdict) -> Verdict:
     """What can be said of weights that Newton's method alone proves nothing about."""
     has_prior = holds_weights(problem)
     choices = problem.choices(peak.point.psi)
@@ -468,7 +487,7 @@ def _looked_into(problem: Problem, peak: Peak, found: _Verdict) -> _Verdict:
     if status != "separated":
         return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
     known = told(problem, peak.point.psi, solution)
-    return _Verdict(status, message, solution.theta, known, solution.log_likelihood, checks)
+    return Verdict(status, message, solution.theta, known, solution.log_likelihood, checks)
 
 
 def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:

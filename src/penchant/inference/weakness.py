@@ -389,17 +389,16 @@ class _Positive:
         """Follow the profile outwards, where the grid does not show enough."""
         for side, sign in enumerate((-1.0, 1.0)):
             some = rows[~reached[rows].any(axis=1)]
-            some = np.array(
-                [i for i in some if isinstance(self.grids[self.which[i]], Grid)], dtype=np.int64
-            )
             if not len(some):
                 continue
             freedom = 1
             if self.natural.is_logarithmic and sign > 0:
                 freedom += self.profiles.n_shape
+            asked = set(self.which[some].tolist())
+            grids = [g() if k in asked and callable(g) else g for k, g in enumerate(self.grids)]
             reached[some, side] = still_above(
                 self.profiles,
-                self.grids,
+                grids,
                 self.peaks,
                 self.natural,
                 self.which[some],

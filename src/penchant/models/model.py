@@ -60,6 +60,16 @@ class Agents(Protocol):
         """Learn from what each agent chose and received."""
 
 
+class Tracker(Protocol):
+    """Variables of a play at several psi, event by event, without going back to its beginning."""
+
+    def follow(self, episode: Episode, begin: int) -> Matrix:
+        """Variables (n_psi, n_new, n_options, n_weights) of the events from `begin` on.
+
+        Those before were followed already; what these events teach is learnt.
+        """
+
+
 class SeeingAgents(Protocol):
     """Agents of a model that declares what it must know `before` or `after` a decision.
 
@@ -118,6 +128,8 @@ class Declared:
     explanatory_many
         Of a `Record`, the places of episodes in it and a psi for each: all variables in one call,
         and their derivatives if asked for; see `CompiledModel`.
+    tracker
+        Of psi (n, n_shape): a `Tracker` of a play that begins, for estimates while somebody plays.
     objective
         Of an episode, theta and psi: the objective written out, for `check_model` to compare.
     agents
@@ -168,6 +180,7 @@ class Declared:
     clock: Member[Literal["events", "choices"]] = Member("events")
     explanatory_and_slopes: Member[Callable[..., tuple[Matrix, Matrix]] | None] = Member(None)
     explanatory_many: Member[Callable[..., tuple[Matrix, Matrix | None]] | None] = Member(None)
+    tracker: Member[Callable[[Matrix], Tracker] | None] = Member(None)
     objective: Member[Callable[[Any, Vector, Vector], Any] | None] = Member(None)
     agents: Member[Callable[[dict[str, float], int], Any] | None] = Member(None)
     parameter_names: Member[Sequence[str]] = Member(())

@@ -10,9 +10,11 @@ as the value of an option before play, are here too.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -438,11 +440,46 @@ def data_of(given: Any) -> Any:
     return given.data if isinstance(given, Reading) else given
 
 
+def _check_model(model: Any) -> None:
+    """Say what to write where a name or a class stands for a model."""
+    if isinstance(model, str):
+        known = import_module("penchant.models.catalogue").CATALOGUE
+        entry = known.get(model) or known.get(model.lower().replace("_", "-").replace(" ", "-"))
+        written = "pn.QLearning(n_options=2)" if entry is None else _call(entry.model)
+        raise DataError(
+            f"model must be a model, not its name; got {model!r}. Write model={written}."
+        )
+    if isinstance(model, type):
+        raise DataError(
+            f"model must be a model, not its class; got {model.__name__}. Write "
+            f"model={_call(model)}."
+        )
+
+
+def _call(kind: type) -> str:
+    """How a model of this class is made, in Python."""
+    at_top = kind.__name__ in ("UCL", "QLearning", "KalmanFilter", "HyperbolicDiscounting", "GPUCB")
+    needed = {"n_options": "n_options=2", "locations": "locations=pn.grid(10, 10)"}
+    own = getattr(kind, "__dataclass_fields__", {})
+    said = ", ".join(words for name, words in needed.items() if name in own)
+    return f"pn.{'' if at_top else 'models.'}{kind.__name__}({said})"
+
+
+def refuse_word(prior: Any) -> None:
+    """Say what to write where a word stands for a prior."""
+    if isinstance(prior, str):
+        raise DataError(
+            f"parameter_prior must be a prior, not a word; got {prior!r}. Write "
+            "parameter_prior=pn.ScaledPrior() for a weak one, or None for maximum likelihood."
+        )
+
+
 def as_described(data: Any, model: Model | None) -> Any:
     """A choice experiment as offers where a model of attributes is given; other data as they are.
 
     Choices need no model: one of their attributes says what these are worth.
     """
+    _check_model(model)
     describes = model is not None and bool(Declared(model).attributes)
     return as_episodes(data) if describes and isinstance(data, Choices) else data
 
@@ -455,10 +492,15 @@ def as_episodes(episodes: Any) -> tuple[Any, ...]:
     episodes = data_of(episodes)
     if isinstance(episodes, Choices):
         return tuple(offers_of_choices(episodes))
-    if not (is_history(episodes) or isinstance(episodes, Sequence)):
+    named = isinstance(episodes, (str, os.PathLike))
+    if named or not (is_history(episodes) or isinstance(episodes, Sequence)):
         raise DataError(
             f"episodes must be an Episode or some of them; got {type(episodes).__name__}. "
-            "Make them with Episode(chosen, rewards)."
+            + (
+                "Read a table first: pn.read(table)."
+                if named or hasattr(episodes, "columns")
+                else "Make them with Episode(chosen, rewards)."
+            )
         )
     found = (episodes,) if is_history(episodes) else tuple(episodes)
     if not found or not all(is_history(e) for e in found):

@@ -12,9 +12,10 @@ import numpy as np
 
 from penchant._frames import Backend
 from penchant.errors import DataError
-from penchant.output.table import Table
+from penchant.output.table import ABSENT, Table, number
 
 CONTENT = "content"
+MOST_ROWS = 20
 _INFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -38,8 +39,13 @@ class Shown(Framed):
     """A result that is read as a table, and kept as JSON with all that it holds."""
 
     def table(self) -> Table:
-        """The summary as a table."""
-        raise NotImplementedError
+        """The summary as a table; the frame, if the result has no other."""
+        columns = self.to_frame(backend="pyarrow").to_pydict()
+        found = list(zip(*columns.values(), strict=True))
+        rows = tuple(tuple(map(_cell, row)) for row in found[:MOST_ROWS])
+        left = len(found) - len(rows)
+        notes = (f"{left} more rows: see to_frame().",) if left > 0 else ()
+        return Table(repr(self).strip("<>"), (), tuple(map(str, columns)), rows, notes)
 
     def summary(self) -> str:
         """Everything one reads first, as text."""
@@ -57,7 +63,11 @@ class Shown(Framed):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
-        return {"format": "penchant-result", "version": 1, CONTENT: encoded(self)}
+        return {**self.document(), CONTENT: encoded(self)}
+
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
+        return {"format": "penchant-result", "version": 1}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
@@ -72,6 +82,12 @@ class Shown(Framed):
             )
         found: Self = decoded(content)
         return found
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ABSENT
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def encoded(value: Any) -> Any:

@@ -23,8 +23,10 @@ from penchant.population.comparison import (
     welch,
 )
 from penchant.population.estimate import PopulationEstimate
+from penchant.population.people import ByKind, is_score, labels_by
 from penchant.population.pool import pool
-from penchant.population.subjects import Scale
+from penchant.population.scores import relations
+from penchant.population.subjects import Scale, SubjectEstimates, subject_estimates
 from penchant.tails import t_point
 
 DegreesOfFreedom = Literal["own", "subjects"]
@@ -83,9 +85,12 @@ class _Pair:
 
 
 def compare_groups(
-    groups: Mapping[Any, Any],
+    groups: Any,
     pairs: Sequence[tuple[Any, Any]] | None = None,
     *,
+    by: Any = None,
+    people: Any = None,
+    kind: ByKind | None = None,
     scale: Scale = "theta",
     adjust: Adjustment = "holm",
     degrees_of_freedom: DegreesOfFreedom = "own",
@@ -98,9 +103,18 @@ def compare_groups(
     groups
         {label: estimates}. With estimates of subjects (as for `pool`) the tests are Welch's, and
         Hotelling's with unequal covariances. With `PopulationEstimate`s they rest on these and
-        their covariances.
+        their covariances. Or estimates of all subjects, as `fit_each` returns them, and `by`.
     pairs
         Labels to compare; by default all pairs.
+    by
+        What tells subjects apart: a column of the table that was read, or of `people`;
+        {subject: label}; a table with a column of subjects and one other; or one label for each
+        subject in their order. Words are groups. Numbers are scores: each parameter is regressed
+        on them, with correlation and rank correlation.
+    people
+        A table with a column of subjects, of which `by` names another.
+    kind
+        "groups" or "scores", where numbers may be either.
     scale
         For estimates of subjects: "theta" or "natural".
     adjust
@@ -121,8 +135,32 @@ def compare_groups(
     >>> found = pn.compare_groups({"quick": quick, "slow": slow})
     >>> round(found.differences[0].p_value, 4)
     0.0027
+
+    Estimates of subjects, by what is known of each:
+
+    >>> delays, weak = pn.read(pn.datasets.load("delays")), pn.ScaledPrior()
+    >>> estimates = pn.fit_each(delays, pn.HyperbolicDiscounting(), parameter_prior=weak)
+    >>> age = {subject: 20 + 1.5 * k for k, subject in enumerate(estimates.subjects)}
+    >>> pn.compare_groups(estimates, by=age)
+    <GroupComparison by score: 2 parameters>
     """
     check_level(level)
+    if by is not None:
+        labels = labels_by(groups, by, people)
+        everyone = subject_estimates(groups, scale=scale)
+        if is_score(labels, kind):
+            return _by_score(
+                everyone, labels, adjust, level, by if isinstance(by, str) else "score"
+            )
+        groups = {
+            label: everyone.subset([i for i, own in enumerate(labels) if own == label])
+            for label in sorted(dict.fromkeys(labels), key=str)
+        }
+    if not isinstance(groups, Mapping):
+        raise DataError(
+            f"groups must be {{label: estimates}}; got {type(groups).__name__}. Say what tells "
+            "subjects apart, such as by='group'."
+        )
     if degrees_of_freedom not in ("own", "subjects"):
         raise DataError(
             f"degrees_of_freedom must be 'own' or 'subjects'; got {degrees_of_freedom!r}. "
@@ -146,6 +184,34 @@ def compare_groups(
         ),
         adjustment=adjust,
         level=level,
+    )
+
+
+def _by_score(
+    everyone: SubjectEstimates, labels: Sequence[Any], adjust: Adjustment, level: float, score: str
+) -> GroupComparison:
+    """Every parameter against a score."""
+    known = dict(zip(everyone.subjects, labels, strict=True))
+    usable = everyone.usable()
+    scores = np.array([float(known[subject]) for subject in usable.subjects])
+    if len(usable) < 3 or np.ptp(scores) == 0:
+        raise DataError(
+            f"by must be a score that differs, of 3 subjects or more with a finite estimate; got "
+            f"{len(usable)} with {len(set(scores.tolist()))} values. A weak prior gives everybody "
+            "an estimate."
+        )
+    found = relations(usable, scores, level)
+    adjusted = adjusted_p_values([one.p_value for one in found], adjust)
+    return GroupComparison(
+        populations={"all": pool(everyone, rule="mean-sample")},
+        differences=(),
+        joint=(),
+        adjustment=adjust,
+        level=level,
+        relations=tuple(
+            replace(one, adjusted_p_value=float(p)) for one, p in zip(found, adjusted, strict=True)
+        ),
+        score=score,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,8 +13,11 @@ from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
 from penchant.output.document import plain, plain_label
+from penchant.output.shown import Shown
 from penchant.output.table import Table, number, p_value
 from penchant.population.estimate import PopulationEstimate
+from penchant.population.scores import NAMES as RELATED
+from penchant.population.scores import Relation, relations_table
 from penchant.tails import chi_square_tail, f_tail, normal_point, t_tail
 
 Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
@@ -293,7 +296,7 @@ LABELS = ("first", "second", "name")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupComparison:
+class GroupComparison(Shown):
     """Tests between groups.
 
     Attributes
@@ -304,6 +307,8 @@ class GroupComparison:
         One per pair and parameter.
     joint
         One per pair: all parameters at once, with full covariances.
+    relations, score
+        One per parameter where subjects were compared by a score, and what that is called.
     """
 
     populations: Mapping[Any, PopulationEstimate]
@@ -311,6 +316,8 @@ class GroupComparison:
     joint: tuple[PairTest, ...]
     adjustment: Adjustment
     level: float
+    relations: tuple[Relation, ...] = ()
+    score: str = ""
 
     def of(self, name: str) -> tuple[Difference, ...]:
         """The differences of one parameter."""
@@ -318,6 +325,10 @@ class GroupComparison:
 
     def table(self) -> Table:
         """The summary as a table."""
+        if self.relations:
+            table = relations_table(self.relations, self.score, self.level)
+            lost = (_left_out("all", p) for p in self.populations.values() if p.left_out)
+            return replace(table, notes=(*lost, *table.notes))
         rows = tuple(
             (
                 f"{d.first} - {d.second}: {d.name}",
@@ -343,31 +354,19 @@ class GroupComparison:
         notes = (*lost, f"p-values adjusted: {self.adjustment}.", *map(str, self.joint), *doubts)
         return Table("Differences between groups", facts, header, rows, notes)
 
-    def summary(self) -> str:
-        """Everything one reads first, as text."""
-        return self.table().text()
-
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
+        if self.relations:
+            return f"<GroupComparison by {self.score}: {len(self.relations)} parameters>"
         groups = ", ".join(map(str, self.populations))
         return f"<GroupComparison of {groups}: {len(self.differences)} differences>"
 
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-    def to_latex(self) -> str:
-        """The table for a paper (booktabs)."""
-        return self.table().latex()
-
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per pair and parameter."""
-        columns = {name: [getattr(d, name) for d in self.differences] for name in NAMES}
-        return frame(columns, backend)
+        """One row per pair and parameter; per parameter, by a score."""
+        names, found = (RELATED, self.relations) if self.relations else (NAMES, self.differences)
+        return frame({name: [getattr(one, name) for one in found] for name in names}, backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "format": "penchant-group-comparison",
             "version": 1,
@@ -394,4 +393,5 @@ class GroupComparison:
                 }
                 for t in self.joint
             ],
+            **({"relations": [vars(one) for one in self.relations]} if self.relations else {}),
         }

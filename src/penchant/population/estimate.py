@@ -13,6 +13,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, listing
 from penchant.output.document import plain, plain_label
+from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.population.random_effects import Heterogeneity
 from penchant.population.subjects import LeftOut, Scale
@@ -31,7 +32,7 @@ Rule = Literal[
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimate:
+class PopulationEstimate(Shown):
     """What the subjects of a population have in common.
 
     Attributes
@@ -182,16 +183,10 @@ class PopulationEstimate:
         """Everything one reads first, as text."""
         return self.table(level).text()
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         values = (f"{n}={number(v)}" for n, v in zip(self.names, self.estimate, strict=True))
         people = f"{self.n_subjects} subject{'s' * (self.n_subjects != 1)}"
         return f"<PopulationEstimate {self.rule} of {people}: {', '.join(values)}>"
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
     def to_latex(self, level: float = 0.95) -> str:
         """The table for a paper (booktabs)."""
@@ -217,8 +212,8 @@ class PopulationEstimate:
         columns["n_left_out"] = [len(self.left_out)] * len(found)
         return columns
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self, level: float = 0.95) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "format": "penchant-population-estimate",
             "version": 1,
@@ -242,7 +237,7 @@ class PopulationEstimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimates(Mapping[Any, PopulationEstimate]):
+class PopulationEstimates(Mapping[Any, PopulationEstimate], Shown):
     """One population estimate per category."""
 
     populations: Mapping[Any, PopulationEstimate]
@@ -270,14 +265,14 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate]):
         """All categories as text."""
         return "\n\n".join(f"{c}\n{p.summary(level)}" for c, p in self.populations.items())
 
-    def to_dict(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """Plain numbers and text, ready for JSON: a list with the categories."""
-        return [
-            {"category": plain_label(c), **p.to_dict(level)} for c, p in self.populations.items()
-        ]
-
-    def __str__(self) -> str:
-        return self.summary()
+    def document(self, level: float = 0.95) -> dict[str, Any]:
+        """What it says, as JSON has it: a list with the categories."""
+        return {
+            "categories": [
+                {"category": plain_label(c), **p.document(level)}
+                for c, p in self.populations.items()
+            ]
+        }
 
     def __repr__(self) -> str:
         people = ", ".join(f"{c}: {p.n_subjects}" for c, p in self.populations.items())

@@ -12,6 +12,7 @@ from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.output.document import plain, plain_label
+from penchant.output.shown import Shown
 from penchant.population import growth_curves
 from penchant.population.growth_curves import NOT_GROWING, ORDERS, Curves, share_of_orders
 
@@ -54,7 +55,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class GrowthOrder:
+class GrowthOrder(Shown):
     """How a subject's cumulative regret grows, and how sure that is.
 
     Attributes
@@ -149,8 +150,8 @@ class GrowthOrder:
             said += " Linear against power is close to arbitrary; both are low."
         return said
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "subject": plain_label(self.subject),
             "status": self.status,
@@ -165,12 +166,16 @@ class GrowthOrder:
             "words": self.words,
         }
 
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row, as that of many subjects."""
+        return GrowthOrders((self.subject,), (self,)).to_frame(backend)
+
     def __repr__(self) -> str:
         return f"<GrowthOrder {self.order}, {self.category}: {self.n_decisions} decisions>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GrowthOrders(Sequence[GrowthOrder]):
+class GrowthOrders(Sequence[GrowthOrder], Shown):
     """The growth orders of many subjects: by position, `of(subject)`, or all in `to_frame()`."""
 
     subjects: tuple[Any, ...]

@@ -240,6 +240,7 @@ def to_dict(
         "status": estimate.status,
         "message": estimate.message,
         **(_about(estimate) if of_choices else {"model": source.model_words}),
+        **({} if of_choices or estimate.prior is None else {"prior": estimate.prior}),
         "log_likelihood": plain(estimate.log_likelihood),
         "null_log_likelihood": plain(estimate.null_log_likelihood),
         "log_posterior": plain(estimate.log_posterior),
@@ -417,6 +418,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
             "total_weight": float(content["n_decisions"]),
             "n_options": (0, 0),
             "method": "maximum likelihood" if posterior is None else "MAP",
+            "prior": content.get("prior"),
             "source": source,
         }
     own = [p.name for p in kept] == content["names"]

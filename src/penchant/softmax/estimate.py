@@ -13,6 +13,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
 from penchant.errors import DataError, nearest
+from penchant.output.shown import Framed
 from penchant.output.table import Table, number, p_value
 from penchant.softmax import document
 from penchant.softmax.calibrated import N_DRAWN
@@ -44,7 +45,7 @@ def _better() -> str:
     return f"; those by {by} hold the truth more often where decisions are few"
 
 
-class Estimate(Found):
+class Estimate(Found, Framed):
     """What decisions tell of theta: the result of every fit.
 
     Of choices, theta are the weights of the variables, and the estimate is read by them. Of a
@@ -236,7 +237,7 @@ class Estimate(Found):
     @property
     def natural_names(self) -> tuple[str, ...]:
         """Names of the natural parameters; those of theta if there are no others."""
-        return self.source.natural(self)[0]
+        return self.source.natural_names(self)
 
     @property
     def natural(self) -> Vector:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -13,6 +13,7 @@ from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
+from penchant.output.shown import Framed
 from penchant.output.table import Table, number
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
@@ -27,7 +28,7 @@ MOST_ROWS = 20  # shown in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimates(Sequence[Estimate]):
+class Estimates(Sequence[Estimate], Framed):
     """One estimate per subject, of choices or of a model, exact or linearised.
 
     `estimates[0]` is the first, `estimates["s01"]` and `estimates.of("s01")` that of a subject. A
@@ -39,6 +40,8 @@ class Estimates(Sequence[Estimate]):
         Labels.
     without_decisions
         Subjects left out, as no decision of theirs is scored.
+    people
+        What a column of the table that was read says of each subject.
     names, theta, covariance, log_likelihood, status, n_decisions, iterations, condition, messages
         Of all subjects, one row or entry each.
     """
@@ -55,6 +58,7 @@ class Estimates(Sequence[Estimate]):
     messages: tuple[str, ...]
     estimate: Callable[[int], Estimate]
     without_decisions: tuple[Any, ...] = ()
+    people: Callable[[str], Mapping[Any, Any]] | None = None
 
     @classmethod
     def of_each(
@@ -345,4 +349,4 @@ class Estimates(Sequence[Estimate]):
 
     def __getstate__(self) -> dict[str, Any]:
         every = [dataclasses.replace(e, source=e.source.stored()) for e in self]
-        return {**self.__dict__, "estimate": tuple(every).__getitem__}
+        return {**self.__dict__, "estimate": tuple(every).__getitem__, "people": None}

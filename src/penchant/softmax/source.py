@@ -75,6 +75,10 @@ class Source:
         """Natural parameters: names, values, covariance."""
         raise NotImplementedError
 
+    def natural_names(self, found: Found) -> tuple[str, ...]:
+        """Names of the natural parameters."""
+        return self.natural(found)[0]
+
     def intervals(
         self,
         found: Sequence[Any],

@@ -24,6 +24,7 @@ from penchant.studies.measures import Measurer, Measures
 from penchant.studies.plan import Category, Plan
 from penchant.studies.subject_fit import SubjectFit, of_linearized
 
+VERSION = 2  # of the files that are kept
 PART = 16  # subjects that are fitted, and kept, together
 USABLE = ("converged", "weakly identified", "at a bound")
 Timings = dict[str, float]
@@ -142,9 +143,16 @@ def _read(document: Any, part: _Part) -> dict[Any, SubjectFit]:
     if labels != expected or len(fits) != len(expected):
         raise DataError(
             f"{part.name} must hold the fits of its {len(expected)} subjects; got something else. "
-            "The file is damaged: remove it, and resume."
+            + unreadable(document)
         )
     return dict(zip(part.subjects, fits, strict=True))
+
+
+def unreadable(document: Any) -> str:
+    """Why a file that was kept cannot be read, and what to do."""
+    if isinstance(document, dict) and "fits" in document and document.get("version") != VERSION:
+        return "It was made by another version of Penchant: remove it, and run again."
+    return "The file is damaged: remove it, and resume."
 
 
 def _label(subject: Any) -> Any:
@@ -177,6 +185,7 @@ class _Fitter:
         fits = zip(kept, linear, played, strict=True)
         return {
             "subjects": [_label(subject) for subject in subjects],
+            "version": VERSION,
             "fits": [SubjectFit(*fit).to_dict() for fit in fits],
         }
 

@@ -17,6 +17,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import select
@@ -34,6 +35,7 @@ from penchant.task.store.store import NotSavedError, Store
 
 PAUSE = 0.2
 KEPT = 1000  # people whose last state is kept in memory
+WARM = 100  # and those with all that their next estimate starts from
 
 
 def model_of(settings: Mapping[str, Any]) -> Any:
@@ -100,6 +102,11 @@ class Followed:
                 self._live.observe(option, reward, scored=scored)
             self._seen[place] = len(play)
         return self._live.estimate()
+
+    def rest(self) -> None:
+        """Give back memory until something is seen."""
+        if self._live is not None:
+            self._live.rest()
 
     def prediction(self, play: Sequence[tuple[int, float, bool]]) -> list[float] | None:
         """How likely each option is to be chosen next; None where nothing is known yet."""
@@ -199,6 +206,8 @@ class Watch:
         self._followed.move_to_end(key)
         while len(self._followed) > KEPT:
             self._followed.popitem(last=False)
+        if len(self._followed) > WARM:
+            next(islice(reversed(self._followed.values()), WARM, None)).rest()
         return self._followed[key]
 
     def _plan(self, version: str) -> Plan:

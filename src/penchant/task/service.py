@@ -269,7 +269,10 @@ class Service:
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             expect_tab(session, tab)
-            stored = self._stored(connection, session, choice.block, choice.decision)
+            # what is next was not taken: its row and the session's are written together
+            place = choice.block, choice.decision
+            is_next = session.stage == "play" and place == (session.block, session.decision)
+            stored = None if is_next else self._stored(connection, session, *place)
             if stored is not None:
                 self._same(connection, session, choice, stored, now)
                 return self._reply(connection, session, stored, now)

@@ -27,6 +27,7 @@ from penchant.inference.from_episodes import model_source
 from penchant.models.model import Declared
 from penchant.models.record import as_episodes
 from penchant.output.notes import counted
+from penchant.output.shown import Shown
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.tables.events import NOTHING
@@ -46,7 +47,7 @@ def option_beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> dict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Latent:
+class Latent(Shown):
     """Latent variables of every event, in the order of the episodes and of time.
 
     Attributes

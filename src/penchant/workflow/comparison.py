@@ -15,6 +15,7 @@ from penchant.errors import DataError, listing, nearest
 from penchant.models.model import Model
 from penchant.output.document import plain, plain_label
 from penchant.output.notes import counted
+from penchant.output.shown import Shown
 from penchant.output.table import Table, number, p_value
 from penchant.workflow.folds import HeldOut
 from penchant.workflow.likelihood_ratio import LikelihoodRatio
@@ -57,7 +58,7 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
 
 
 def comparison_document(found: ModelComparison) -> dict[str, Any]:
-    """Plain numbers and text, ready for JSON."""
+    """What it says, as JSON has it."""
     chosen = found.selection
     return {
         "format": "penchant-model-comparison",
@@ -130,7 +131,7 @@ Criterion = Literal["aic", "bic", "held_out"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelComparison:
+class ModelComparison(Shown):
     """Several models of the same decisions, for every subject and in total.
 
     Attributes
@@ -331,22 +332,12 @@ class ModelComparison:
         """What a reader of the table should know."""
         return comparison_notes(self)
 
-    def summary(self) -> str:
-        """Everything one reads first, as text."""
-        return self.table().text()
-
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         return (
             f"<ModelComparison of {', '.join(self.names)} for {len(self.subjects)} subjects: "
             f"{self.best or 'none'} best by {WORDS[self.criterion]}>"
         )
 
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return comparison_document(self)

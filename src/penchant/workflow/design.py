@@ -17,6 +17,7 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.record import for_agents
 from penchant.models.task import Task
 from penchant.output.document import plain
+from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
@@ -48,7 +49,7 @@ class Tried:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
+class Design(Shown):
     """How much data a goal needs.
 
     Attributes
@@ -86,8 +87,8 @@ class Design:
         names = ("n", "share", "error", "typical")
         return frame({name: [getattr(t, name) for t in self.tried] for name in names}, backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "format": "penchant-design",
             "version": 1,
@@ -115,18 +116,8 @@ class Design:
             (_bracket_words(*self.bracket),),
         )
 
-    def summary(self) -> str:
-        """Everything one reads first, as text."""
-        return self.table().text()
-
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         return f"<Design: {self.needed} {self.unit} needed for {self.goal}>"
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def searched(

@@ -15,6 +15,7 @@ from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.inference.from_episodes import model_source
 from penchant.models.model import Declared
+from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
@@ -31,7 +32,7 @@ from penchant.workflow.replays import (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictiveCheck:
+class PredictiveCheck(Shown):
     """What people did beside what the fitted model does.
 
     Attributes
@@ -133,19 +134,9 @@ class PredictiveCheck:
             tuple(notes),
         )
 
-    def summary(self) -> str:
-        """Everything one reads first, as text."""
-        return self.table().text()
-
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         low = int((self.p_values < 0.05).sum())
         return f"<PredictiveCheck, {self.how}: {low} of {len(self.names)} statistics with p < 0.05>"
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 BY_RECEIPT = (

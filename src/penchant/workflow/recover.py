@@ -18,6 +18,7 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.record import for_agents
 from penchant.models.task import Task
 from penchant.output.document import plain
+from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
@@ -216,7 +217,7 @@ QUANTITIES = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery:
+class Recovery(Shown):
     """What came back of the parameters that people were simulated with.
 
     Attributes
@@ -321,8 +322,8 @@ class Recovery:
         each, blocks = self.task.length(), self.task.n_blocks
         return str(each) if blocks == 1 else f"{blocks} blocks of {each}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "format": "penchant-recovery",
             "version": 1,
@@ -337,19 +338,9 @@ class Recovery:
             ],
         }
 
-    def summary(self) -> str:
-        """Everything one reads first, as text."""
-        return self.table().text()
-
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         said = ", ".join(f"{p.name} r = {number(p.correlation, 2)}" for p in self.parameters)
         return f"<Recovery of {self.n_subjects} people: {said}>"
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def recover(

@@ -19,6 +19,7 @@ from penchant.models.model import Model
 from penchant.models.record import for_agents
 from penchant.models.task import Task
 from penchant.output.document import plain
+from penchant.output.shown import Shown
 from penchant.output.table import WIDEST, Table
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
@@ -28,7 +29,7 @@ from penchant.workflow.people import drawn_people, played_by
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelRecovery:
+class ModelRecovery(Shown):
     """Which model is found when which one simulated.
 
     Attributes
@@ -118,8 +119,8 @@ class ModelRecovery:
         longest = max(map(len, self.names))
         return longest + 2 * sum(len(name) + 2 for name in self.names) < WIDEST
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "format": "penchant-model-recovery",
             "version": 1,
@@ -133,22 +134,12 @@ class ModelRecovery:
             "inversion": plain(self.inversion),
         }
 
-    def summary(self) -> str:
-        """Everything one reads first, as text."""
-        return self.table().text()
-
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         said = ", ".join(
             f"{name} {share:.2f}"
             for name, share in zip(self.names, np.diag(self.confusion), strict=True)
         )
         return f"<ModelRecovery, found where simulated: {said}>"
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def recover_models(

@@ -27,6 +27,7 @@ from scipy import special
 from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
+from penchant.output.shown import Shown
 from penchant.output.table import Table
 
 MOST_ROUNDS = 10_000
@@ -34,7 +35,7 @@ SETTLED = 1e-10  # change of alpha, in people
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelSelection:
+class ModelSelection(Shown):
     """How many people each model describes.
 
     Attributes
@@ -92,10 +93,6 @@ class ModelSelection:
             tuple((name, *(f"{value:.3f}" for value in row)) for name, *row in rows),
             (),
         )
-
-    def summary(self) -> str:
-        """Everything one reads first, as text."""
-        return self.table().text()
 
     def __repr__(self) -> str:
         best = int(np.argmax(self.protected_exceedance))

@@ -18,6 +18,7 @@ NEARLY = 1e-6  # a step of search units that is too short to matter for the heig
 ENOUGH = 1e-9  # and one that matters for nothing
 STEEP = 1e-3  # and one that no smooth profile would ask for at its peak
 LAST_STEPS = 3
+TAKEN = 30.0  # times the curvature of a profile, that of which weights take back the rest
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
 LEAST_AMONG_KINKS = 1e-6  # the same where slopes jump
@@ -175,24 +176,39 @@ class Climbs:
         self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
 
     def finish(self) -> None:
-        """Exact curvatures, and the last of Newton's steps by them."""
+        """The last of Newton's steps, with exact curvatures at their end."""
         n, q = self.u.shape
         if not q:
             return
-        self._look_at_curvature(np.arange(n))
-        self._step = self._newton_steps(np.arange(n), self.curvature)
+        everyone = np.arange(n)
         self._fraction[:] = 1.0
-        going = self.converged & (np.abs(self._step).max(axis=1) < 10 * NEARLY)
+        # by the curvature learnt so far: the exact one is that of where this leads
+        self._step = self._newton_steps(everyone, self.curvature)
+        self._step_again(self._are_close)
+        self._look_at_curvature(everyone)
+        self._step = self._newton_steps(everyone, self.curvature)
+        going = self._are_close
         for _ in range(LAST_STEPS):
-            going &= np.abs(self._step).max(axis=1) >= ENOUGH
+            going = self._step_again(going)
             if not going.any():
                 return
-            rows = np.flatnonzero(going)
-            target, trial, up = self._try(rows)
-            going[rows[~up]] = False
-            self.u[rows[up]] = target[up]
-            self.points.put(rows[up], trial.take(up))
-            self._step[rows[up]] = self._newton_steps(rows[up], self.curvature[rows[up]])
+
+    @property
+    def _are_close(self) -> BoolVector:
+        """Climbs that have come to a maximum but for a short step."""
+        return np.asarray(self.converged & (np.abs(self._step).max(axis=1) < 10 * NEARLY))
+
+    def _step_again(self, going: BoolVector) -> BoolVector:
+        """Take the steps of some that are worth it; returns which of them may take another."""
+        rows = np.flatnonzero(going & (np.abs(self._step).max(axis=1) >= ENOUGH))
+        if not len(rows):
+            return np.zeros_like(going)
+        target, trial, up = self._try(rows)
+        mine = rows[up]
+        self.u[mine] = target[up]
+        self.points.put(mine, trial.take(up))
+        self._step[mine] = self._newton_steps(mine, self.curvature[mine])
+        return np.isin(np.arange(len(going)), mine)
 
     @property
     def at_bound(self) -> BoolVector:
@@ -231,16 +247,53 @@ class Climbs:
         """Minus the Hessian of the profile, and the derivative of the weights along it.
 
         With I the information and C the derivative of the weights' gradient by psi, the weights
-        follow psi as I^-1 C, and the Hessian is that at fixed weights plus C' I^-1 C. The former
-        comes from differences of the gradient at fixed weights.
+        follow psi as I^-1 C.
         """
         at = self.points.take(rows)
-        held = hessian_at_fixed_weights(self.profiles, self.u[rows], at)
         self.drift[rows] = drift = self._free_inverse(at, rows) @ at.cross
-        hessian = held + at.cross.transpose(0, 2, 1) @ drift
+        if self.profiles.density is not None:  # of which C does not tell all
+            held = self._differences(rows, at, np.zeros_like(drift))
+            self._set_curvature(rows, held + at.cross.transpose(0, 2, 1) @ drift)
+            return
+        hessian = self._differences(rows, at, drift)
+        # where weights all but make up for psi, they must follow it closer than by a straight line
+        given = np.einsum("kaq,kaq->kq", at.cross, drift)
+        bent = (np.abs(given) > TAKEN * np.abs(hessian.diagonal(0, 1, 2))).any(axis=1)
+        if bent.any():
+            hessian[bent] = self._differences(rows[bent], at.take(bent), drift[bent], solved=True)
+        self._set_curvature(rows, hessian)
+
+    def _set_curvature(self, rows: IntVector, hessian: Matrix) -> None:
         expected = self.curvature[rows] - self._unexpected[rows]
         self.curvature[rows] = -(hessian + hessian.transpose(0, 2, 1)) / 2
         self._unexpected[rows] = self.curvature[rows] - expected
+
+    def _differences(
+        self, rows: IntVector, at: Points, drift: Matrix, solved: bool = False
+    ) -> Matrix:
+        """Second derivative of the profile in psi, by central differences of the first.
+
+        The weights go with psi as `drift` (n, n_weights, n_shape) says, or are `solved` anew. With
+        weights that stay, what they take back would have to be added: where choices tell little but
+        a product of both, it is all but the whole.
+        """
+        profiles, u = self.profiles, self.u[rows]
+        n, q = u.shape
+        hessian = np.zeros((n, q, q))
+        for a in range(q):
+            both = np.stack([u, u])
+            both[0, :, a] = np.maximum(u[:, a] - HESSIAN_STEP, profiles.bounds[a, 0])
+            both[1, :, a] = np.minimum(u[:, a] + HESSIAN_STEP, profiles.bounds[a, 1])
+            theta = at.theta + (both - u)[:, :, a, None] * drift[:, :, a]
+            pairs = np.tile(at.subject, 2), profiles.from_search(both.reshape(2 * n, q))
+            if solved:
+                planes = None if self.planes is None else self.planes.take(np.tile(rows, 2))
+                gradient = profiles.solve(*pairs, theta.reshape(2 * n, -1), planes=planes).gradient
+            else:
+                gradient = profiles.partial_gradient(*pairs, theta.reshape(2 * n, -1))
+            below, above = gradient.reshape(2, n, q)
+            hessian[:, :, a] = (above - below) / (both[1, :, a] - both[0, :, a])[:, None]
+        return (hessian + hessian.transpose(0, 2, 1)) / 2
 
     def _newton_steps(self, rows: IntVector, curvature: Matrix) -> Matrix:
         at = self.u[rows], self.points.gradient[rows]
@@ -320,21 +373,6 @@ def _updated(curvature: Matrix, step: Matrix, change: Matrix) -> Matrix:
     useful = (np.abs(size) >= 1e-8 * length) & (size != 0)
     outer = miss[:, :, None] * miss[:, None, :]
     return np.asarray(curvature + outer * (useful / np.where(useful, size, 1.0))[:, None, None])
-
-
-def hessian_at_fixed_weights(profiles: Profiles, u: Matrix, points: Points) -> Matrix:
-    """Second derivative of the objective in psi, by central differences of the first."""
-    n, q = u.shape
-    hessian = np.zeros((n, q, q))
-    subject, theta = np.tile(points.subject, 2), np.tile(points.theta, (2, 1))
-    for a in range(q):
-        both = np.stack([u, u])
-        both[0, :, a] = np.maximum(u[:, a] - HESSIAN_STEP, profiles.bounds[a, 0])
-        both[1, :, a] = np.minimum(u[:, a] + HESSIAN_STEP, profiles.bounds[a, 1])
-        psi = profiles.from_search(both.reshape(2 * n, q))
-        below, above = profiles.partial_gradient(subject, psi, theta).reshape(2, n, q)
-        hessian[:, :, a] = (above - below) / (both[1, :, a] - both[0, :, a])[:, None]
-    return (hessian + hessian.transpose(0, 2, 1)) / 2
 
 
 def free_inverse(profiles: Profiles, points: Points, planes: Planes | None = None) -> Matrix:

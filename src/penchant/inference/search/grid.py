@@ -270,6 +270,11 @@ def _on_lines(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Mat
     return values, theta
 
 
+def one_by_one(profiles: Profiles, psi: Matrix, start: Matrix) -> tuple[Vector, Matrix]:
+    """Objective and weights of a single subject at some psi, from weights near by."""
+    return _one_by_one(profiles, np.zeros(len(psi), dtype=np.int64), psi, start)
+
+
 def _one_by_one(
     profiles: Profiles, subject: IntVector, psi: Matrix, start: Matrix
 ) -> tuple[Vector, Matrix]:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import learnt_from
 from penchant.models.model import Declared
 from penchant.output.notes import counted
+from penchant.output.shown import Shown
 from penchant.tables.events import places_of
 
 
@@ -37,7 +39,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelCheck:
+class ModelCheck(Shown):
     """What a check of a model found.
 
     Attributes
@@ -68,8 +70,12 @@ class ModelCheck:
         right = [_paragraph(f"Right: {', '.join(self.passed)}.")] if self.passed else []
         return "\n".join([head, *found, *right])
 
-    def __str__(self) -> str:
-        return self.summary()
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row per problem: its code, and what is wrong."""
+        found = {
+            word: [getattr(one, word) for one in self.problems] for word in ("code", "message")
+        }
+        return frame(found, backend)
 
     def __repr__(self) -> str:
         found = ", ".join(dict.fromkeys(finding.code for finding in self.problems)) or "ok"

@@ -253,7 +253,7 @@ class QLearning(CompiledModel):
     def _rates(self) -> LearningRates:
         return LearningRates.of(self)
 
-    @property
+    @cached_property
     def weights(self) -> tuple[str, ...]:
         """1/tau, and what the options add: Q0/tau, kappa, phi, b."""
         names = ["inverse_temperature"]
@@ -271,12 +271,12 @@ class QLearning(CompiledModel):
         """Not with dual rates: where a reward equals the value, the other rate takes over."""
         return not (self._by_error and self._rates.estimated)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[Shape, ...]:
         """The rates that are estimated."""
         return self._rates.shape(self.stickiness, self._column("choice_kernel"))
 
-    @property
+    @cached_property
     def natural(self) -> tuple[Natural, ...]:
         """tau, Q0, the rates, then kappa, phi and b as they are."""
         first, *others = in_units_of_temperature(self.weights)

@@ -310,3 +310,63 @@ def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_der
                     f[0, i, a] -= k[i] * own[0, a]
             for a in range(n):
                 f[0, at, a] = own[0, a] / g
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
+def follow_beliefs(columns, chosen, rewards, ratios, state, path, z, cooled, unit, x):
+    """Variables of stochastic UCL at several delta for events that go on from others.
+
+    What an observation changes is the column of S = A^-1 (see `bandit._kernels`) of its option just
+    before; those of all observations so far are kept, and a new one follows from them. Where an
+    option was observed, its entries start from there: differences would lose their digits.
+
+    columns : (n_options, n_options) correlations, of options observed at least
+    ratios : delta
+    state : b, f and S_ii of every delta (3, n_delta, n_options), changed
+    path : options observed, their number (1,), when each was last (n_options,), the columns
+        (n_delta, room, n_options), and 1 + S_jj of each (n_delta, room); changed
+    z, cooled : of the new events; unit : as in `upper_limits`
+    x : (n_delta, n_events, n_options, 2 or 3), filled
+    """
+    options, count, last, before, g = path
+    n_options = len(columns)
+    n = count[0]
+    for t in range(len(chosen)):
+        for k in range(len(ratios)):
+            for i in range(n_options):
+                bonus = np.sqrt(state[2, k, i]) * z[t]
+                x[k, t, i, 0] = (state[0, k, i] + unit * bonus) * cooled[t]
+                x[k, t, i, 1] = state[1, k, i] * cooled[t]
+                if unit == 0.0:
+                    x[k, t, i, 2] = bonus * cooled[t]
+        j, reward = chosen[t], rewards[t]
+        if reward != reward:
+            continue
+        for k in range(len(ratios)):
+            column = before[k, n]
+            seen = last[j]
+            if seen < 0:
+                for i in range(n_options):
+                    column[i] = columns[i, j] / ratios[k]
+            else:
+                for i in range(n_options):
+                    column[i] = before[k, seen, i] / g[k, seen]
+            for e in range(seen + 1, n):
+                share = before[k, e, j] / g[k, e]
+                for i in range(n_options):
+                    column[i] -= share * before[k, e, i]
+                column[options[e]] = share
+            whole = 1.0 + column[j]
+            g[k, n] = whole
+            error, weight = reward - state[0, k, j], state[1, k, j]
+            own = column[j] / whole
+            for i in range(n_options):
+                gain = column[i] / whole
+                state[0, k, i] += gain * error
+                state[1, k, i] -= gain * weight
+                state[2, k, i] -= gain * column[i]
+            state[1, k, j] = weight / whole
+            state[2, k, j] = own
+        options[n], last[j] = j, n
+        n += 1
+    count[0] = n

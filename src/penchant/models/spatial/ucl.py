@@ -25,8 +25,9 @@ conditioning: another way than the recursion behind the likelihood, so that one 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -45,6 +46,7 @@ from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import map_shares, upper_limits
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality
 from penchant.models.spatial.map_basis import MapBasis
+from penchant.models.spatial.tracking import UCLTracker
 from penchant.wording import argument
 
 Cooling = Literal["logarithmic", "constant"]
@@ -177,7 +179,7 @@ class UCL(CompiledModel):
         """Number of options."""
         return len(self.locations)
 
-    @property
+    @cached_property
     def weights(self) -> tuple[str, ...]:
         """1/nu, mu0/nu, the bonus's weight if it is free, c/nu of a map, locality."""
         names: tuple[str, ...] = ("1/decision_noise", "prior_mean/decision_noise")
@@ -211,7 +213,7 @@ class UCL(CompiledModel):
         """Weights that must be positive: nu > 0."""
         return ("1/decision_noise",)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[Shape, ...]:
         """delta, and lambda if it is estimated."""
         delta = Shape("relative_precision", *self.precision_range, scale="log", n_grid=33)
@@ -234,7 +236,7 @@ class UCL(CompiledModel):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _tracks=WeakKeyDictionary())
 
-    @property
+    @cached_property
     def natural(self) -> tuple[Natural, ...]:
         """nu, mu0, sigma0^2, lambda; and the noise's standard deviation, if the bonus is free."""
         found = [
@@ -390,6 +392,16 @@ class UCL(CompiledModel):
                 np.empty((0, *x.shape)),
             )
         return x
+
+    @property
+    def tracker(self) -> Callable[[Matrix], UCLTracker] | None:
+        """Beliefs at several delta, event by event; the length scale must be known.
+
+        None with a map or locality, whose columns it does not follow.
+        """
+        if self.n_functions or self.terms:
+            return None
+        return lambda psi: UCLTracker(self, psi[:, 0])
 
     def latent(self, episode: Episode, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the agent believes them."""

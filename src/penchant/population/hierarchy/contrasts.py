@@ -12,12 +12,13 @@ from penchant._typing import Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
 from penchant.output.document import plain
+from penchant.output.shown import Shown
 from penchant.output.table import Table, number, p_value
 from penchant.tails import chi_square_tail, t_point, t_tail
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contrast:
+class Contrast(Shown):
     """The difference between two levels, of every parameter on its link.
 
     Attributes
@@ -64,8 +65,8 @@ class Contrast:
         """One row per parameter."""
         return frame(self._columns(), backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         columns = self._columns()
         numbers = {
             k: [v if isinstance(v, str) else plain(v) for v in c] for k, c in columns.items()
@@ -94,22 +95,12 @@ class Contrast:
         """As text."""
         return self.table().text()
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         values = (
             f"{n}={d:.3g} (p {p_value(p)})"
             for n, d, p in zip(self.names, self.difference, self.p_value, strict=True)
         )
         return f"<Contrast {self.factor}, {self.words}: {', '.join(values)}>"
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-    def to_latex(self) -> str:
-        """The table for a paper (booktabs)."""
-        return self.table().latex()
 
 
 def contrasted(fit: Any, factor: str, words: str, level: float) -> Contrast:

@@ -20,6 +20,7 @@ from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.record import as_episodes
 from penchant.output.document import plain, plain_label
+from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.population.hierarchy.assemble import result_of
 from penchant.population.hierarchy.design import read_design
@@ -37,7 +38,7 @@ LEAST = 1e-8  # responsibility that counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationMixture:
+class PopulationMixture(Shown):
     """People of several models.
 
     Attributes
@@ -107,18 +108,12 @@ class PopulationMixture:
         """As text."""
         return self.table().text()
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         each = (f"{n} {s:.2f}" for n, s in zip(self.names, self.shares, strict=True))
         return f"<PopulationMixture of {len(self.subjects)} subjects: {', '.join(each)}>"
 
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "format": "penchant-population-mixture",
             "version": 1,

@@ -17,6 +17,7 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
 from penchant.models.population_prior import PopulationPrior
 from penchant.output.document import plain, plain_label
+from penchant.output.shown import Framed
 from penchant.output.table import ABSENT, Table, number
 from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.conditions import Within
@@ -72,7 +73,7 @@ class Sd(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationFit:
+class PopulationFit(Framed):
     """A population, and everybody in it.
 
     Attributes
@@ -550,7 +551,7 @@ class PopulationFit:
             "n_decisions": self.n_decisions,
             "evidence": plain(self.evidence),
             "loo_each": plain(self.loo_each),
-            "subjects": self.subjects.to_dict(),
+            "subjects": self.subjects.document(),
             "prior": self._prior_dict(),
             "notes": list(self.notes),
         }

@@ -20,6 +20,7 @@ from penchant._frames import Backend, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
+from penchant.output.shown import Shown
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Marginal
 from penchant.population.hierarchy.search import Found
@@ -121,7 +122,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationSample:
+class PopulationSample(Shown):
     """Draws from the posterior of a population.
 
     Attributes

@@ -16,6 +16,7 @@ from penchant.errors import DataError, listing
 from penchant.inference.fit_each import fit_each
 from penchant.models.coordinates import Link
 from penchant.output.document import plain, plain_label
+from penchant.output.shown import Shown
 from penchant.population.hierarchy.inferences import People
 from penchant.population.hierarchy.likelihoods import Choosers
 from penchant.softmax.transformations import Parameter
@@ -59,7 +60,7 @@ class PopulationSubject:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationSubjects(Mapping[Any, PopulationSubject]):
+class PopulationSubjects(Mapping[Any, PopulationSubject], Shown):
     """Posteriors of all subjects, by label.
 
     Attributes
@@ -254,8 +255,8 @@ class PopulationSubjects(Mapping[Any, PopulationSubject]):
         own = [{p.name: p.estimate for p in e.parameters} for e in estimates]
         return np.array([[one.get(v.name, np.nan) for v in self.views] for one in own])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "labels": [plain_label(label) for label in self.labels],
             "names": list(self.names),

@@ -115,10 +115,10 @@ def make_app(
         service, estimates, gate, lambda status: page("researcher.html", status), stopping
     )
     routes: list[BaseRoute] = [
+        *Participants(service, estimates).routes(),
         Route("/", index, methods=["GET"]),
         Route("/health", health, methods=["GET"]),
         Route("/assets/{path:path}", asset, methods=["GET"]),
-        *Participants(service, estimates).routes(),
         *Observing(service.store, estimates, gate).routes(),
         *researchers.routes(),
     ]

@@ -33,25 +33,25 @@ class Participants:
 
     def routes(self) -> list[Route]:
         """All routes, each by its one method."""
-        posts = {
+        posts = {  # the most frequent first: routes are tried in order
+            "decisions": self.decide,
             "open": self.open,
             "consent": self.consent,
             "instructions": self.instructions,
             "check": self.check,
             "begin": self.begin,
-            "decisions": self.decide,
             "events": self.note,
             "withdraw": self.withdraw,
         }
         return [
-            Route(f"{PREFIX}/study", self.study, methods=["GET"]),
-            Route(f"{PREFIX}/sessions", self.arrive, methods=["POST"]),
-            Route(f"{PREFIX}/session", self.state, methods=["GET"]),
-            Route(f"{PREFIX}/session/estimate", self.estimate, methods=["GET"]),
             *(
                 Route(f"{PREFIX}/session/{name}", endpoint, methods=["POST"])
                 for name, endpoint in posts.items()
             ),
+            Route(f"{PREFIX}/study", self.study, methods=["GET"]),
+            Route(f"{PREFIX}/sessions", self.arrive, methods=["POST"]),
+            Route(f"{PREFIX}/session", self.state, methods=["GET"]),
+            Route(f"{PREFIX}/session/estimate", self.estimate, methods=["GET"]),
         ]
 
     async def study(self, request: Request) -> JSONResponse:

@@ -30,6 +30,7 @@ from penchant.workflow.questions.nodes import (
 )
 from penchant.workflow.questions.offered import (
     Offer,
+    Rows,
     as_record,
     check_stands_alone,
     read_offer,
@@ -107,12 +108,13 @@ def ask(
     >>> known["low"] < 0.02 < known["high"], asker.enough(sd=0.2)
     (True, False)
     """
-    known, described = read_questions(model, offers, columns)
+    known, described, rows = read_questions(model, offers, columns)
     units = Units.of(known, described, prior)
     names = units.coordinates.names
     wanted = _wanted(about, names)
     check_stands_alone(known, described, units.typical_psi()[:1])
-    return Asker(Belief.before(units, _layout(units, wanted, grid)), wanted, repeats, grid)
+    belief = Belief.before(units, _layout(units, wanted, grid))
+    return Asker(belief, wanted, repeats, grid, rows)
 
 
 def _wanted(about: str | Sequence[str] | None, names: tuple[str, ...]) -> tuple[int, ...]:
@@ -165,12 +167,18 @@ class Asker:
     """
 
     def __init__(
-        self, belief: Belief, about: tuple[int, ...], repeats: bool, grid: Mapping[str, Any] | None
+        self,
+        belief: Belief,
+        about: tuple[int, ...],
+        repeats: bool,
+        grid: Mapping[str, Any] | None,
+        rows: Rows | None = None,
     ) -> None:
         self._belief = belief
         self._about = about
         self._repeats = repeats
         self._grid = grid
+        self._rows = rows
         self._information: Vector | None = None
         self.model = belief.units.model
         self.about = tuple(belief.units.coordinates.names[a] for a in about)
@@ -197,7 +205,7 @@ class Asker:
         return self._information.copy()
 
     def next(self) -> Offer:
-        """The offer to make next: for every attribute the numbers of its options.
+        """The offer to make next: the numbers of its options by attribute, or the table's row.
 
         The same until an answer comes. Of offers as informative the first one is made.
         """
@@ -213,7 +221,8 @@ class Asker:
                 )
         number = int(np.flatnonzero(told >= told.max() - SAME)[0])
         offers = self._belief.units.offers
-        return Offer({name: values[number] for name, values in offers.items()}, number)
+        row = None if self._rows is None else self._rows.row(number)
+        return Offer({name: values[number] for name, values in offers.items()}, number, row)
 
     def answer(self, offer: Any, chosen: int) -> None:
         """Learn what somebody chose; what cannot be is refused, and nothing is learnt.
@@ -221,13 +230,13 @@ class Asker:
         Parameters
         ----------
         offer
-            What `next` gave; or any other with the same attributes, or the number of one of the
-            offers.
+            What `next` gave; or any other with the same attributes, or with the columns of the
+            table; or the number of one of the offers.
         chosen
             Index of the option taken, from 0.
         """
-        made = read_offer(offer, self._belief.units.offers)
-        n_options = len(next(iter(made.values())))
+        made = read_offer(offer, self._belief.units.offers, self._rows)
+        n_options = len(next(iter(made.attributes.values())))
         whole = isinstance(chosen, (int, np.integer)) and not isinstance(chosen, (bool, np.bool_))
         if not whole or not 0 <= chosen < n_options:
             raise DataError(
@@ -258,7 +267,7 @@ class Asker:
 
     def probabilities(self, offer: Any) -> Vector:
         """How likely each option of an offer is to be taken, after what is known."""
-        return self._belief.probabilities(read_offer(offer, self._belief.units.offers))
+        return self._belief.probabilities(read_offer(offer, self._belief.units.offers, self._rows))
 
     def posterior(self, level: float = 0.95) -> Posterior:
         """What is believed of every parameter: mean, sd, median and interval."""
@@ -294,8 +303,8 @@ class Asker:
         answers = self._belief.answers
         if not answers:
             return None
-        names = answers[0].offer
-        made = {name: np.stack([a.offer[name] for a in answers]) for name in names}
+        names = answers[0].offer.attributes
+        made = {name: np.stack([a.offer.attributes[name] for a in answers]) for name in names}
         return Offers([a.chosen for a in answers], made)
 
     def estimate(self, parameter_prior: Prior | None = None) -> Estimate:
@@ -327,6 +336,7 @@ class Asker:
             "repeats": self._repeats,
             "grid": documents.grid_document(self._grid),
             "offers": {name: values.tolist() for name, values in units.offers.items()},
+            "table": documents.table_document(self._rows),
             "answers": [[a.offer.to_dict(), a.chosen] for a in self._belief.answers],
         }
 
@@ -344,9 +354,11 @@ class Asker:
             Where they are not of the library, and so not in the document.
         """
         documents.check(document)
+        table = document["table"]
         asker = ask(
             documents.model_of(document) if model is None else model,
-            document["offers"],
+            document["offers"] if table is None else table["cells"],
+            columns=None if table is None else table["columns"],
             about=document["about"],
             prior=documents.prior_of(document) if prior is None else prior,
             grid=document["grid"],

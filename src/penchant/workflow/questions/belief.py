@@ -82,7 +82,7 @@ class Belief:
         if not answers:
             return found
         names = answers[0].offer
-        record = as_record({n: np.stack([a.offer[n] for a in answers]) for n in names})
+        record = as_record({n: np.stack([a.offer.attributes[n] for a in answers]) for n in names})
         log_p = log_probabilities(nodes.objectives(record))
         for t, answer in enumerate(answers):
             found += log_p[:, t, answer.chosen]
@@ -122,7 +122,7 @@ class Belief:
 
     def probabilities(self, offer: Offer) -> Vector:
         """How likely each option of an offer is."""
-        record = as_record({name: values[None] for name, values in offer.items()})
+        record = as_record({name: values[None] for name, values in offer.attributes.items()})
         p = np.exp(log_probabilities(self.nodes.objectives(record)))
         return np.asarray(np.einsum("kmj,kj->m", p[:, 0], self.weights))
 

@@ -15,12 +15,13 @@ from penchant.models.natural_prior import NaturalPrior
 from penchant.models.offers.attributes import Attributes
 from penchant.models.population_prior import PopulationPrior
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
+from penchant.workflow.questions.offered import Rows
 
 FORMAT = "penchant-asker"
 CLASSES: dict[str, Any] = {entry.name: entry.model for entry in CATALOGUE.values()} | {
     "attributes": Attributes
 }
-PARTS = ("model", "prior", "about", "repeats", "grid", "offers", "answers")
+PARTS = ("model", "prior", "about", "repeats", "grid", "offers", "table", "answers")
 
 
 def check(document: Any) -> None:
@@ -97,6 +98,19 @@ def grid_document(grid: Mapping[str, Any] | None) -> dict[str, list[float]] | No
     if grid is None:
         return None
     return {str(name): np.asarray(v, dtype=np.float64).tolist() for name, v in grid.items()}
+
+
+def table_document(rows: Rows | None) -> dict[str, Any] | None:
+    """The table that offers came from; cells that JSON does not have become text."""
+    if rows is None:
+        return None
+    plain = (bool, int, float, str, type(None))
+    cells = {
+        name: [value if isinstance(value, plain) else str(value) for value in values]
+        for name, values in rows.cells.items()
+    }
+    columns = None if rows.columns is None else {n: list(v) for n, v in rows.columns.items()}
+    return {"cells": cells, "columns": columns}
 
 
 def _density(density: Any) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,20 @@ from penchant.models.offers.offers import Offers, read_offers
 from penchant.models.offers.table import described_from_frame
 from penchant.models.record import Record
 from penchant.models.task import Task
+from penchant.tables.frames import open_frame
 
 SAME = 1e-9  # of a variable's size within which it is the same wherever an offer stands
 
 
-class Offer(dict[str, Matrix]):
-    """One offer: for every attribute the numbers of its options.
+class Offer(dict[str, Any]):
+    """One offer, as the offers were given: numbers of its options by attribute, or a table's row.
 
     Attributes
     ----------
     number
         Which of the offers it is, from 0; None for one that is not among them.
+    attributes
+        For every attribute the numbers of its options; `offer[name]` finds them in a row, too.
 
     Examples
     --------
@@ -37,13 +41,24 @@ class Offer(dict[str, Matrix]):
     (np.float64(30.0), True)
     """
 
-    def __init__(self, attributes: Mapping[str, Any], number: int | None = None) -> None:
-        super().__init__({n: np.array(v, dtype=np.float64) for n, v in attributes.items()})
+    def __init__(
+        self,
+        attributes: Mapping[str, Any],
+        number: int | None = None,
+        row: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.attributes: dict[str, Matrix] = {
+            n: np.array(v, dtype=np.float64) for n, v in attributes.items()
+        }
         self.number = number
+        super().__init__(self.attributes if row is None else row)
+
+    def __missing__(self, name: str) -> Matrix:
+        return self.attributes[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists of numbers, ready for JSON."""
-        return {name: values.tolist() for name, values in self.items()}
+        """Plain lists of the numbers of its options by attribute, ready for JSON."""
+        return {name: values.tolist() for name, values in self.attributes.items()}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mapping) or set(self) != set(other):
@@ -56,7 +71,42 @@ class Offer(dict[str, Matrix]):
     __hash__ = None  # as of every dict
 
     def __repr__(self) -> str:
-        return f"Offer({offer_words(self)})"
+        return f"Offer({offer_words(self.attributes)})"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The table that offers came from: what `next` gives, and `answer` takes.
+
+    Attributes
+    ----------
+    cells
+        Its columns, by name.
+    columns
+        For every attribute the column, or number, of each option, if they were named.
+    wanted
+        Attributes that may stand in numbered columns.
+    """
+
+    cells: dict[str, list[Any]]
+    columns: Mapping[str, Sequence[Any]] | None
+    wanted: tuple[str, ...]
+
+    def row(self, number: int) -> dict[str, Any]:
+        """One row, by column."""
+        return {name: values[number] for name, values in self.cells.items()}
+
+    def attributes(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Attributes of a row of one's own; None where it has other columns."""
+        import pyarrow as pa
+
+        try:
+            read = described_from_frame(
+                pa.table({str(name): [row[name]] for name in row}), self.columns, self.wanted
+            )
+        except (DataError, pa.ArrowInvalid, TypeError):
+            return None
+        return {name: values[0] for name, values in read.items()}
 
 
 def offer_words(offer: Mapping[str, Any]) -> str:
@@ -75,8 +125,8 @@ def offer_words(offer: Mapping[str, Any]) -> str:
 
 def read_questions(
     model: Any, offers: Any, columns: Mapping[str, Sequence[Any]] | None
-) -> tuple[Any, dict[str, Matrix]]:
-    """The model, and the offers that it describes: (n_offers, n_options) by attribute.
+) -> tuple[Any, dict[str, Matrix], Rows | None]:
+    """The model, the offers that it describes by attribute, and the table that they came from.
 
     Parameters
     ----------
@@ -89,7 +139,7 @@ def read_questions(
     """
     named = _named_attributes(model)
     wanted = tuple(named or (() if model is None else _attributes_of(model)))
-    described = _described(offers, wanted, columns)
+    described, rows = _described(offers, wanted, columns)
     if model is None or named is not None:
         model = Attributes(tuple(described) if named is None else named)
     missing = [name for name in Declared(model).attributes if name not in described]
@@ -104,7 +154,7 @@ def read_questions(
         raise DataError(
             f"offers must have two options or more; got {n_options}. Stack a column per option."
         )
-    return model, shared
+    return model, shared, rows
 
 
 def _named_attributes(model: Any) -> tuple[str, ...] | None:
@@ -131,19 +181,20 @@ def _attributes_of(model: Any) -> tuple[str, ...]:
 
 def _described(
     offers: Any, wanted: tuple[str, ...], columns: Mapping[str, Sequence[Any]] | None
-) -> dict[str, Matrix]:
-    """Attributes as arrays, whatever the offers come as."""
+) -> tuple[dict[str, Matrix], Rows | None]:
+    """Attributes as arrays, whatever the offers come as; and the table, if they come as one."""
     if isinstance(offers, Offers):
-        return dict(offers.offers)
+        return dict(offers.offers), None
     if isinstance(offers, (list, tuple)) and offers and isinstance(offers[0], Offers):
-        return dict(Record.of(offers).offers)
+        return dict(Record.of(offers).offers), None
     if isinstance(offers, Task):
         offers = offers.world
     if isinstance(offers, Mapping) and columns is None:
         dimensions = {np.ndim(values) for values in offers.values()}
         if not offers or dimensions != {1}:
             sizes = [len(values) for values in offers.values() if np.ndim(values)]
-            return read_offers(offers, sizes[0] if sizes else 0, lambda row: f"offer {row}")
+            n = sizes[0] if sizes else 0
+            return read_offers(offers, n, lambda row: f"offer {row}"), None
     if isinstance(offers, Mapping):
         import pyarrow as pa  # one column after another, as a table
 
@@ -154,11 +205,19 @@ def _described(
                 "offers must hold columns of the same length; got others. Give every attribute "
                 "(n_offers, n_options), or every column n_offers numbers."
             ) from None
-    return described_from_frame(offers, columns, wanted)
+    described = described_from_frame(offers, columns, wanted)
+    table = open_frame(offers)
+    cells = {str(name): table[name].to_list() for name in table.columns}
+    return described, Rows(cells, columns, wanted)
 
 
-def read_offer(offer: Any, like: Mapping[str, Matrix]) -> Offer:
-    """One offer that has the attributes and the options of others."""
+def read_offer(offer: Any, like: Mapping[str, Matrix], rows: Rows | None = None) -> Offer:
+    """One offer that has the attributes and the options of others, or a row of their table."""
+    number = getattr(offer, "number", None) if isinstance(offer, Offer) else None
+    if isinstance(offer, Offer):
+        offer = offer.attributes
+    elif rows is not None and hasattr(offer, "keys") and not all(name in offer for name in like):
+        offer = rows.attributes({name: offer[name] for name in offer.keys()}) or offer  # noqa: SIM118
     if isinstance(offer, (int, np.integer)) and not isinstance(offer, bool):
         n = len(next(iter(like.values())))
         if not 0 <= offer < n:
@@ -173,14 +232,14 @@ def read_offer(offer: Any, like: Mapping[str, Matrix]) -> Offer:
             f"offer must have {' and '.join(like)}, as the offers have; got {got}. "
             "Give what next() gave."
         )
-    rows = read_offers({name: [offer[name]] for name in like}, 1, lambda _: "this offer")
+    read = read_offers({name: [offer[name]] for name in like}, 1, lambda _: "this offer")
     for name, values in like.items():
-        if rows[name].shape[1:] != values.shape[1:]:
+        if read[name].shape[1:] != values.shape[1:]:
             raise DataError(
                 f"offer[{name!r}] must have shape {values.shape[1:]}, as in the offers; got "
-                f"{rows[name].shape[1:]}. Give what next() gave."
+                f"{read[name].shape[1:]}. Give what next() gave."
             )
-    found = Offer({name: rows[name][0] for name in like}, getattr(offer, "number", None))
+    found = Offer({name: read[name][0] for name in like}, number)
     if found.number is None:
         found.number = _place(found, like)
     return found
@@ -190,7 +249,7 @@ def _place(offer: Offer, like: Mapping[str, Matrix]) -> int | None:
     """Which of the offers it is, or None."""
     same = np.ones(len(next(iter(like.values()))), dtype=bool)
     for name, values in like.items():
-        same &= (values == offer[name]).reshape(len(values), -1).all(axis=1)
+        same &= (values == offer.attributes[name]).reshape(len(values), -1).all(axis=1)
     where = np.flatnonzero(same)
     return int(where[0]) if len(where) else None
 

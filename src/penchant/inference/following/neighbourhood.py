@@ -1,0 +1,223 @@
+"""The peak of a profile over one shape parameter, followed from event to event.
+
+Variables are kept at a few psi around the peak, the nodes of Chebyshev; a decision adds one row to
+each. Between the nodes the variables are those of the polynomial through them, whose error falls
+geometrically with their number: its last coefficients tell how large it is, and the nodes move
+closer together where it is not negligible. The weights and psi are found together by Newton's
+method, from where they were before, with exact second derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.bandit.episode import learnt_from
+from penchant.inference.following import _kernels as compiled
+from penchant.inference.profile.pairs import Points
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.peaks import Peaks
+from penchant.models.model import Declared, Tracker
+
+FEW, MANY = 8, 12  # nodes, where there are many numbers to keep for each and where there are few
+SMALL = 64  # numbers of one decision that are few
+WIDTHS = {FEW: 0.2, MANY: 0.4}  # half the distance between the outermost nodes, in search units
+NARROWEST = 0.01
+ERROR = 1e-12  # of the variables between nodes, relative to the largest of them
+ROOM = 64  # decisions that arrays have room for at first
+MOVES = 6  # of the nodes until a peak is found
+
+
+class Neighbourhood:
+    """The decisions of a play at psi near a peak.
+
+    Attributes
+    ----------
+    u, theta
+        The peak: psi in search units, and the weights.
+    """
+
+    def __init__(self, profiles: Profiles, u: float, theta: Vector) -> None:
+        self.model = profiles.model
+        self.u, self.theta = u, theta.copy()
+        self._m, self._d = profiles.n_options, profiles.n_weights
+        self._bounds = profiles.bounds[0]
+        self._n_nodes = MANY if self._m * self._d <= SMALL else FEW
+        self._basis, self._nodes = _chebyshev(self._n_nodes)
+        self._seen: list[int] = []
+        self._n = 0
+        self._tracker: Tracker | None = None
+        k, m, d = self._n_nodes, self._m, self._d
+        self._z, self._base = np.empty((k, 0, d, m)), np.empty((k, 0, d))
+        self._room_for(ROOM)
+        self._lay(u, WIDTHS[self._n_nodes])
+
+    @property
+    def height(self) -> float:
+        """The log-likelihood at the peak."""
+        return float(self._sums[0, 0])
+
+    def rest(self) -> None:
+        """Give back the memory of all decisions; the next peak is found from all of them."""
+        self._lay(self.u, float(self._window[1]))
+        self._room_for(0)
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def _room_for(self, n: int) -> None:
+        """Arrays for n decisions, with what they hold."""
+        k, m, d = self._n_nodes, self._m, self._d
+        z, base = np.empty((k, n, d, m)), np.empty((k, n, d))
+        z[:, : self._n], base[:, : self._n] = self._z[:, : self._n], self._base[:, : self._n]
+        self._z, self._base = z, base
+        p = np.zeros(-(-n * m // 8) * 8 + n)
+        rows = np.empty((n, d, m)), np.empty((n, d, m)), np.empty((n, 2, m)), p
+        small = np.empty((3, k)), np.empty((d + 2, d + 1)), np.empty(d + 1), np.empty(d)
+        self._rooms = (*rows, *small)
+        self._sums, self._proof = np.empty((d + 4, d + 1)), np.empty(2)
+
+    def _lay(self, centre: float, width: float) -> None:
+        """Put the nodes around a place; no decision is known there yet."""
+        low, high = self._bounds
+        width = min(width, (high - low) / 2)
+        self._window = np.array([min(max(centre, low + width), high - width), width])
+        u = np.clip(self._window[0] + width * self._nodes, low, high)
+        self._psi = np.asarray(self.model.shape[0].from_search(u))[:, None]
+        self._seen, self._n, self._tracker = [], 0, None
+        self._tails, self._largest = np.zeros((self._d, 2)), np.zeros(self._d)
+
+    def _read(self, episodes: Sequence[Any]) -> None:
+        """Add the events that are new."""
+        for place, episode in enumerate(episodes):
+            if place == len(self._seen):
+                self._seen.append(0)
+                self._tracker = self._new_tracker()
+            begin = self._seen[place]
+            if episode.n_events > begin:
+                self._add(episode, begin)
+                self._seen[place] = episode.n_events
+
+    def _new_tracker(self) -> Tracker | None:
+        tracker = Declared(self.model).tracker
+        return None if tracker is None else tracker(self._psi)
+
+    def _add(self, episode: Any, begin: int) -> None:
+        picked = np.flatnonzero(episode.scored[begin:])
+        if self._tracker is not None:
+            x = self._tracker.follow(learnt_from(episode), begin)
+        else:
+            whose = np.zeros(self._n_nodes, dtype=np.int64)
+            all_rows, _ = Profiles(self.model, ((episode,),)).variables(whose, self._psi, False)
+            x = all_rows.reshape(self._n_nodes, episode.n_events, self._m, self._d)[:, begin:]
+        n = self._n + len(picked)
+        if n > self._z.shape[1]:
+            self._room_for(n + n // 2)
+        chosen = episode.chosen[begin:][picked]
+        compiled.add_rows(x, picked, chosen, self._n, self._z, self._base)
+        last = self._basis[-2:]
+        compiled.sizes(self._z, self._n, n, last, self._tails, self._largest)
+        self._n = n
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether the polynomials are the variables, to rounding."""
+        before, last = self._tails.T
+        noise = 1e-15 * self._largest
+        ahead = last * np.minimum(1.0, last / np.maximum(before, noise + 1e-300))
+        return bool(np.isfinite(last).all() and (ahead <= ERROR * self._largest + noise).all())
+
+    # -- the peak --------------------------------------------------------------------------------
+
+    def follow(self, episodes: Sequence[Any]) -> bool:
+        """Find the peak of these episodes, which go on from those before; whether it was found."""
+        at = np.array([self.u])
+        for _ in range(MOVES):
+            self._read(episodes)
+            while not self._is_exact:
+                if self._window[1] < NARROWEST:
+                    return False
+                self._lay(float(at[0]), self._window[1] / 2)
+                self._read(episodes)
+            code = compiled.settle(
+                self._z,
+                self._n,
+                self._basis,
+                self._window,
+                self._bounds,
+                self.theta,
+                at,
+                self._rooms,
+                self._sums,
+                self._proof,
+            )
+            self.u = float(at[0])
+            if code == compiled.REACHED:
+                return True
+            if code == compiled.LOST:
+                return False
+            self._lay(self.u, self._window[1])
+        return False
+
+    def peaks(self, profiles: Profiles) -> Peaks:
+        """The peak that was found, as a search would tell it."""
+        d, sums = self._d, self._sums
+        at, only = np.array([[self.u]]), np.zeros(1, dtype=np.int64)
+        points: Points = profiles.blank(only, profiles.from_search(at))
+        points.theta[0] = self.theta
+        points.value[0] = points.log_likelihood[0] = sums[0, 0]
+        points.information[0] = information = _mirrored(sums[2 : 2 + d, :d])
+        points.gradient[0, 0] = sums[1, d]
+        points.cross[0, :, 0], points.mixed[0, :, 0] = -sums[2 + d, :d], sums[3 + d, :d]
+        points.fisher[0, 0, 0] = sums[3 + d, d]
+        points.settled[0], points.decrement[0] = True, self._proof[1]
+        rows, weights, step = self._rooms[0], self._rooms[4], self._rooms[6]
+        compiled.told(self._n, self._base, weights, rows, points.largest[0], points.spread[0], step)
+        drift = np.linalg.solve(information, points.cross[0])
+        curvature = sums[2 + d, d] - points.cross[0].T @ drift
+        low, high = self._bounds
+        return Peaks(
+            points,
+            u=at,
+            curvature=curvature[None],
+            drift=drift[None],
+            at_bound=np.array([[not low < self.u < high]]),
+            n_steps=np.array([int(self._proof[0])]),
+            converged=np.ones(1, dtype=bool),
+            kinked=np.zeros(1, dtype=bool),
+        )
+
+    def without_small_differences(self, limit: Vector) -> tuple[bool, Matrix, float]:
+        """A fit where differences up to a limit count as none, at the psi of the peak.
+
+        Returns whether it ended at a maximum, the information there, and the decrement. To be asked
+        once after `follow`.
+        """
+        d, proof = self._d, np.zeros(2)
+        rows, _, _, p, _, room, step, _ = self._rooms
+        sums = np.zeros_like(self._sums)
+        theta = self.theta.copy()
+        found = compiled.settle_without(self._n, limit, rows, p, theta, room, step, sums, proof)
+        return found, _mirrored(sums[2 : 2 + d, :d]), float(proof[1])
+
+
+def _mirrored(lower: Matrix) -> Matrix:
+    """The symmetric matrix of which a lower triangle is known, with zeros above it."""
+    whole = lower + lower.T
+    whole.flat[:: len(whole) + 1] /= 2.0
+    return whole
+
+
+def _chebyshev(n: int) -> tuple[Matrix, Vector]:
+    """What makes coefficients of values at nodes (n, n), and the nodes from -1 to 1.
+
+    >>> basis, nodes = _chebyshev(4)
+    >>> np.round(basis @ (4 * nodes**3 - 3 * nodes), 12) + 0.0
+    array([0., 0., 0., 1.])
+    """
+    angles = np.pi * (np.arange(n) + 0.5) / n
+    basis = 2.0 / n * np.cos(np.arange(n)[:, None] * angles)
+    basis[0] /= 2.0
+    return np.ascontiguousarray(basis), np.cos(angles)

@@ -1,0 +1,141 @@
+"""Do parameters go with a score? Regression, correlation and rank correlation over subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from penchant._typing import Vector
+from penchant.output.table import Table, number, p_value
+from penchant.population.subjects import SubjectEstimates
+from penchant.tails import normal_point, t_point, t_tail
+
+FEWEST = 4  # subjects below which a correlation has no interval
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One parameter and a score.
+
+    Attributes
+    ----------
+    slope, standard_error, low, high
+        What one more of the score adds to the parameter: least squares, with its interval.
+    statistic, degrees_of_freedom, p_value, adjusted_p_value
+        Student's t of the slope, two-sided, as it is and adjusted for the number of parameters.
+    correlation, correlation_low, correlation_high
+        Pearson's, with Fisher's interval.
+    rank_correlation, rank_correlation_low, rank_correlation_high, rank_p_value
+        Spearman's, with the interval of Bonett and Wright (2000) and the p-value of its t.
+    """
+
+    name: str
+    n_subjects: int
+    slope: float
+    standard_error: float
+    low: float
+    high: float
+    statistic: float
+    degrees_of_freedom: float
+    p_value: float
+    adjusted_p_value: float
+    correlation: float
+    correlation_low: float
+    correlation_high: float
+    rank_correlation: float
+    rank_correlation_low: float
+    rank_correlation_high: float
+    rank_p_value: float
+
+
+NAMES = tuple(field.name for field in fields(Relation))
+
+
+def relations(usable: SubjectEstimates, scores: Vector, level: float) -> list[Relation]:
+    """Each parameter against the scores, which are in the order of the subjects."""
+    return [
+        _relation(name, values, scores, level)
+        for name, values in zip(usable.names, usable.estimates.T, strict=True)
+    ]
+
+
+def _relation(name: str, values: Vector, scores: Vector, level: float) -> Relation:
+    n = len(values)
+    away, df = scores - scores.mean(), n - 2.0
+    spread = float(away @ away)
+    slope = float(away @ values) / spread
+    left = values - values.mean() - slope * away
+    error = float(np.sqrt(left @ left / df / spread))
+    half = float(t_point((1 - level) / 2, df)) * error
+    r, rank = _correlation(values, scores), _correlation(_ranks(values), _ranks(scores))
+    t = slope / error if error > 0 else float(np.sign(slope)) * np.inf
+    return Relation(
+        name,
+        n,
+        slope,
+        error,
+        slope - half,
+        slope + half,
+        t,
+        df,
+        float(2 * t_tail(abs(t), df)),
+        float("nan"),
+        r,
+        *_fisher(r, 1.0, n, level),
+        rank,
+        *_fisher(rank, 1.0 + rank**2 / 2, n, level),
+        float(2 * t_tail(abs(rank) * np.sqrt(df / max(1 - rank**2, 1e-300)), df)),
+    )
+
+
+def _correlation(a: Vector, b: Vector) -> float:
+    x, y = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((x @ x) * (y @ y)))
+    return float(np.clip(x @ y / size, -1.0, 1.0)) if size > 0 else float("nan")
+
+
+def _ranks(values: Vector) -> Vector:
+    """Ranks from 1, those of equal values averaged."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2.0)[place], dtype=np.float64)
+
+
+def _fisher(r: float, variance: float, n: int, level: float) -> tuple[float, float]:
+    """Interval by the inverse hyperbolic tangent, whose variance is this over n - 3."""
+    if n < FEWEST or not abs(r) < 1:
+        return (r, r) if abs(r) == 1 else (float("nan"), float("nan"))
+    half = float(normal_point((1 - level) / 2)) * np.sqrt(variance / (n - 3))
+    low, high = np.tanh(np.arctanh(r) + half * np.array([-1.0, 1.0]))
+    return float(low), float(high)
+
+
+def relations_table(found: Sequence[Relation], score: str, level: float) -> Table:
+    """The summary as a table, with a note for each correlation."""
+    percent = f"{100 * level:g} %"
+    header = ("", "slope", f"({percent})", "t", "df", "p", "adj. p", "r", "rank r")
+    rows = tuple(
+        (
+            one.name,
+            number(one.slope, 4),
+            f"{number(one.low, 3)} to {number(one.high, 3)}",
+            number(one.statistic, 3),
+            number(one.degrees_of_freedom, 3),
+            p_value(one.p_value),
+            p_value(one.adjusted_p_value),
+            number(one.correlation, 3),
+            number(one.rank_correlation, 3),
+        )
+        for one in found
+    )
+    notes = tuple(
+        f"{one.name}: r {number(one.correlation, 3)} ({percent} {number(one.correlation_low, 3)} "
+        f"to {number(one.correlation_high, 3)}), rank r {number(one.rank_correlation, 3)} "
+        f"({number(one.rank_correlation_low, 3)} to {number(one.rank_correlation_high, 3)}, "
+        f"p {p_value(one.rank_p_value)})."
+        for one in found
+    )
+    facts = (("Subjects", str(found[0].n_subjects)), ("Score", score))
+    return Table(f"Parameters against {score}", facts, header, rows, notes)
