@@ -167,7 +167,7 @@ def population_priors(every: list[Fold], model) -> dict[tuple[int, int], pn.Popu
                 )
                 for fold in others
             ]
-            people = pn.fit_population(rounds, model, spread_prior="gamma", nodes=5)
+            people = pn.fit_population(rounds, model, spread="diagonal", nodes=5)
             print(f"horizon {horizon}, group {group}: {people.status}", flush=True)
             found[group, horizon] = people.prior
     return found

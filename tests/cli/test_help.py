@@ -6,11 +6,12 @@ import sys
 import pytest
 
 from penchant._version import __version__
+from penchant.cli.helping import EXAMPLES, USUAL
 from penchant.cli.main import app
 
 COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
-COMMANDS += ["ask", "serve", "play", "export", "forget", "backup"]
+COMMANDS += ["ask", "serve", "play", "export", "forget", "backup", "completion"]
 
 
 def test_every_command_is_listed_and_no_other(penchant):
@@ -22,7 +23,7 @@ def test_every_command_is_listed_and_no_other(penchant):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_of_a_command_is_explained(penchant, command):
-    ended = penchant(command, "--help")
+    ended = penchant(command, "--help-all")
     assert ended.code == 0
     for argument in app[command].assemble_argument_collection(parse_docstring=True):
         if not argument.children:
@@ -31,7 +32,7 @@ def test_every_option_of_a_command_is_explained(penchant, command):
 
 
 def test_options_of_fit_are_grouped(penchant):
-    text = penchant("fit", "--help").out
+    text = penchant("fit", "--help-all").out
     places = [
         text.index(f" {group} ")
         for group in ("Data", "Terms", "Model", "Agent", "Task data", "Output")
@@ -67,3 +68,24 @@ def test_help_and_wrong_usage_load_no_numerical_library(arguments):
     command = [sys.executable, "-c", code, *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ended.stderr.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", USUAL)
+def test_the_first_screen_of_help_fits_one_and_has_an_example(penchant, command):
+    lines = penchant(command, "--help").out.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    assert f"  {EXAMPLES[command][0]}" in lines and f"{command} --help-all" in lines[-1]
+    shown = {line.split()[0] for line in lines if line.startswith("  --")}
+    assert shown == {f"--{name.replace('_', '-')}" for name in USUAL[command]}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands_options_and_models(penchant, shell):
+    ended = penchant("completion", shell)
+    assert ended.code == 0
+    assert all(word in ended.out for word in ("compare", "missing-reward", "quasi-hyperbolic"))
+
+
+def test_bash_understands_what_completes_it(penchant):
+    script = penchant("completion", "bash").out
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0

@@ -238,3 +238,15 @@ def test_a_published_table_keeps_what_it_does_not_say_unknown():
         pn.results.PopulationEstimate.from_summary([0.4], [0.1], 5, names=["a", "b"])
     with pytest.raises(pn.DataError, match="must have the variance between subjects"):
         found.prediction_interval()
+
+
+def test_averages_that_may_be_off_say_so_and_why():
+    theta = np.random.default_rng(2).normal(0, 0.1, size=(12, 1))
+    vague = pn.pool(theta, np.full((12, 1, 1), 0.5))
+    assert "much of how people differ in" in vague.caution
+    assert "fit_population keeps everybody" in " ".join(vague.summary().split())
+    sure = np.full((13, 1, 1), 1e-6)
+    assert pn.pool(theta, sure[:12]).caution == ""
+    left = pn.pool(np.vstack([theta, [[np.inf]]]), sure)
+    assert "those left out are seldom like the others" in left.caution
+    assert left.to_dict()["caution"] == left.caution

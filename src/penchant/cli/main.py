@@ -10,7 +10,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
@@ -37,6 +37,7 @@ from penchant.cli.commands import (
     simulate,
     study,
 )
+from penchant.cli.helping import ALL, USUAL, first_screen
 from penchant.cli.interrupting import INTERRUPTED, heed_interrupts, say_interrupted
 from penchant.cli.words import say
 from penchant.errors import DataError, NotWrittenError, PenchantWarning
@@ -56,6 +57,26 @@ app = App(
     default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,
 )
+
+
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
+    """Print what completes commands, options and names of models in a shell.
+
+    bash: penchant completion bash > ~/.local/share/bash-completion/completions/penchant
+
+    zsh: penchant completion zsh > ~/.zfunc/_penchant, with ~/.zfunc in fpath
+
+    fish: penchant completion fish > ~/.config/fish/completions/penchant.fish
+
+    Parameters
+    ----------
+    shell
+        bash, zsh or fish.
+    """
+    print(app.generate_completion(shell=shell))
+    return 0
+
+
 _IN_ORDER: tuple[Callable[..., int], ...] = (
     fit,
     check,
@@ -77,6 +98,7 @@ _IN_ORDER: tuple[Callable[..., int], ...] = (
     export,
     forget,
     backup,
+    completion,
 )
 for place, command in enumerate(_IN_ORDER):  # as one comes to need them
     app.command(command, sort_key=place)
@@ -86,8 +108,11 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
         with in_options(), _warnings_in_words(), _marked_stdout():
+            if len(arguments) > 1 and arguments[0] in USUAL and {"--help", "-h"} & {*arguments}:
+                print(first_screen(app, arguments[0]))
+                return DONE
             code = app(
-                _stdin_last(arguments),
+                _stdin_last(["--help" if word == ALL else word for word in arguments]),
                 exit_on_error=False,
                 print_error=False,
                 result_action="return_value",

@@ -252,6 +252,14 @@ ModelName = Literal[
     "expected-utility",
     "prospect",
     "mean-variance",
+    "magnitude",
+    "itch",
+    "probability",
+    "ambiguity",
+    "effort",
+    "inequity",
+    "ultimatum",
+    "peers",
 ]
 
 

@@ -178,6 +178,7 @@ def run_study_command(
                 n_replicates=analysis.replicates,
                 n_bootstrap=analysis.bootstrap,
                 joint=analysis.joint,
+                population=analysis.population,
                 seed=analysis.seed,
                 threads=analysis.threads,
                 keep=folder,

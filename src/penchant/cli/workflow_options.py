@@ -540,6 +540,9 @@ class Analysis:
         Replicates that tell how sure the performance of a subject is.
     joint
         Also fit the joint likelihood of every group.
+    population
+        Fit everybody at once, too, with contrasts between groups; --no-population for none. By
+        default where every group has 8 people or more and the model at most four parameters.
     seed
         Whole number from which all randomness follows.
     """
@@ -556,6 +559,9 @@ class Analysis:
     replicates: Number = 10
     bootstrap: Number = 200
     joint: Flag = False
+    population: Annotated[
+        bool | None, Parameter(show_default=False, negative="--no-population")
+    ] = None
     seed: Number = 0
     threads: Threads = None
 

@@ -24,6 +24,7 @@ from penchant.figures.grids import (
     landscape_profile,
 )
 from penchant.figures.likelihood import profile, profile_likelihood
+from penchant.figures.people import coefficients, population_density, shrinkage
 from penchant.figures.play import learning_curve, regret_growth, step_distances
 from penchant.figures.population import population
 from penchant.figures.recovery import confusion, data_needed, recovery
@@ -43,6 +44,7 @@ __all__ = [
     "choice_map",
     "choice_probability",
     "choices_and_belief",
+    "coefficients",
     "confusion",
     "convergence",
     "data_needed",
@@ -60,6 +62,7 @@ __all__ = [
     "overview",
     "parameter_scatter",
     "population",
+    "population_density",
     "predicted_observed",
     "predictive_intervals",
     "profile",
@@ -67,6 +70,7 @@ __all__ = [
     "recovery",
     "regret_growth",
     "save",
+    "shrinkage",
     "step_distances",
     "style",
     "without_estimate",

@@ -50,6 +50,7 @@ def forest(
     interval: Any = None,
     *,
     labels: Sequence[Any] | None = None,
+    alone: Any = None,
     pooled: float | None = None,
     pooled_interval: Any = None,
     name: str = "estimate",
@@ -72,6 +73,8 @@ def forest(
         estimate, all that the choices are consistent with: a dashed line.
     labels
         Names of the subjects.
+    alone
+        Other estimates, one per subject, such as those without a population: hollow marks.
     pooled, pooled_interval
         Of the population: a diamond and a shaded band.
     name
@@ -99,6 +102,19 @@ def forest(
     shown.apply(axes, "x")
     order = np.argsort(values, kind="stable") if ordered else np.arange(len(values))
     open_ends = _draw_rows(axes, values[order], ends[order], shown)
+    if alone is not None:
+        other = given.vector("alone", alone, len(values), "subject")[order]
+        seen = shown.seen(other)
+        axes.plot(
+            other[seen],
+            np.flatnonzero(seen),
+            "o",
+            color=VERMILLION,
+            markerfacecolor="none",
+            markersize=2.0 if len(values) > MOST_LABELS else 3.5,
+            linestyle="none",
+            zorder=2,
+        )
     if pooled is not None:
         open_ends += _draw_pooled(axes, pooled, pooled_interval, len(values), shown, bounds)
     _name_rows(axes, names, order, pooled is not None)

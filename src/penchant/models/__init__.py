@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from penchant.models.natural import Natural as Natural
     from penchant.models.natural import Shape as Shape
     from penchant.models.offers.attributes import Attributes as Attributes
+    from penchant.models.offers.chance import Ambiguity as Ambiguity
+    from penchant.models.offers.chance import PeerInfluence as PeerInfluence
+    from penchant.models.offers.chance import ProbabilityDiscounting as ProbabilityDiscounting
     from penchant.models.offers.discounting import (
         ConstantSensitivityDiscounting as ConstantSensitivityDiscounting,
     )
@@ -41,9 +44,14 @@ if TYPE_CHECKING:
     from penchant.models.offers.discounting import (
         QuasiHyperbolicDiscounting as QuasiHyperbolicDiscounting,
     )
+    from penchant.models.offers.effort import Effort as Effort
     from penchant.models.offers.gambles import ExpectedUtility as ExpectedUtility
     from penchant.models.offers.gambles import MeanVariance as MeanVariance
     from penchant.models.offers.gambles import ProspectValue as ProspectValue
+    from penchant.models.offers.magnitude import ITCH as ITCH
+    from penchant.models.offers.magnitude import MagnitudeDiscounting as MagnitudeDiscounting
+    from penchant.models.offers.sharing import Inequity as Inequity
+    from penchant.models.offers.sharing import Ultimatum as Ultimatum
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.locality import Locality as Locality
     from penchant.models.spatial.ucl import UCL as UCL

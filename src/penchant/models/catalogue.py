@@ -27,13 +27,17 @@ from penchant.models.learning.kalman import KalmanFilter
 from penchant.models.learning.known_values import KnownValues
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.learning.ucb1 import UCB1
+from penchant.models.offers.chance import Ambiguity, PeerInfluence, ProbabilityDiscounting
 from penchant.models.offers.discounting import (
     ConstantSensitivityDiscounting,
     ExponentialDiscounting,
     HyperbolicDiscounting,
     QuasiHyperbolicDiscounting,
 )
+from penchant.models.offers.effort import Effort
 from penchant.models.offers.gambles import ExpectedUtility, MeanVariance, ProspectValue
+from penchant.models.offers.magnitude import ITCH, MagnitudeDiscounting
+from penchant.models.offers.sharing import Inequity, Ultimatum
 from penchant.models.spatial.gp_ucb import GPUCB
 from penchant.models.spatial.locality import Locality
 from penchant.models.spatial.ucl import UCL
@@ -137,6 +141,14 @@ CATALOGUE = {
         Entry("expected-utility", ExpectedUtility, "gambles by expected utility", "offers"),
         Entry("prospect", ProspectValue, "gambles by prospect value", "offers"),
         Entry("mean-variance", MeanVariance, "gambles by mean and variance", "offers"),
+        Entry("magnitude", MagnitudeDiscounting, "A / (1 + k A^-m D)", "offers"),
+        Entry("itch", ITCH, "amounts and delays, absolute and relative", "offers"),
+        Entry("probability", ProbabilityDiscounting, "A / (1 + h odds against)", "offers"),
+        Entry("ambiguity", Ambiguity, "hidden chances (Levy)", "offers"),
+        Entry("effort", Effort, "rewards for effort", "offers"),
+        Entry("inequity", Inequity, "envy and guilt (Fehr-Schmidt, ERC)", "offers"),
+        Entry("ultimatum", Ultimatum, "accept or reject, norms learnt", "offers"),
+        Entry("peers", PeerInfluence, "gambles, and what others took", "offers"),
     )
 }
 

@@ -75,8 +75,8 @@ HBAYESDM: dict[str, Counterpart] = {
     ),
     "choiceRT_ddm": Counterpart(None, None, _TIMES),
     "choiceRT_ddm_single": Counterpart(None, None, _TIMES),
-    "cra_exp": Counterpart(None, None, _STATIC.format(form="p^(1 + beta a) v^alpha")),
-    "cra_linear": Counterpart(None, None, _STATIC.format(form="p v^alpha and -(a/2) v^alpha")),
+    "cra_exp": Counterpart('models.Ambiguity("exponential")', "ambiguity"),
+    "cra_linear": Counterpart("models.Ambiguity()", "ambiguity"),
     "dbdm_prob_weight": Counterpart(
         'models.ProspectValue("prelec")', "prospect", "its tau is Prelec's exponent"
     ),
@@ -103,9 +103,7 @@ HBAYESDM: dict[str, Counterpart] = {
     "igt_vpp": Counterpart(
         "models.VPP()", "vpp", "w is not identified: perseverance relative to the weight of gains"
     ),
-    "peer_ocu": Counterpart(
-        None, None, _STATIC.format(form="utility, and 1 for the others' choice")
-    ),
+    "peer_ocu": Counterpart("models.PeerInfluence()", "peers"),
     "prl_ewa": Counterpart("models.EWA(2)", "ewa", _REVERSAL),
     "prl_fictitious": Counterpart(
         'QLearning(2, fictitious="learning_rate", bias=True)', "q-learning", _REVERSAL
@@ -134,9 +132,7 @@ HBAYESDM: dict[str, Counterpart] = {
     "pstRT_rlddm1": Counterpart(None, None, f"{_TIMES}; its choices alone are QLearning"),
     "pstRT_rlddm6": Counterpart(None, None, _TIMES),
     "ra_noLA": Counterpart("models.ExpectedUtility()", "expected-utility"),
-    "ra_noRA": Counterpart(
-        None, None, _STATIC.format(form="expected gains and losses, without curvature")
-    ),
+    "ra_noRA": Counterpart("models.ProspectValue(curvature=1.0)", "prospect"),
     "ra_prospect": Counterpart("models.ProspectValue()", "prospect"),
     "rdt_happiness": Counterpart(None, None, "ratings are no choices"),
     "task2AFC_sdt": Counterpart(None, None, "signal detection has a closed form"),
@@ -146,12 +142,8 @@ HBAYESDM: dict[str, Counterpart] = {
     ),
     "ts_par6": Counterpart('models.TwoStep(trace="after", trace_decay=1.0)', "two-step"),
     "ts_par7": Counterpart('models.TwoStep(trace="after")', "two-step"),
-    "ug_bayes": Counterpart(
-        None, None, _STATIC.format(form="the offer, and how far it is below and above a norm")
-    ),
-    "ug_delta": Counterpart(
-        None, None, _STATIC.format(form="the offer, and how far it is below a norm that is learnt")
-    ),
+    "ug_bayes": Counterpart("models.Ultimatum()", "ultimatum", "in the order of the offers"),
+    "ug_delta": Counterpart('models.Ultimatum("delta")', "ultimatum", "in the order of the offers"),
     "wcs_sql": Counterpart(
         None, None, "the probability is a sum over rules, not a softmax of weighted variables"
     ),

@@ -165,6 +165,15 @@ class Curve(NamedTuple):
     bend: Callable[[Any], Any]
     inverse: Callable[[Any], Any]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Those below are kept by name, as their functions have none."""
+        kept = CURVES.get(self.name) is self
+        return (_curve_named, (self.name,)) if kept else (Curve, tuple(self))
+
+
+def _curve_named(name: str) -> Curve:
+    return CURVES[name]
+
 
 ITSELF = Curve(
     "itself", np.asarray, np.ones_like, np.zeros_like, lambda v: np.asarray(v, dtype=np.float64)
@@ -186,6 +195,7 @@ MINUS_LOG_3 = Curve(
     lambda u: 1.0 / (LOG_3 * u**2),
     lambda v: np.exp(-LOG_3 * v),
 )
+CURVES = {curve.name: curve for curve in (ITSELF, LOG_3_OF_1_MORE, ONE_LESS, MINUS_LOG_3)}
 
 
 @dataclass(frozen=True)

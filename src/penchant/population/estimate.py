@@ -31,6 +31,9 @@ Rule = Literal[
 ]
 
 
+MOSTLY_TOLD = 0.75  # share of the differences between estimates that is between people
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PopulationEstimate(Shown):
     """What the subjects of a population have in common.
@@ -175,9 +178,32 @@ class PopulationEstimate(Shown):
         if self.log_likelihood is not None:
             facts.append(("Log-likelihood", f"{self.log_likelihood:.4f}"))
         left = (f"Left out: {listing(map(str, self.left_out))}.",) if self.left_out else ()
-        notes = (*((self.message,) if self.message else ()), *left)
+        said = (self.message, *left, self.caution)
+        notes = tuple(filter(None, said))
         body = tuple(tuple(row) for row in rows)
         return Table(f"Population: {self.rule}", tuple(facts), tuple(header), body, notes)
+
+    @property
+    def caution(self) -> str:
+        """Why an average of estimates may be off here, in a sentence; empty where it is not said.
+
+        Because people are left out, or because estimates are about as uncertain as people differ
+        (I2 below 75 %), so that weights depend on the estimates.
+        """
+        if self.rule == "joint" or self.status != "estimated":
+            return ""
+        known = self.heterogeneity
+        told = np.ones(len(self.names)) if known is None else np.asarray(known.i2_each)
+        vague = [n for n, share in zip(self.names, told, strict=True) if share < MOSTLY_TOLD]
+        weighs = self.rule in ("random-effects", "dersimonian-laird", "fixed-effect")
+        why = []
+        if self.left_out:
+            why.append("those left out are seldom like the others")
+        if vague and weighs:
+            why.append(f"much of how people differ in {' and '.join(vague)} is error")
+        if not why:
+            return ""
+        return f"The average may be off: {', and '.join(why)}. fit_population keeps everybody."
 
     def summary(self, level: float = 0.95) -> str:
         """Everything one reads first, as text."""
@@ -221,6 +247,7 @@ class PopulationEstimate(Shown):
             "scale": self.scale,
             "status": self.status,
             "message": self.message,
+            "caution": self.caution,
             "n_subjects": self.n_subjects,
             "subjects": [plain_label(subject) for subject in self.subjects],
             "left_out": [{"subject": plain_label(x.subject), "why": x.why} for x in self.left_out],

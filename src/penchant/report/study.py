@@ -74,6 +74,7 @@ def study(
     n_replicates: int = 10,
     n_bootstrap: int = 200,
     joint: bool = False,
+    population: bool | None = None,
     seed: int = 0,
     threads: int | None = None,
     keep: str | os.PathLike[str] | StudyFolder | None = None,
@@ -115,6 +116,9 @@ def study(
         Replicates that tell how sure a growth order is.
     joint
         Also fit the joint likelihood of every group.
+    population
+        Whether to fit everybody at once, too (`fit_population`), with contrasts between the groups.
+        By default where every group has 8 people or more and the model at most four parameters.
     seed
         From which all randomness follows.
     threads
@@ -157,6 +161,7 @@ def study(
         n_bootstrap,
         seed,
         True if performance is None and points and nominals != PAPER else performance,
+        population,
     )
     if resume and keep is None:
         raise DataError("keep must name the folder to resume; got none. Pass keep=folder.")

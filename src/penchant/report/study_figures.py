@@ -62,7 +62,7 @@ def study_figures(study: Findings) -> list[Drawn]:
     return [*made, *_populations(study), *_forward(study)]
 
 
-def _panels(
+def panelled(
     n: int,
     draw: Callable[[Any, int], None],
     *,
@@ -121,7 +121,7 @@ def _growth(study: Findings) -> Iterator[Drawn]:
             "How regret grows",
             "One subject of each group, with the middle final regret, and the three curves fitted "
             "to it; in brackets their Akaike weights. High performance is a logarithmic curve.",
-            _panels(len(typical), draw, alike=True),
+            panelled(len(typical), draw, alike=True),
         )
 
 
@@ -150,7 +150,7 @@ def _maps(study: Findings) -> Iterator[Drawn]:
             "Where people chose",
             "How often each option was chosen by all subjects of a group, at its place; the same "
             "blue is the same count in all maps.",
-            _panels(len(study.groups), draw),
+            panelled(len(study.groups), draw),
         )
 
 
@@ -191,7 +191,7 @@ def _forests(study: Findings) -> Iterator[Drawn]:
         f"{capital(exact_words(study))} estimates with {100 * study.plan.level:g} % intervals "
         f"({study.plan.intervals}), every panel in the order of the {in_words(names[0])}. "
         f"{EDGES}{_without(study, fits)}",
-        _panels(len(names), draw, columns=2 if len(names) == 4 else 3, row=min(row, 9.0)),
+        panelled(len(names), draw, columns=2 if len(names) == 4 else 3, row=min(row, 9.0)),
     )
 
 
@@ -289,7 +289,7 @@ def _populations(study: Findings) -> Iterator[Drawn]:
         f"group by random effects with {100 * study.plan.level:g} % interval (large, black line). "
         "On logarithmic axes the group's estimate is a geometric mean. n: subjects behind it; "
         f"those without a finite estimate are marked at the edge and counted above. {EDGES}",
-        _panels(len(names), draw),
+        panelled(len(names), draw),
     )
 
 
@@ -330,7 +330,7 @@ def _forward(study: Findings) -> Iterator[Drawn]:
             f"{words}, decision by decision: people (blue, solid), and (orange, dashed) "
             f"{simulation_words(study)}. Bands: 95 % "
             f"intervals of the mean over subjects.{_fewer(study)}{not_simulated(study)}",
-            _panels(len(study.groups), _forward_panel(study, measure, quantity), alike=True),
+            panelled(len(study.groups), _forward_panel(study, measure, quantity), alike=True),
         )
 
 

@@ -23,6 +23,7 @@ from penchant.files.output import (
     write_text,
 )
 from penchant.report.page import Drawing
+from penchant.report.study_everybody import population_figures
 from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
 from penchant.studies.findings import TABLES, Findings
@@ -172,7 +173,7 @@ def write_study(
             f"{argument('overwrite')}."
         )
     _write_tables(study, place / "tables", overwrite)
-    drawn = [] if figures == "none" else study_figures(study)
+    drawn = [] if figures == "none" else [*study_figures(study), *population_figures(study)]
     drawings = [
         _write_figure(one, place / "figures", figures == "both", overwrite) for one in drawn
     ]

@@ -11,6 +11,7 @@ from penchant.figures.words import in_words
 from penchant.output.notes import counted
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
 from penchant.report.study_comparison import comparison_section, paired_section
+from penchant.report.study_everybody import population_section
 from penchant.report.study_groups import (
     forward_section,
     groups_section,
@@ -72,6 +73,7 @@ def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, comma
         Section("In short", [Listing(in_short(study))]),
         Section("Do the groups differ?", comparison_section(study, command)),
         Section("Do conditions differ within subjects?", paired_section(study, command)),
+        Section("The population", population_section(study, drawn)),
         Section("The data", _data(study, drawn)),
         Section("Performance", _performance(study, drawn)),
         Section("Estimates of subjects", _subjects(study, drawn)),

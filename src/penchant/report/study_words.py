@@ -264,6 +264,7 @@ def methods(study: Findings) -> list[str]:
         f"{capital(exact_words(study))} estimates of groups were pooled{scale} by random effects "
         "(REML), and by other rules beside; subjects without a finite estimate are listed "
         "and left out, never averaged.",
+        *_everybody(study),
     ]
     if plan.nominals:
         points = "; ".join(
@@ -304,6 +305,22 @@ def _compared(study: Findings, scale: str) -> list[str]:
             "adjusted by Holm's method."
         )
     return said
+
+
+def _everybody(study: Findings) -> list[str]:
+    """How the population was fitted."""
+    if study.everybody is None:
+        return []
+    fit = study.everybody.fit
+    scales = ", ".join(f"{in_words(name)} {link}" for name, link in fit.links.items())
+    how = "restricted maximum likelihood" if fit.estimator == "reml" else "maximum likelihood"
+    return [
+        "Everybody was also fitted at once: parameters were taken for normal between people on "
+        f"links without limits ({scales}), and the mean, its dependence on the conditions, and the "
+        f"covariance were estimated by {how} of all decisions, the parameters of each person "
+        "integrated out by adaptive Gauss-Hermite quadrature. Differences are contrasts of means "
+        "with Student t intervals; nobody was left out."
+    ]
 
 
 def _overall(study: Findings) -> str:

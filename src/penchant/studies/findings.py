@@ -16,6 +16,7 @@ from penchant.population.growth import GrowthOrders
 from penchant.softmax.estimate import Estimate
 from penchant.studies.comparisons import LinearizedGroup, PairedDifference
 from penchant.studies.data import StudyData
+from penchant.studies.everybody import StudyPopulation
 from penchant.studies.fingerprint import fingerprint
 from penchant.studies.fitting import Timings
 from penchant.studies.forward import How, how_simulated
@@ -284,6 +285,65 @@ def _paired_tests(study: Findings) -> Columns:
     return _by_rows(vars(difference) for difference in study.paired_tests)
 
 
+def _population(study: Findings) -> Columns:
+    """Coefficients of the population, fitted to everybody at once."""
+    if study.everybody is None:
+        return {}
+    return dict(study.everybody.fit.to_frame(study.plan.level, "pyarrow").to_pydict())
+
+
+def _population_spreads(study: Findings) -> Columns:
+    """How far people differ, on the links, and how much of that is told."""
+    if study.everybody is None:
+        return {}
+    fit = study.everybody.fit
+    return _by_rows(
+        {
+            "name": s.name,
+            "link": fit.links[s.name],
+            "sd": s.sd,
+            "low": s.low,
+            "high": s.high,
+            "reliability": fit.reliability[s.name],
+        }
+        for s in fit.spreads(study.plan.level)
+    )
+
+
+def _population_contrasts(study: Findings) -> Columns:
+    """Differences between groups, or conditions, of the population."""
+    if study.everybody is None:
+        return {}
+    return _by_rows(
+        {
+            "column": contrast.factor,
+            "contrast": contrast.words,
+            "parameter": name,
+            "link": contrast.links[a],
+            "difference": float(contrast.difference[a]),
+            "standard_error": float(contrast.standard_error[a]),
+            "low": float(contrast.low[a]),
+            "high": float(contrast.high[a]),
+            "t": float(contrast.t[a]),
+            "degrees_of_freedom": float(contrast.degrees_of_freedom[a]),
+            "p_value": float(contrast.p_value[a]),
+            "adjusted_p_value": adjusted[a],
+        }
+        for contrast, adjusted in zip(
+            study.everybody.contrasts, study.everybody.adjusted, strict=True
+        )
+        for a, name in enumerate(contrast.names)
+    )
+
+
+def _population_people(study: Findings) -> Columns:
+    """Everybody under the population."""
+    if study.everybody is None:
+        return {}
+    subjects = study.everybody.fit.subjects
+    return dict(subjects.to_frame(study.plan.level, "pyarrow").to_pydict())
+
+
 def _named(group: Group) -> dict[str, Any]:
     """Which group a row is of."""
     condition = {"condition": group.condition}
@@ -328,6 +388,10 @@ TABLES: dict[str, Callable[[Findings], Columns]] = {
     "comparison": _comparison,
     "comparison-overall": _overall,
     "left-out": _left_out,
+    "population": _population,
+    "population-spreads": _population_spreads,
+    "population-contrasts": _population_contrasts,
+    "population-people": _population_people,
 }
 
 
@@ -362,6 +426,8 @@ class Findings:
         Between conditions that the same subjects were in.
     left_out
         How many subjects of every such group have no estimate that can be averaged, and why.
+    everybody
+        The population of all subjects, fitted at once; None where the plan has none.
     timings
         Seconds of each step, summed over threads; of what was done in this run only.
     """
@@ -381,6 +447,7 @@ class Findings:
     group_tests: GroupTests
     paired_tests: tuple[PairedDifference, ...]
     left_out: tuple[LeftOutGroup, ...]
+    everybody: StudyPopulation | None
     timings: Timings
 
     @property

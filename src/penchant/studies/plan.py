@@ -50,6 +50,9 @@ class Plan:
     performance
         Whether regret is measured and subjects are classified by how it grows; None: where the best
         option is known.
+    population
+        Whether everybody is fitted at once, too; None: where every group has 8 people or more and
+        the model at most four parameters.
     """
 
     model: Model
@@ -61,6 +64,7 @@ class Plan:
     n_bootstrap: int = 200
     seed: int = 0
     performance: bool | None = None
+    population: bool | None = None
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -81,6 +85,10 @@ class Plan:
         if self.performance not in (None, True, False):
             raise DataError(
                 f"performance must be True, False or None; got {self.performance!r}. Choose one."
+            )
+        if self.population not in (None, True, False):
+            raise DataError(
+                f"population must be True, False or None; got {self.population!r}. Choose one."
             )
         if self.performance is False and self.nominals:
             raise DataError(
@@ -111,6 +119,7 @@ class Plan:
             "n_bootstrap": int(self.n_bootstrap),
             "seed": int(self.seed),
             "performance": self.performance,
+            "population": self.population,
         }
 
 

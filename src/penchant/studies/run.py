@@ -25,6 +25,7 @@ from penchant.studies.comparisons import (
     paired_comparison,
 )
 from penchant.studies.data import StudyData
+from penchant.studies.everybody import study_population
 from penchant.studies.factors import factors_of
 from penchant.studies.findings import Findings
 from penchant.studies.fingerprint import fingerprint
@@ -88,6 +89,9 @@ def carry_out(
     together = _jointly(groups, data, plan, keep) if joint else {}
     if joint:
         clock.lap("joint likelihood")
+    everybody = study_population(data, factors, plan, threads)
+    if everybody is not None:
+        clock.lap("population")
     columns = [linearized_group(group, fits, plan) for group in groups]
     linear = tuple(column for column in columns if column is not None)
     study = Findings(
@@ -106,6 +110,7 @@ def carry_out(
         group_tests=group_tests(factors, fits, plan),
         paired_tests=paired_comparison(data, factors, fits, plan),
         left_out=left_out_groups(data, factors, fits, plan),
+        everybody=everybody,
         timings=timings,
     )
     clock.lap("groups and tests")

@@ -248,8 +248,54 @@ def is_offers(names: Sequence[str]) -> bool:
     return "delay" in offers or named_column(SURE, names) is not None or not is_play(names)
 
 
+# Tables of tasks, as users of other tools have them: columns that all must be there, and the
+# attributes of the options that they are.
+TASKS: tuple[tuple[tuple[str, ...], Mapping[str, Sequence[Any]]], ...] = (
+    (
+        ("prob", "ambig", "reward_var", "reward_fix"),
+        {
+            "amount": ("reward_fix", "reward_var"),
+            "probability": (0.5, "prob"),
+            "ambiguity": (0.0, "ambig"),
+        },
+    ),
+    (
+        (
+            *("condition", "p_gamble", "safe_Hpayoff", "safe_Lpayoff", "risky_Hpayoff"),
+            "risky_Lpayoff",
+        ),
+        {
+            "high": ("safe_Hpayoff", "risky_Hpayoff"),
+            "low": ("safe_Lpayoff", "risky_Lpayoff"),
+            "probability": ("p_gamble", "p_gamble"),
+            "condition": ("condition", "condition"),
+        },
+    ),
+    (("offer", "accept"), {"offer": (0.0, "offer")}),
+)
+
+
+def _of_known_task(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
+    """Attributes of a task whose columns are all there, by their names in this table.
+
+    >>> _of_known_task(["subjID", "Offer", "accept"])
+    {'offer': (0.0, 'Offer')}
+    """
+    for wanted, offers in TASKS:
+        own = {name: named_column((name,), names) for name in wanted}
+        if all(own.values()):
+            return {
+                attribute: tuple(own.get(cell, cell) for cell in cells)
+                for attribute, cells in offers.items()
+            }
+    return None
+
+
 def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
-    """Offers of a discounting table, or of a table of gambles against a sure amount."""
+    """Offers of a known task, of a discounting table, or of gambles against a sure amount."""
+    task = _of_known_task(names)
+    if task is not None:
+        return task, {}
     sooner, later = named_column(SOONER_AMOUNT, names), named_column(LATER_AMOUNT, names)
     wait = named_column(LATER_DELAY, names)
     if sooner and later and wait:

@@ -118,6 +118,8 @@ class ProspectValue(StaticModel):
         identifiable beside the curvature only where probabilities differ between decisions.
     losses
         False where no gamble has a loss: there is no loss aversion to estimate then.
+    curvature
+        Curvature rho of utility; None to estimate it. 1 is linear: loss aversion alone.
 
     Examples
     --------
@@ -129,6 +131,7 @@ class ProspectValue(StaticModel):
 
     weighting: Literal["none", "prelec", "tversky-kahneman"] = "none"
     losses: bool = True
+    curvature: float | None = None
 
     attributes = ("outcome", "probability")
 
@@ -147,6 +150,11 @@ class ProspectValue(StaticModel):
                 f"weighting must be one of none, {', '.join(WEIGHTINGS)}; "
                 f"got {self.weighting!r}. Choose one."
             )
+        if self.curvature is not None and not 0 < self.curvature < np.inf:
+            raise DataError(
+                f"curvature must be positive, or None to estimate it; got {self.curvature}. "
+                "1 is linear."
+            )
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -161,7 +169,8 @@ class ProspectValue(StaticModel):
     @property
     def shape(self) -> tuple[Shape, ...]:
         """Curvature of utility, and sensitivity to probabilities where they are weighted."""
-        return (CURVATURE,) if self.weighting == "none" else (CURVATURE, SENSITIVITY)
+        curved = (CURVATURE,) if self.curvature is None else ()
+        return curved if self.weighting == "none" else (*curved, SENSITIVITY)
 
     @property
     def natural(self) -> tuple[Natural, ...]:
@@ -183,11 +192,19 @@ class ProspectValue(StaticModel):
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """Weighted utility of the gains, and minus that of the losses."""
         number = ("none", *WEIGHTINGS).index(self.weighting)
-        _kernels.gambles(prepared, *pairs, number, x, slopes)
+        if self.curvature is None:
+            _kernels.gambles(prepared, *pairs, number, x, slopes)
+            return
+        starts, which, psi = pairs
+        held = np.concatenate([np.full((len(psi), 1), self.curvature), psi], axis=1)
+        whole = np.empty((held.shape[1], *slopes.shape[1:]))
+        _kernels.gambles(prepared, starts, which, held, number, x, whole)
+        slopes[:] = whole[1 : 1 + len(slopes)]
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of w(p) u(x), with u(x) = x^rho or -lambda |x|^rho."""
-        outcome, p, rho = offers["outcome"], offers["probability"], parameters["curvature"]
+        outcome, p = offers["outcome"], offers["probability"]
+        rho = parameters["curvature"] if self.curvature is None else self.curvature
         if self.weighting != "none":
             p = WEIGHTINGS[self.weighting](p, parameters["probability_sensitivity"])
         gain = np.maximum(outcome, 0.0) ** rho
@@ -196,7 +213,8 @@ class ProspectValue(StaticModel):
 
     def __str__(self) -> str:
         how = {"none": "probabilities as they are"}.get(self.weighting, self.weighting)
-        return f"prospect value, u(x) = x^rho, {how}{'' if self.losses else ', gains only'}"
+        rho = "rho" if self.curvature is None else f"{self.curvature:g}"
+        return f"prospect value, u(x) = x^{rho}, {how}{'' if self.losses else ', gains only'}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,235 @@
+"""Chances: unlikely, unknown, or taken by others.
+
+Probability discounting (Rachlin et al. 1991): V = A / (1 + h odds), odds against = (1 - p) / p;
+with delays V = A / ((1 + k D) (1 + h odds)).
+
+Ambiguity (Levy et al. 2010): V = (p - beta a / 2) v^alpha, where a is the share of chances that is
+hidden; or V = p^(1 + beta a) v^alpha (Hsu et al. 2005).
+
+Peers (Chung et al. 2015): the expected utility p H^rho + (1 - p) L^rho of a safe and a risky
+option, and a bonus for the one that others took: condition 1 both safe, 3 both risky, others none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.errors import DataError
+from penchant.models.model import Described
+from penchant.models.natural import Natural, Shape
+from penchant.models.offers.columns import TEMPERATURE, ColumnModel, ratios, shapes
+from penchant.models.offers.discounting import N_RATES, RATES
+from penchant.models.offers.gambles import CURVATURE
+
+ODDS = (1e-4, 1e4)
+
+
+@dataclass(frozen=True)
+class ProbabilityDiscounting(ColumnModel):
+    """Probability discounting: V = A / (1 + h odds), odds = (1 - p) / p (Rachlin et al. 1991).
+
+    theta = 1/tau, psi = h: 1 is the expected value, more is averse to risks. With delays V = A /
+    ((1 + k D) (1 + h odds)), psi = (k, h). What never comes (p = 0) is worth nothing.
+
+    Parameters
+    ----------
+    delays
+        Whether amounts come after delays, too.
+    odds
+        Range of h in which to search.
+    rates
+        Range of k, per unit of delay.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> decisions = pn.Offers([0], {"amount": [[9.0, 25.0]], "probability": [[1.0, 0.2]]})
+    >>> pn.models.ProbabilityDiscounting().explanatory(decisions, 1.0)[0, :, 0].tolist()
+    [9.0, 5.0]
+    """
+
+    delays: bool = False
+    odds: tuple[float, float] = ODDS
+    rates: tuple[float, float] = RATES
+
+    weights = ("inverse_temperature",)
+    positive = ("inverse_temperature",)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by delays
+        """Amount and probability, and the delay."""
+        return ("amount", "probability", "delay") if self.delays else ("amount", "probability")
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Rates of discounting, on logarithmic scales."""
+        if not self.delays:
+            return (Shape("odds_rate", *self.odds, scale="log", n_grid=N_RATES),)
+        return (
+            Shape("discount_rate", *self.rates, scale="log", n_grid=45),
+            Shape("odds_rate", *self.odds, scale="log", n_grid=31),
+        )
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """Temperature, and the rates."""
+        return (TEMPERATURE, *shapes(*(s.name for s in self.shape)))
+
+    def columns(self, offers: Described, psi: Vector) -> Matrix:
+        """A / ((1 + k D) (1 + h odds))."""
+        return np.asarray(self._value(offers, psi)[:, :, None])
+
+    def _value(self, offers: Described, psi: Vector) -> Matrix:
+        p = offers["probability"]
+        value = offers["amount"] * p / (p + psi[-1] * (1.0 - p))
+        return np.asarray(value / (1.0 + psi[0] * offers["delay"]) if self.delays else value)
+
+    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+        """- V odds / (1 + h odds), and - V D / (1 + k D)."""
+        p, value = offers["probability"], self._value(offers, psi)
+        by_odds = -value * (1.0 - p) / (p + psi[-1] * (1.0 - p))
+        if not self.delays:
+            return np.asarray(by_odds[None, :, :, None])
+        by_rate = -value * offers["delay"] / (1.0 + psi[0] * offers["delay"])
+        return np.stack([by_rate, by_odds])[:, :, :, None]
+
+    def __str__(self) -> str:
+        said = "A / ((1 + k D) (1 + h odds))" if self.delays else "A / (1 + h odds)"
+        return f"probability discounting, {said}"
+
+
+@dataclass(frozen=True)
+class Ambiguity(ColumnModel):
+    """Ambiguity aversion: V = (p - beta a / 2) v^alpha (Levy et al. 2010).
+
+    a is the share of chances that is hidden. theta = (1/tau, beta/tau), psi = alpha, the curvature
+    of utility; beta > 0 is averse to ambiguity. With kind="exponential" V = p^(1 + beta a) v^alpha:
+    theta = 1/tau, psi = (alpha, beta).
+
+    Parameters
+    ----------
+    kind
+        "linear" or "exponential".
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> offers = {"amount": [[5, 16]], "probability": [[0.5, 0.5]], "ambiguity": [[0, 0.5]]}
+    >>> pn.models.Ambiguity().explanatory(pn.Offers([1], offers), 0.5)[0, 1].tolist()
+    [2.0, -1.0]
+    """
+
+    kind: Literal["linear", "exponential"] = "linear"
+
+    attributes = ("amount", "probability", "ambiguity")
+    positive = ("inverse_temperature",)
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("linear", "exponential"):
+            raise DataError(
+                f"kind must be one of linear, exponential; got {self.kind!r}. Choose one."
+            )
+
+    @property
+    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by kind
+        """1/tau, and beta/tau."""
+        linear = ("ambiguity_weight",) if self.kind == "linear" else ()
+        return ("inverse_temperature", *linear)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Curvature of utility, and ambiguity aversion where it is in an exponent."""
+        if self.kind == "linear":
+            return (CURVATURE,)
+        return (CURVATURE, Shape("ambiguity_aversion", -0.95, 6.0, n_grid=21))
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """Temperature, ambiguity aversion, curvature."""
+        if self.kind == "linear":
+            return (*ratios("ambiguity_aversion"), *shapes("curvature"))
+        return (TEMPERATURE, *shapes("curvature", "ambiguity_aversion"))
+
+    def columns(self, offers: Described, psi: Vector) -> Matrix:
+        """p v^alpha and -(a / 2) v^alpha; or p^(1 + beta a) v^alpha."""
+        utility = offers["amount"] ** psi[0]
+        p, a = offers["probability"], offers["ambiguity"]
+        if self.kind == "linear":
+            return np.stack([p * utility, -0.5 * a * utility], axis=-1)
+        return np.asarray((p ** (1.0 + psi[1] * a) * utility)[:, :, None])
+
+    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+        """Times log v, and times a log p."""
+        x, v = self.columns(offers, psi), offers["amount"]
+        by_alpha = x * np.log(np.where(v > 0, v, 1.0))[:, :, None]
+        if self.kind == "linear":
+            return np.asarray(by_alpha[None])
+        p = offers["probability"]
+        log_p = np.log(np.where(p > 0, p, 1.0))
+        return np.stack([by_alpha, x * (offers["ambiguity"] * log_p)[:, :, None]])
+
+    def prepare(self, offers: Described) -> tuple[Matrix, ...]:
+        """The attributes, if amounts are gains."""
+        if (offers["amount"] < 0).any():
+            raise DataError(
+                "offers['amount'] must not be negative for Ambiguity; got "
+                f"{offers['amount'].min():g}. Fit gains and losses apart."
+            )
+        return super().prepare(offers)
+
+    def __str__(self) -> str:
+        said = "(p - beta a / 2) v^alpha" if self.kind == "linear" else "p^(1 + beta a) v^alpha"
+        return f"ambiguity, {said}"
+
+
+@dataclass(frozen=True)
+class PeerInfluence(ColumnModel):
+    """Choices of peers: expected utility, and a bonus for what others took (Chung et al. 2015).
+
+    V = p H^rho + (1 - p) L^rho, plus the influence of peers for the safe option (the first) in
+    condition 1, for the risky one (the second) in condition 3; none in others (0 alone, 2 peers who
+    disagree). theta = (1/tau, influence/tau), psi = rho; influence is in units of utility.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> offers = {"high": [[25, 49]], "low": [[16, 1]], "probability": [[0.5, 0.5]],
+    ...           "condition": [[3, 3]]}
+    >>> pn.models.PeerInfluence().explanatory(pn.Offers([1], offers), 0.5)[0].tolist()
+    [[4.5, 0.0], [4.0, 1.0]]
+    """
+
+    attributes = ("high", "low", "probability", "condition")
+    weights = ("inverse_temperature", "influence_weight")
+    positive = ("inverse_temperature",)
+    natural = (*ratios("peer_influence"), *shapes("curvature"))
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """Curvature of utility."""
+        return (CURVATURE,)
+
+    def columns(self, offers: Described, psi: Vector) -> Matrix:
+        """Expected utility, and 1 for what peers took."""
+        p = offers["probability"]
+        value = p * offers["high"] ** psi[0] + (1.0 - p) * offers["low"] ** psi[0]
+        taken = np.zeros(value.shape)
+        taken[:, 0] = offers["condition"][:, 0] == 1
+        taken[:, -1] = offers["condition"][:, -1] == 3
+        return np.stack([value, taken], axis=-1)
+
+    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+        """Utilities times the logarithms of the amounts."""
+        p = offers["probability"]
+        found = np.zeros((1, *p.shape, 2))
+        for chance, name in ((p, "high"), (1.0 - p, "low")):
+            v = offers[name]
+            found[0, :, :, 0] += chance * v ** psi[0] * np.log(np.where(v > 0, v, 1.0))
+        return found
+
+    def __str__(self) -> str:
+        return "expected utility and what peers took"

@@ -1,0 +1,315 @@
+"""The report of a study: everybody at once, in tables, words and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.figures import coefficients, forest, population_density, shrinkage
+from penchant.figures.subjects import MOST_LABELS
+from penchant.figures.words import in_words
+from penchant.models.coordinates import Link
+from penchant.output.notes import counted
+from penchant.output.table import p_value
+from penchant.population.hierarchy.result import PopulationFit
+from penchant.report.page import Block, DataTable, Drawing, Listing
+from penchant.report.study_figures import EDGES, NAMED, UNNAMED, Drawn, panelled
+from penchant.report.study_groups import some_columns, some_drawn
+from penchant.report.study_words import for_reader, shown
+from penchant.studies.everybody import StudyPopulation
+from penchant.studies.findings import Findings
+
+LITTLE, MUCH = 0.3, 0.7  # reliabilities
+WIDE = 3.2  # standard deviations of a population that are drawn
+POINTS = 121
+
+
+def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
+    """Means, differences, spreads and doubts of the population; nothing where there is none."""
+    found = study.everybody
+    if found is None:
+        return []
+    fit = found.fit
+    blocks: list[Block] = [Listing(_first(study, found))]
+    blocks += [_contrasts(study)] if found.contrasts else []
+    blocks += some_drawn(drawn, "population-coefficients")
+    blocks += [_typical(study, found), _spreads(study)]
+    blocks += some_drawn(drawn, "population-density", "population-shrinkage", "population-forest")
+    doubts = [for_reader(fit.message)] if fit.message else []
+    blocks += [Listing([*doubts, *map(for_reader, fit.notes)])] if doubts or fit.notes else []
+    return blocks
+
+
+def _first(study: Findings, found: StudyPopulation) -> list[str]:
+    """What is read first: the differences, who counts, how far people are told apart."""
+    fit = found.fit
+    said = []
+    for contrast, adjusted in zip(found.contrasts, found.adjusted, strict=True):
+        for a, name in enumerate(contrast.names):
+            if adjusted[a] < 1 - study.plan.level:
+                way = "higher" if contrast.difference[a] > 0 else "lower"
+                first, second = contrast.words.split(" - ")
+                said.append(
+                    f"{in_words(name).capitalize()} is {way} in {first} than in {second}: by "
+                    f"{shown(float(contrast.difference[a]))} on the {contrast.links[a]} scale "
+                    f"({100 * study.plan.level:g} % interval {shown(float(contrast.low[a]))} to "
+                    f"{shown(float(contrast.high[a]))}, p = {p_value(float(contrast.p_value[a]))}, "
+                    f"{p_value(adjusted[a])} adjusted for all differences here)."
+                )
+    if found.contrasts and not said:
+        said.append(
+            "No difference between groups is larger than people's own differences would make it, "
+            "adjusted for all that were looked at."
+        )
+    said.append(
+        f"All {counted(fit.n_subjects, 'subject')} count, also those without an estimate "
+        f"of their own. Status: {fit.status}."
+    )
+    said += [_told(name, value) for name, value in fit.reliability.items()]
+    said.append(
+        f"Integration error: the log-likelihood ({shown(fit.log_likelihood)}) changes by "
+        f"{shown(fit.integration_error)} with fewer nodes."
+    )
+    return said
+
+
+def _told(name: str, value: float) -> str:
+    share = f"{in_words(name).capitalize()}: reliability {value:.2f}"
+    if value < LITTLE:
+        return (
+            f"{share}. People are hardly told apart: most of the differences between their own "
+            "estimates is noise. Do not correlate these with anything else."
+        )
+    if value < MUCH:
+        return f"{share}. People are told apart in part: estimates are drawn towards the mean."
+    return f"{share}. People are told apart well."
+
+
+def _contrasts(study: Findings) -> DataTable:
+    keep = ("parameter", "contrast", "difference", "low", "high", "t", "degrees_of_freedom")
+    return some_columns(
+        "Differences in the population",
+        study.columns("population-contrasts"),
+        (*keep, "p_value", "adjusted_p_value", "link"),
+        note="On the link of each parameter: of a logarithm, the logarithm of a ratio. Welch's "
+        "tests of the people's own estimates are in the sections on groups.",
+        names={"t": "t"},
+    )
+
+
+def _typical(study: Findings, found: StudyPopulation) -> DataTable:
+    fit, level = found.fit, study.plan.level
+    rows = []
+    for who, covariates in _kinds(found):
+        for p in fit.parameters_at(level, **covariates):
+            rows.append([in_words(p.name), who, *map(shown, (p.estimate, p.low, p.high))])
+    header = ("parameter", "of whom", "typical", "low", "high")
+    note = f"At the mean of the link; low and high: {100 * level:g} % intervals of the mean."
+    return DataTable("The typical person", header, rows, note, words=frozenset((0, 1)))
+
+
+def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
+    """An average person, and one of each group."""
+    kinds: list[tuple[str, dict[str, str]]] = [("everybody", {})]
+    for column in found.between:
+        kinds += [(label, {column: label}) for label in found.groups[column]]
+    return kinds
+
+
+def _spreads(study: Findings) -> DataTable:
+    return some_columns(
+        "How far people differ",
+        study.columns("population-spreads"),
+        ("name", "sd", "low", "high", "reliability", "link"),
+        note="Standard deviations between people on the link; reliability: the share of the "
+        "differences between people that their decisions tell.",
+    )
+
+
+# -- figures ---------------------------------------------------------------------------------------
+
+
+def population_figures(study: Findings) -> Iterator[Drawn]:
+    """Coefficients, densities, shrinkage and everybody under the population."""
+    found = study.everybody
+    if found is None:
+        return
+    if found.between or found.within:
+        yield _coefficients(study, found.fit)
+    if not found.within:
+        yield _densities(found)
+        yield from _shrinkage(study, found.fit)
+        yield _forest(study, found.fit)
+
+
+def _coefficients(study: Findings, fit: PopulationFit) -> Drawn:
+    mine = [a for a, name in enumerate(fit.names) if ":" in name]
+    ends = fit.interval(study.plan.level)[mine]
+    names = [_in_words(fit.names[a]) for a in mine]
+
+    def draw(axes: Any, _: int) -> None:
+        coefficients(axes, names, fit.coefficients[mine], ends, name="coefficient, on the link")
+
+    return Drawn(
+        "population-coefficients",
+        "What differs in the population",
+        f"Coefficients of the population with {100 * study.plan.level:g} % interval: how far a "
+        f"group lies from the average of all groups, on the link of its parameter. {EDGES}",
+        panelled(1, draw, row=0.9 + 0.28 * len(mine)),
+    )
+
+
+def _in_words(name: str) -> str:
+    parameter, _, rest = name.partition(":")
+    return f"{in_words(parameter)}: {rest}"
+
+
+def _links(fit: PopulationFit) -> list[Link]:
+    return [view.link for view in fit.subjects.views]
+
+
+def _densities(found: StudyPopulation) -> Drawn:
+    fit = found.fit
+    links, names = _links(fit), fit.subjects.natural_names
+    kinds = _kinds(found)
+    kinds = kinds[1 : 1 + len(found.groups[found.between[0]])] if found.between else kinds
+    spreads = {s.name: s for s in fit.spreads()}
+    priors = [fit.prior_for(**covariates) for _, covariates in kinds]
+    whose = _members(found)
+
+    def draw(axes: Any, j: int) -> None:
+        link, own = links[j], spreads.get(names[j])
+        means = np.array([prior.mean[j] for prior in priors])
+        sds = np.sqrt([prior.covariance[j, j] for prior in priors])
+        h = np.linspace((means - WIDE * sds).min(), (means + WIDE * sds).max(), POINTS)
+        error = float(fit.standard_errors[fit.names.index(names[j])])
+        ratios = (1.0,) if own is None or own.sd == 0 else (own.low / own.sd, 1, own.high / own.sd)
+        heights, bands = [], []
+        for mean, sd in zip(means, sds, strict=True):
+            many = np.stack(
+                [
+                    _density(link, h, mean + shift * error, sd * float(ratio))
+                    for shift in (-1.96, 0.0, 1.96)
+                    for ratio in ratios
+                    if ratio > 0
+                ]
+            )
+            heights.append(_density(link, h, float(mean), float(sd)))
+            bands.append(np.stack([many.min(axis=0), many.max(axis=0)], axis=1))
+        natural = fit.subjects.natural[:, j]
+        population_density(
+            axes,
+            np.sort(link.value(h)),
+            np.stack(heights)[:, :: -1 if link.name == "negative log" else 1],
+            bands=np.stack(bands)[:, :: -1 if link.name == "negative log" else 1],
+            people=[natural[mine] for mine in whose],
+            categories=[who for who, _ in kinds] if len(kinds) > 1 else None,
+            name=names[j],
+            logarithmic=link.name == "log",
+        )
+
+    return Drawn(
+        "population-density",
+        "How people are distributed",
+        "Density of each parameter in the population; the band is what it may be, by the error of "
+        "the mean and the interval of the spread. Below, everybody under the population.",
+        panelled(len(names), draw),
+    )
+
+
+def _members(found: StudyPopulation) -> list[Any]:
+    """Places of the people of each group of the first column, or of everybody."""
+    fit = found.fit
+    if not found.between:
+        return [np.arange(fit.n_subjects)]
+    assert fit.source is not None
+    factor = fit.source.design.factor(found.between[0])
+    labels = [str(level) for level in factor.levels]
+    codes = np.asarray(factor.values).astype(int)
+    order = [labels.index(label) for label in found.groups[found.between[0]]]
+    return [np.flatnonzero(codes == code) for code in order]
+
+
+def _density(link: Link, h: Vector, mean: float, sd: float) -> Vector:
+    """Of the parameter where its axis is its own; per unit of the logarithm on a logarithmic."""
+    height = np.exp(-0.5 * ((h - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
+    if link.name == "log":
+        return np.asarray(height)
+    return np.asarray(height / np.abs(link.slope(h)))
+
+
+def _alone(study: Findings, fit: PopulationFit) -> Matrix:
+    """Natural parameters by each subject's own fit: (n, n_natural)."""
+    by_label = {study.data.person(s): study.fits[s].exact for s in study.subjects}
+    found = []
+    for label in fit.subjects.labels:
+        own = {p.name: p.estimate for p in by_label[label].parameters}
+        found.append([own.get(name, np.nan) for name in fit.subjects.natural_names])
+    return np.array(found, dtype=np.float64)
+
+
+def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
+    links, names = _links(fit), fit.subjects.natural_names
+    if len(names) < 2:
+        return
+    alone = _alone(study, fit)
+    on_link = np.stack([link.coordinate(alone[:, a]) for a, link in enumerate(links)], axis=1)
+    prior = fit.prior_for()
+    pairs = [(0, b) for b in range(1, len(names))]
+
+    def draw(axes: Any, i: int) -> None:
+        pair = list(pairs[i])
+        shrinkage(
+            axes,
+            on_link[:, pair],
+            fit.subjects.mean[:, pair],
+            mean=prior.mean[pair],
+            covariance=prior.covariance[np.ix_(pair, pair)],
+            names=tuple(_scaled(names[a], links[a]) for a in pair),  # type: ignore[arg-type]
+        )
+
+    yield Drawn(
+        "population-shrinkage",
+        "From each alone to all together",
+        "Estimates of each subject alone (hollow) and under the population (full), joined by a "
+        "line; those without a finite estimate of their own come from the edge. Ellipses hold "
+        "50 and 95 % of the population's people.",
+        panelled(len(pairs), draw, row=2.9),
+    )
+
+
+def _scaled(name: str, link: Link) -> str:
+    return in_words(name) if link.name == "identity" else f"{in_words(name)}, {link}"
+
+
+def _forest(study: Findings, fit: PopulationFit) -> Drawn:
+    links, names, subjects = _links(fit), fit.subjects.natural_names, fit.subjects
+    alone, ends = _alone(study, fit), subjects.interval(study.plan.level)
+    typical = fit.parameters_at(study.plan.level)
+
+    def draw(axes: Any, j: int) -> None:
+        forest(
+            axes,
+            subjects.natural[:, j],
+            ends[:, j],
+            labels=[str(label) for label in subjects.labels],
+            alone=alone[:, j],
+            pooled=typical[j].estimate,
+            pooled_interval=(typical[j].low, typical[j].high),
+            name=names[j],
+            logarithmic=links[j].name == "log",
+        )
+
+    n = len(subjects)
+    height = 0.9 + n * (NAMED if n <= MOST_LABELS else UNNAMED)
+    return Drawn(
+        "population-forest",
+        "Everybody under the population",
+        f"Posterior means of all subjects with {100 * study.plan.level:g} % intervals, the "
+        "estimates of each alone as hollow marks, and the typical person below. "
+        f"{EDGES}",
+        panelled(len(names), draw, row=height),
+    )
