@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, special
 
 STARTS = 10
 
@@ -284,3 +284,79 @@ def prospect(parameters, data) -> float:
     size = np.abs(outcome) ** math.exp(log_rho)
     value = (weight * size * np.where(outcome > 0, gains, -losses)).sum(axis=2)
     return loss_of_two(value[:, 0] - value[:, 1])
+
+
+def two_step(parameters, data) -> float:
+    """Model-based and model-free, one rate and one temperature, lambda = 1."""
+    based, free, stickiness, rate = parameters
+    first, second, last, c1, gaps = [0.0, 0.0], [[0.0, 0.0], [0.0, 0.0]], -1, -1, []
+    for j, reward, state in zip(data["chosen"], data["rewards"], data["state"], strict=True):
+        if state == 0:
+            best = max(second[0]), max(second[1])
+            model = 0.4 * (best[j] - best[1 - j])
+            gap = based * model + free * (first[j] - first[1 - j])
+            gaps.append(gap + (stickiness * (1 if j == last else -1) if last >= 0 else 0.0))
+            last = c1 = j
+            continue
+        own = second[int(state) - 1]
+        gaps.append((based + free) * (own[j] - own[1 - j]))
+        first[c1] += rate * (reward - first[c1])
+        own[j] += rate * (reward - own[j])
+    return loss_of_two(np.array(gaps))
+
+
+def go_no_go(parameters, data) -> float:
+    """Sensitivity, bias to respond, Pavlovian weight times sensitivity, one rate."""
+    rho, bias, pull, rate = parameters
+    values, cues, gaps = [[0.0, 0.0] for _ in range(4)], [0.0] * 4, []
+    for j, reward, cue in zip(data["chosen"], data["rewards"], data["cue"], strict=True):
+        own, k = values[int(cue)], int(cue)
+        go = rho * (own[1] - own[0]) + bias + pull * cues[k]
+        gaps.append(go if j == 1 else -go)
+        own[j] += rate * (reward - own[j])
+        cues[k] += rate * (reward - cues[k])
+    return loss_of_two(np.array(gaps))
+
+
+def gain_loss(parameters, data) -> float:
+    """Four options, gains and losses at rates of their own."""
+    big_r, big_p, up, down = parameters
+    gains, losses, rows = [0.0] * 4, [0.0] * 4, []
+    for j, gain, loss in zip(data["chosen"], data["gain"], data["loss"], strict=True):
+        q = [big_r * g + big_p * v for g, v in zip(gains, losses, strict=True)]
+        rows.append([value - q[j] for value in q])
+        own_gain, own_loss = gains[j], losses[j]
+        gains = [g * (1 - up) for g in gains]
+        losses = [v * (1 - down) for v in losses]
+        gains[j] = own_gain + up * (gain - own_gain)
+        losses[j] = own_loss + down * (-loss - own_loss)
+    return float(special.logsumexp(np.array(rows), axis=1).sum())
+
+
+def experience_weighted(parameters, data) -> float:
+    """Two options, experience-weighted attraction."""
+    beta, phi, rho = parameters
+    values, experience, gaps = [0.0, 0.0], [0.0, 0.0], []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        gaps.append(values[j] - values[1 - j])
+        n = experience[j]
+        experience[j] = rho * n + 1.0
+        values[j] = (phi * n * values[j] + reward) / experience[j]
+    return loss_of_two(beta * np.array(gaps))
+
+
+def outcome_representation(parameters, data) -> float:
+    """Four decks: values, frequencies of wins, perseverance."""
+    v, f, p, up, down, kept = parameters
+    ev, ef, ps, rows = [0.0] * 4, [0.0] * 4, [0.0] * 4, []
+    for j, r in zip(data["chosen"], data["rewards"], strict=True):
+        q = [v * a + f * b + p * c for a, b, c in zip(ev, ef, ps, strict=True)]
+        rows.append([value - q[j] for value in q])
+        own, other, sign = (up, down, 1.0 if r > 0 else 0.0) if r >= 0 else (down, up, -1.0)
+        ev[j] += own * (r - ev[j])
+        mine = ef[j] + own * (sign - ef[j])
+        ef = [b + other * (-sign / 3 - b) for b in ef]
+        ef[j] = mine
+        ps[j] = 1.0
+        ps = [c * kept for c in ps]
+    return float(special.logsumexp(np.array(rows), axis=1).sum())

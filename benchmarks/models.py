@@ -26,6 +26,7 @@ from scipy import special
 
 import penchant as pn
 from penchant.bandit.locations import distances
+from penchant.models.worlds import World
 
 TARGET = 100
 GROUPS = 25  # of subjects with the same parameters
@@ -76,6 +77,13 @@ class Case:
                 )[:n]
                 people += [
                     pn.Episode(e.chosen, e.rewards, subject=f"{group}.{e.subject}") for e in plays
+                ]
+                continue
+            if isinstance(task, World):
+                several = pn.Task(task, n_decisions)
+                people += [
+                    pn.simulate(several, self.model, truth, rng=rng, subject=f"{group}.{k}")
+                    for k in range(n)
                 ]
                 continue
             for k in range(n):
@@ -160,6 +168,13 @@ def placed(case: Case, episode: Any) -> dict[str, Any]:
     return found | {"noise": 1e-2, "mean": 0.5}
 
 
+def seen(case: Case, episode: Any) -> dict[str, Any]:
+    """Choices and rewards, with what was seen at decisions and learnt after them."""
+    told = {name: values.tolist() for name, values in (*episode.before.items(),)}
+    told |= {name: values.tolist() for name, values in episode.after.items()}
+    return lists(case, episode) | told
+
+
 def uniform(**ranges: tuple[float, float]) -> Callable[[np.random.Generator], dict[str, float]]:
     """Parameters drawn from ranges."""
     return lambda rng: {name: float(rng.uniform(*ends)) for name, ends in ranges.items()}
@@ -226,6 +241,24 @@ CASES = (
                      **{"value": (0, 2), "relative_uncertainty": (0, 1),
                         "value/total_uncertainty": (0, 2)}),
          likelihood=by_hand.gershman_hybrid, most=20.0, **TWO),
+    Case("two-step, four parameters",
+         pn.models.TwoStep(trace_decay=1.0, same_rates=True, same_temperatures=True),
+         uniform(inverse_temperature=(2, 6), model_based_share=(0.2, 0.8), stickiness=(0, 0.5),
+                 learning_rate=RATE),
+         lambda rng: pn.models.TwoStepWorld(500), by_hand.two_step, seen),
+    Case("go/no-go, Pavlovian", pn.models.GoNoGo(),
+         uniform(sensitivity=(2, 6), bias=(-0.5, 1), pavlovian=(0, 1), learning_rate=RATE),
+         lambda rng: pn.models.GoNoGoWorld(1000), by_hand.go_no_go, seen),
+    Case("gains and losses apart, 4 options", pn.models.GainLoss(4),
+         uniform(gain_sensitivity=(2, 5), loss_sensitivity=(1, 4), gain_rate=RATE, loss_rate=RATE),
+         lambda rng: pn.models.GainLossWorld(4, 1000), by_hand.gain_loss, seen),
+    Case("experience-weighted attraction", pn.models.EWA(2),
+         uniform(temperature=TAU, value_decay=RATE, experience_decay=RATE),
+         likelihood=by_hand.experience_weighted, **TWO),
+    Case("outcome representation, 4 decks", pn.models.ORL(payscale=1.0),
+         uniform(value=(0.5, 2), frequency=(-1, 2), perseverance=(-1, 2), reward_rate=RATE,
+                 punishment_rate=RATE, perseverance_decay=(0.2, 2)),
+         landscape(4), by_hand.outcome_representation, lists),
     Case("UCB1", pn.models.UCB1(4), uniform(temperature=TAU, exploration=(0, 1)),
          task=landscape(4), most=20.0, **LINEAR),
     Case("locality, 25 options", pn.models.Locality(PLACES, ("distance", "same", "visited")),

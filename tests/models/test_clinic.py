@@ -293,3 +293,42 @@ def test_a_filter_that_breaks_down_is_passed_over():
         broken = literal_hgf(episode, {**truth, "omega_2": at[0], "omega_3": at[1]}) is None
         assert broken == is_lost
     assert np.isfinite(pn.fit(episode, model, parameter_prior=pn.ScaledPrior()).theta).all()
+
+
+def test_a_population_of_a_filter_that_may_break_down_is_refused():
+    model, _, _, _ = CASES["filter"]
+    plays = [played("filter", seed, f"s{seed}", 60) for seed in range(5)]
+    with pytest.raises(pn.DataError, match="model must exist at all shape parameters"):
+        pn.fit_population(plays, model)
+
+
+@pytest.mark.parametrize("name", ["two-step, four parameters", "pairs", "balloons, target"])
+def test_models_are_recovered_compared_and_played_anew(name):
+    """Worlds, what was seen, and pairs that could be chosen go through the whole workflow."""
+    model, truth, task, _ = CASES[name]
+    rng, other = np.random.default_rng(15), pn.models.RandomChoice(model.n_options)
+    plays = [played(name, seed, f"s{seed}", 60) for seed in (1, 2)]
+    compared = pn.compare_models({"own": model, "random": other}, plays, folds=3)
+    assert np.isfinite(compared.totals).all()
+    recovered = pn.recover(model, task.with_decisions(60), truth, n_subjects=2, rng=rng)
+    assert set(truth) <= set(str(recovered).split())
+    fits = pn.fit_each(plays, model, parameter_prior=pn.ScaledPrior())
+    assert len(pn.predictive_check(fits, n_draws=3, rng=rng, world=task.world).observed)
+
+
+def test_a_population_is_fitted_with_pairs_that_could_be_chosen():
+    plays = [played("pairs", seed, f"s{seed}", 60) for seed in range(5)]
+    found = pn.fit_population(plays, CASES["pairs"][0])
+    assert set(found.names) == {"temperature", "learning_rate"}
+
+
+@pytest.mark.parametrize("name", ["go/no-go, three", "two-step", "iowa, delta"])
+def test_profile_intervals_of_few_decisions_stay_where_parameters_can_be(name):
+    """Sensitivities are not negative, shares lie between 0 and 1, and nothing is refused."""
+    model, truth, _, _ = CASES[name]
+    estimate = pn.fit(played(name, 2, n_decisions=40), model)
+    ends = dict(zip(truth, estimate.interval(kind="profile", of=list(truth)), strict=True))
+    for key in ("sensitivity", "consistency"):
+        assert key not in ends or ends[key][0] >= 0
+    for key in ("model_based_share", "trace_decay"):
+        assert key not in ends or (ends[key][0] >= 0 and ends[key][1] <= 1)

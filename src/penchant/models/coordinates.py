@@ -215,7 +215,9 @@ class Coordinates:
             own, shape = c.link.value(h[:, a]), self.shape[natural.index]
             raw = (own / natural.scale) ** (1.0 / natural.power)
             inside = np.clip(raw, shape.low, shape.high)
-            slope = raw / (natural.power * own) * c.link.slope(h[:, a])
+            # a range may hold 0, where a power other than 1 has no slope
+            rise = 1.0 / natural.scale if natural.power == 1.0 else raw / (natural.power * own)
+            slope = rise * c.link.slope(h[:, a])
             values[:, natural.index] = inside
             slopes[:, natural.index] = np.where(raw == inside, slope, 0.0)
         return values, slopes

@@ -222,7 +222,7 @@ class Natural:
     curve
         For "function" and "shape function".
     low, high
-        For "function": between which values it lies.
+        For "function" and "shape function": between which values it lies.
     """
 
     name: str
@@ -583,6 +583,10 @@ class FunctionParameter(Natural):
             origin[k, pivot] = right[k] / normal[pivot]
         return origin, basis, row, right
 
+    def values_at(self, positions: Matrix, shape: Sequence[Shape]) -> Matrix:
+        """Values at positions, those beyond what was looked at as far as they can be."""
+        return np.asarray(np.clip(positions, self.low, self.high))
+
     def ends(self, shape: Sequence[Shape]) -> tuple[float, float]:
         """As declared."""
         return self.low, self.high
@@ -606,6 +610,10 @@ class ShapeFunctionParameter(ShapeParameter):
     def psi_at(self, value: float) -> float:
         """The shape parameter at this value."""
         return float(self.curve.inverse(np.float64(value)))
+
+    def values_at(self, positions: Matrix, shape: Sequence[Shape]) -> Matrix:
+        """Values at positions, those beyond what was looked at as far as they can be."""
+        return np.asarray(np.clip(super().values_at(positions, shape), self.low, self.high))
 
 
 FORMS: dict[str, type[Natural]] = {

@@ -27,7 +27,7 @@ from penchant.models.natural import Natural, Shape
 from penchant.models.natural_prior import Density, DensityPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.batch import Batch, fit_table
-from penchant.softmax.constraints import Constraints
+from penchant.softmax.constraints import Constraints, InfeasibleError
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.newton import Maximum
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
@@ -602,7 +602,11 @@ class Profiles:
             asked = None
             if planes is not None:
                 asked = Hypothesis(planes.row[k : k + 1], planes.value[k : k + 1])
-            found = best_weights(choices, self.limits, self.weight_prior, asked)
+            try:
+                found = best_weights(choices, self.limits, self.weight_prior, asked)
+            except InfeasibleError:  # no weights that may be have this value of the parameter
+                points.value[k], points.settled[k] = -np.inf, False
+                continue
             points.theta[k], points.value[k] = found.theta, found.value
             points.information[k] = found.information
             points.settled[k] = found.ending in ("converged", "fixed")

@@ -102,7 +102,7 @@ class Balloons(Recursion):
             return (
                 Natural("inverse_temperature", "weight", 1),
                 Natural("risk_taking", "ratio", 0, 1),
-                Natural("prior_belief", "shape function", 0, curve=ONE_LESS),
+                Natural("prior_belief", "shape function", 0, curve=ONE_LESS, low=0.0, high=1.0),
                 updating,
             )
         return (

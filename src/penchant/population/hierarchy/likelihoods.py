@@ -17,6 +17,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.choices import Choices
+from penchant.errors import DataError
 from penchant.inference.profile import _kernels as profile_kernels
 from penchant.inference.profile.pairs import Rows
 from penchant.inference.profile.profiles import Profiles
@@ -104,6 +105,7 @@ class Players:
         for begin, end in profiles.portions(everyone):
             mine = everyone[begin:end]
             x, _ = profiles.variables(mine, np.repeat(middle, len(mine), axis=0), False)
+            profiles.outside(x, None, profiles.rows(mine))
             scored = x[profiles.rows(mine).order]
             squares += (scored - scored.mean(axis=1, keepdims=True)).var(axis=1).sum(axis=0)
             count += len(scored)
@@ -184,8 +186,18 @@ class Players:
     def _described(self, pairs: IntVector, psi: Matrix) -> tuple[Matrix, Rows]:
         x, _ = self.profiles.variables(pairs, psi, False)
         rows = self.profiles.rows(pairs)
-        self.profiles.check_finite(x, rows)
+        self._check_exists(x, rows)
         return x, rows
+
+    def _check_exists(self, x: Matrix, rows: Rows) -> None:
+        """A population is a smooth distribution: its model must exist wherever people may be."""
+        if self.profiles.outside(x, None, rows).any():
+            raise DataError(
+                "model must exist at all shape parameters for a population; got "
+                f"{type(self.profiles.model).__name__}, which does not at some. Fit subjects one "
+                "by one with fit_each."
+            )
+        self.profiles.check_finite(x, rows)
 
     def _described_with_slopes(
         self, pairs: IntVector, psi: Matrix, on_shape: bool
@@ -197,7 +209,7 @@ class Players:
             wanted = on_shape and self.coordinates.n_shape > 0
             x, slopes = self.profiles.variables(pairs, psi, wanted)
             rows = self.profiles.rows(pairs)
-            self.profiles.check_finite(x, rows)
+            self._check_exists(x, rows)
             kept = (x, rows, slopes)
             if len(self._last) >= KEPT:
                 self._last.clear()
