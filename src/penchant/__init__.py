@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from penchant import models as models
     from penchant import paper as paper
     from penchant import results as results
+    from penchant.assistance.field import Field as Field
+    from penchant.assistance.field import Trust as Trust
+    from penchant.assistance.helper import assist as assist
+    from penchant.assistance.team import simulate_team as simulate_team
     from penchant.bandit.beliefs import RewardPrior as RewardPrior
     from penchant.bandit.episode import Episode as Episode
     from penchant.bandit.episode_table import episodes_from_frame as episodes_from_frame
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
     from penchant.models.population_prior import PopulationPrior as PopulationPrior
     from penchant.models.simulate import simulate as simulate
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
+    from penchant.models.spatial.map_basis import MapBasis as MapBasis
+    from penchant.models.spatial.map_basis import MapPrior as MapPrior
     from penchant.models.spatial.ucl import UCL as UCL
     from penchant.models.task import Task as Task
     from penchant.population.compare import compare_groups as compare_groups

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING
 from penchant._lazy import lazily
 
 if TYPE_CHECKING:
+    from penchant.assistance.helper import Advice as Advice
+    from penchant.assistance.helper import Helper as Helper
+    from penchant.assistance.helper import replay as replay
+    from penchant.assistance.team import Gains as Gains
+    from penchant.assistance.team import team_gains as team_gains
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.inference.live import Live as Live
     from penchant.models.checking.findings import ModelCheck as ModelCheck
+    from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
     from penchant.population.comparison import GroupComparison as GroupComparison
     from penchant.population.comparison import adjusted_p_values as adjusted_p_values
     from penchant.population.estimate import PopulationEstimate as PopulationEstimate

@@ -38,6 +38,7 @@ LAYERS = {
     "population": 7,
     "scale": 7,
     "workflow": 8,
+    "assistance": 8,
     "studies": 9,
     "figures": 10,
     "report": 11,

@@ -27,7 +27,7 @@ DESIGNED = {
 }
 OFTEN_USED = {"GPUCB", "HyperbolicDiscounting", "KalmanFilter", "QLearning", "UCL"}
 PARTS = {"datasets", "figures", "models", "paper", "results"}
-MOST = 60  # names at the top, its parts among them: what one can read through on typing `pn.`
+MOST = 70  # names at the top, its parts among them: what one can read through on typing `pn.`
 OF_AN_ESTIMATE = [
     "status",
     "message",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -23,6 +23,8 @@ from penchant.cli.options import (
 from penchant.cli.task_options import Playing, Served
 from penchant.cli.workflow_options import (
     Analysis,
+    Assisted,
+    Believed,
     Compared,
     Contest,
     Experiment,
@@ -360,6 +362,58 @@ def population(
     from penchant.cli.populating import run_population
 
     return run_population(file, data, terms, agent, history, populated, written)
+
+
+def assist(
+    action: Literal["simulate", "replay"],
+    file: str | None = None,
+    /,
+    *,
+    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    agent: Agent = Agent(),  # noqa: B008
+    asked: Assisted = Assisted(),  # noqa: B008
+    written: Written = Written(),  # noqa: B008
+) -> int:
+    """A machine beside its operator: what it would gain, and what it would have said.
+
+    simulate plays operators of several kinds with and without it: who gains, and who does not. All
+    are made up: nothing follows for people. replay reads play and prints what the machine would
+    have said of every choice; as nobody heard it, it tells nothing of rewards. Exit code 0: done;
+    2: wrong usage or data.
+
+    Parameters
+    ----------
+    action
+        simulate or replay.
+    file
+        replay: CSV or Parquet file, one row per event; - for stdin.
+    """
+    from penchant.cli.assisting import run_assist
+
+    return run_assist(action, file, table, agent, asked, written)
+
+
+def believe(
+    file: str | None = None,
+    /,
+    *,
+    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    agent: Agent = Agent(),  # noqa: B008
+    asked: Believed = Believed(),  # noqa: B008
+) -> int:
+    """Read the map that each subject had in mind before play, from what they chose.
+
+    Options lie on a --grid or at --locations. Exit code 0: done; 1: no map converged; 2: wrong
+    usage or data.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
+    """
+    from penchant.cli.believing import run_believe
+
+    return run_believe(file, table, agent, asked)
 
 
 def predict(

@@ -17,7 +17,9 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 from penchant._version import __version__
 from penchant.cli.commands import (
     ask,
+    assist,
     backup,
+    believe,
     check,
     compare,
     design,
@@ -83,6 +85,8 @@ _IN_ORDER: tuple[Callable[..., int], ...] = (
     population,
     compare,
     predict,
+    believe,
+    assist,
     simulate,
     recover,
     distinguish,

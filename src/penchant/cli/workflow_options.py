@@ -415,6 +415,62 @@ class Written:
     overwrite: Overwrite = False
 
 
+@Parameter(name="*", group=Group("Map", sort_key=1))
+@dataclass(frozen=True, kw_only=True)
+class Believed:
+    """The map that is looked for, and where it is shown.
+
+    Parameters
+    ----------
+    map
+        Functions that the map is made of: 16 do for a grid of 100 options.
+    functions_by_evidence
+        As many of these functions as the data speak for.
+    locality
+        Beside the map, terms for choices near the last one, whatever is believed.
+    pool
+        One map for all subjects together.
+    output
+        Write a page with the maps to this file: .html.
+    """
+
+    map: Number = 16
+    functions_by_evidence: Flag = False
+    locality: Flag = False
+    pool: Flag = False
+    json: Json = False
+    output: Output = None
+    overwrite: Overwrite = False
+
+
+@Parameter(name="*", group=Group("Assistance", sort_key=1))
+@dataclass(frozen=True, kw_only=True)
+class Assisted:
+    """Operators that are simulated, or the machine that is asked what it would have said.
+
+    Parameters
+    ----------
+    operators
+        simulate: how many operators of each kind.
+    kind
+        simulate: expert, novice, wrong, local, kernel or q-learner; may be repeated. All if not
+        given.
+    field_mean
+        replay: reward that the machine expects; the mean of the file, if not given.
+    field_sd
+        replay: how much it takes mean rewards to vary; as those of the file do, if not given.
+    field_length
+        replay: over which distance it takes options to be alike.
+    """
+
+    operators: Number = 200
+    kind: Annotated[Words, Parameter(metavar="KIND")] = field(default_factory=list)
+    seed: Seed = None
+    field_mean: Annotated[float | None, Parameter(metavar="MEAN")] = None
+    field_sd: Annotated[float | None, Parameter(metavar="SD")] = None
+    field_length: Annotated[float, Parameter(metavar="LENGTH")] = 2.0
+
+
 @Parameter(name="*", group=Group("Groups and regret", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class Compared:

@@ -16,6 +16,7 @@ from penchant.figures.comparison import (
 )
 from penchant.figures.convergence import convergence, without_estimate
 from penchant.figures.grids import (
+    belief_map,
     choice_map,
     choices_and_belief,
     heat_map,
@@ -39,6 +40,7 @@ else:
 
 __all__ = [
     "PALETTE",
+    "belief_map",
     "choice_map",
     "choice_probability",
     "choices_and_belief",

@@ -331,3 +331,21 @@ def _dot(axes: Axes, place: Vector, radius: float, color: str) -> None:
     from matplotlib.patches import Circle
 
     axes.add_patch(Circle((place[0], place[1]), radius, facecolor=color, edgecolor="white"))
+
+
+def belief_map(axes: Sequence[Axes], believed: Any, *, label: str = "from the level") -> Any:
+    """The map that somebody had in mind, and beside it how uncertain it is.
+
+    Parameters
+    ----------
+    axes
+        Two, where to draw.
+    believed
+        A `BeliefMap`, or anything with mean, sd and locations.
+    label
+        Of the first colour bar.
+    """
+    first, second = axes
+    heat_map(first, believed.mean, believed.locations, label=label)
+    heat_map(second, believed.sd, believed.locations, label="standard deviation")
+    return axes

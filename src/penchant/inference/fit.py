@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Unpack, overload
 
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks, ManyPeople
 from penchant.errors import DataError
+from penchant.inference.from_episodes import FromEpisodes
+from penchant.inference.maps import fit_map
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
@@ -25,6 +28,7 @@ from penchant.models.record import (
     is_history,
     refuse_word,
 )
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
@@ -47,14 +51,14 @@ def fit(
     data: History | Sequence[History] | Choices | Reading,
     model: Model,
     *,
-    parameter_prior: Prior | None = None,
+    parameter_prior: Prior | MapPrior | None = None,
     strict: bool = False,
 ) -> Estimate: ...
 def fit(
     data: Any,
     model: Model | None = None,
     *,
-    parameter_prior: Prior | None = None,
+    parameter_prior: Prior | MapPrior | None = None,
     method: Literal["ml", "firth"] = "ml",
     constraints: Constraints | None = None,
     covariance: Literal["model", "robust", "clustered"] = "model",
@@ -78,6 +82,7 @@ def fit(
         `GaussianPrior` or `ScaledPrior` on the weights: the MAP estimate. `ScaledPrior()` is
         recommended for prediction and for small samples. `NaturalPrior` on natural parameters of a
         model. `PopulationPrior`, of `fit_population`: a new person of a known population.
+        `MapPrior`, for a model with a `prior_map`.
     method
         For choices: "ml", or "firth" for bias-reduced estimates, finite even when separated.
     constraints
@@ -175,10 +180,15 @@ def fit(
     )
 
 
-def weights_only(prior: Prior | None) -> ParameterPrior | None:
+def weights_only(prior: Prior | MapPrior | None) -> ParameterPrior | None:
     """The prior of choices, which have no natural parameters."""
     if isinstance(prior, PopulationPrior):
         return prior.on_variables()
+    if isinstance(prior, MapPrior):
+        raise DataError(
+            "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got MapPrior. "
+            "Maps belong to models of places."
+        )
     if isinstance(prior, DensityPrior):
         raise DataError(
             "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
@@ -191,7 +201,7 @@ def fit_model(
     episodes: Sequence[Episode],
     model: Model,
     *,
-    parameter_prior: Prior | None = None,
+    parameter_prior: Prior | MapPrior | None = None,
     strict: bool = False,
     subject: Any = None,
 ) -> Estimate:
@@ -209,6 +219,8 @@ def fit_model(
         Raise unless the status is "converged" or "at a bound".
     """
     model = for_task(model, episodes)
+    if isinstance(parameter_prior, MapPrior):
+        return _with_map(tuple(episodes), model, parameter_prior, strict, subject)
     check_prior(model, parameter_prior)
     problem = Problem(model, tuple(episodes), parameter_prior)
     if not len(problem.chosen):
@@ -217,6 +229,23 @@ def fit_model(
             f"{argument('is_choice')} and {argument('scored')}."
         )
     (estimate,) = fit_profiles(problem.profiles, [subject])
+    if strict:
+        raise_if_wrong(estimate)
+    return estimate
+
+
+def _with_map(
+    episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Any
+) -> Estimate:
+    """The estimate of a model with a map in mind, which knows every width that was tried."""
+    if not any(len(episode.scored_options) for episode in episodes):
+        raise DataError(
+            "episodes must hold at least one decision that is scored; got none. Check "
+            f"{argument('is_choice')} and {argument('scored')}."
+        )
+    estimate, fits = fit_map(episodes, model, prior, subject)
+    assert isinstance(estimate.source, FromEpisodes)
+    estimate = replace(estimate, source=replace(estimate.source, maps=fits))
     if strict:
         raise_if_wrong(estimate)
     return estimate

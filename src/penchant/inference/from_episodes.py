@@ -25,6 +25,7 @@ from penchant.models import record
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.natural import Natural
 from penchant.models.natural_prior import Prior
+from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
 from penchant.softmax.covariance import sandwich, summed
 from penchant.softmax.estimate import Estimate
@@ -50,6 +51,8 @@ class FromEpisodes(Source):
         The grid of the search, or what computes it; see `profile`.
     peak
         The maximum of the profile, with its curvature.
+    maps
+        What every width of the prior on a map makes of it; see `belief_map`.
     """
 
     model: Model
@@ -57,6 +60,7 @@ class FromEpisodes(Source):
     grid: Grid | Callable[[], Grid]
     peak: Peak
     prior: Prior | None = None
+    maps: tuple[MapFit, ...] = ()
 
     space: ClassVar[Space] = "parameters"
     lack: ClassVar[str] = "must be of choices; got an estimate of a model. Use other tests."
@@ -164,6 +168,23 @@ class FromEpisodes(Source):
             )
             for natural, (low, high) in zip(naturals, low_high, strict=True)
         )
+
+    def belief_map(self, found: Found) -> BeliefMap:
+        """The map that the player had in mind before play."""
+        model: Any = self.model
+        if Declared(model).prior_map is None:
+            raise DataError(
+                "belief_map must be asked of a model with a prior_map; got one without. Fit "
+                "UCL(..., prior_map=MapBasis.smooth(locations)) with parameter_prior=MapPrior()."
+            )
+        if not np.isfinite(found.theta).all():
+            raise DataError(
+                f"belief_map must have a finite estimate; got one that is {found.status}. Fit with "
+                "parameter_prior=MapPrior()."
+            )
+        fits = self.maps or (MapFit.of(model, found.theta, found.covariance),)
+        told = found.status, found.message, found.n_decisions
+        return BeliefMap.of(fits, *told, model.locations)
 
     # -- intervals -------------------------------------------------------------------------------
 

@@ -160,6 +160,8 @@ class Declared:
         Of a `RewardPrior`: the model with what the prior holds fixed, and the prior without it.
     largest_deviation
         Of an episode and psi: how far the first of psi may deviate in the linearised model.
+    prior_map, with_map
+        The `MapBasis` of the map that the player has in mind; of another one, the model with it.
     """
 
     weights: Member[tuple[str, ...] | None] = Member(None)
@@ -195,6 +197,8 @@ class Declared:
     nominal_point: Member[Callable[[RewardPrior], tuple[Vector, Vector]] | None] = Member(None)
     holding: Member[Callable[[RewardPrior], tuple[Any, RewardPrior]] | None] = Member(None)
     largest_deviation: Member[Callable[[Episode, Vector], float] | None] = Member(None)
+    prior_map: Member[Any] = Member(None)
+    with_map: Member[Callable[[Any], Any] | None] = Member(None)
 
     def __init__(self, model: Any) -> None:
         self.model = model

@@ -350,6 +350,15 @@ class Estimate(Found, Framed):
         """Score test of R theta = r, for choices."""
         return self.source.score_test(self, hypothesis)
 
+    def belief_map(self) -> Any:
+        """The map that somebody had in mind before play, of a model with a `prior_map`.
+
+        Returns
+        -------
+        `BeliefMap`: mean and sd of every option, the level apart, draws, and what is known of it.
+        """
+        return self.source.belief_map(self)
+
     # -- predictions ------------------------------------------------------------------------------
 
     def predict(self, data: Any = None, available: Any = None, *, average: bool = False) -> Any:

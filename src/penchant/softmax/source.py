@@ -126,6 +126,10 @@ class Source:
         """First-order bias of theta."""
         self._lacks("bias")
 
+    def belief_map(self, found: Found) -> Any:
+        """The map that somebody had in mind before play."""
+        self._lacks("belief_map()")
+
     def attached(self, found: Found, data: Any) -> Source:
         """The same with the data of the fit."""
         self._lacks("attach()")

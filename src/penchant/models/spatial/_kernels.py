@@ -229,6 +229,89 @@ def upper_limits(columns, slopes, options, track, deltas, z, cooled, unit, n_der
             row += 1
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_derivatives, x, dx):
+    """What is left of functions of a prior map before every event, at many delta: F of Eq. (12).
+
+    F = delta S Sigma^-1 Phi follows by recursion: an observation of option j changes it by
+    -k F_j, with k = S e_j / (1 + S_jj). No inverse.
+
+    columns, slopes, options, track, cooled : as in `upper_limits`
+    functions : Phi, (n_options, n_functions)
+    x : (n_delta * n_events, n_options, n_functions), filled
+    dx : (n_derivatives, *x.shape), filled: in delta, in the length scale
+    """
+    events, active, _ = track
+    n_options, size = columns.shape
+    n = functions.shape[1]
+    kinds = 1 + n_derivatives
+    s = np.empty((kinds, size, n_options))
+    f = np.empty((kinds, n_options, n))
+    k, dk, own = np.empty(n_options), np.empty(n_options), np.empty((kinds, n))
+    row = 0
+    for delta in deltas:
+        for c in range(size):
+            for i in range(n_options):
+                s[0, c, i] = columns[i, c] / delta
+                if kinds > 1:
+                    s[1, c, i] = -columns[i, c] / delta / delta
+                if kinds > 2:
+                    s[2, c, i] = slopes[i, c] / delta
+        f[:] = 0.0
+        f[0] = functions
+        n_seen = 0
+        for t in range(len(events)):
+            for i in range(n_options):
+                for a in range(n):
+                    x[row, i, a] = f[0, i, a] * cooled[t]
+                    for q in range(1, kinds):
+                        dx[q - 1, row, i, a] = f[q, i, a] * cooled[t]
+            row += 1
+            j = events[t]
+            if j < 0:
+                continue
+            n_active = active[n_seen]
+            n_seen += 1
+            at = options[j]
+            g = 1.0 + s[0, j, at]
+            for i in range(n_options):
+                k[i] = s[0, j, i] / g
+            for q in range(kinds):
+                for a in range(n):
+                    own[q, a] = f[q, at, a]
+            for q in range(1, kinds):
+                p_j = s[q, j, at]
+                for i in range(n_options):
+                    dk[i] = (s[q, j, i] - k[i] * p_j) / g
+                dk[at] = p_j / g / g
+                for i in range(n_options):
+                    for a in range(n):
+                        f[q, i, a] -= k[i] * own[q, a] + dk[i] * own[0, a]
+                for a in range(n):
+                    f[q, at, a] = own[q, a] / g - dk[at] * own[0, a]
+                for c in range(n_active):
+                    if c != j:
+                        k_c, p_c = s[0, j, options[c]] / g, s[q, j, options[c]]
+                        left = p_c - p_j * k_c
+                        for i in range(n_options):
+                            s[q, c, i] -= s[q, j, i] * k_c + k[i] * left
+                        s[q, c, at] = (p_c - k_c * p_j) / g
+                for i in range(n_options):
+                    s[q, j, i] = dk[i]
+            for c in range(n_active):
+                if c != j:
+                    s_c = s[0, j, options[c]]
+                    for i in range(n_options):
+                        s[0, c, i] -= k[i] * s_c
+                    s[0, c, at] = s_c / g
+            for i in range(n_options):
+                s[0, j, i] = k[i]
+                for a in range(n):
+                    f[0, i, a] -= k[i] * own[0, a]
+            for a in range(n):
+                f[0, at, a] = own[0, a] / g
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
 def follow_beliefs(columns, chosen, rewards, ratios, state, path, z, cooled, unit, x):
     """Variables of stochastic UCL at several delta for events that go on from others.

@@ -7,7 +7,9 @@ scale lambda fixed this is exactly linear:
 
     theta = (1/nu, mu0/nu),    x = ((b + sigma z_t) log t, f log t),
 
-for the posterior mean is b + mu0 f. So delta (and lambda) are the only shape parameters.
+for the posterior mean is b + mu0 f. So delta (and lambda) are the only shape parameters. A map that
+the agent has in mind, mu0 1 + Phi c, is linear too: it adds a column F_k log t with weight c_k / nu
+for every function, and terms of locality are columns beside them.
 
 Notes
 -----
@@ -23,7 +25,7 @@ conditioning: another way than the recursion behind the likelihood, so that one 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -41,7 +43,9 @@ from penchant.errors import DataError
 from penchant.models.agents import softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
-from penchant.models.spatial._kernels import upper_limits
+from penchant.models.spatial._kernels import map_shares, upper_limits
+from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality
+from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.tracking import UCLTracker
 from penchant.wording import argument
 
@@ -90,6 +94,13 @@ class UCL(CompiledModel):
         K and a of alpha_t = 1/(K t^a).
     precision_range, length_scale_range
         Where delta and lambda are looked for.
+    prior_map
+        Functions that the map which the agent has in mind is made of, beside its level: a weight
+        map_1, map_2 ... each. Fit with `parameter_prior=MapPrior()`, and ask the estimate for its
+        `belief_map()`.
+    locality
+        Controls that ignore rewards, as in `GPUCB`; True for all of them. People choose near their
+        last choice whatever they believe.
     """
 
     locations: Any
@@ -103,12 +114,28 @@ class UCL(CompiledModel):
     alpha_power: float = 1.0
     precision_range: tuple[float, float] = (1.5e-8, 400.0)
     length_scale_range: tuple[float, float] | None = None
+    prior_map: MapBasis | None = None
+    locality: bool | str | Sequence[str] = ()
     _tracks: WeakKeyDictionary[Episode, _Prepared] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "locations", check_locations(self.locations))
+        asked: Any = self.locality
+        if isinstance(asked, bool):
+            asked = "all" if asked else ()
+        object.__setattr__(self, "locality", check_terms(asked, "locality"))
+        if self.prior_map is not None and not isinstance(self.prior_map, MapBasis):
+            raise DataError(
+                f"prior_map must be a MapBasis; got {type(self.prior_map).__name__}. Make one with "
+                "MapBasis.smooth(locations)."
+            )
+        if self.prior_map is not None and self.prior_map.n_options != self.n_options:
+            raise DataError(
+                f"prior_map must be of the {self.n_options} options of the model; got one of "
+                f"{self.prior_map.n_options}. Match them."
+            )
         variance = self.noise_variance
         if not isinstance(variance, (int, float)) or not (np.isfinite(variance) and variance > 0):
             raise DataError(
@@ -154,9 +181,32 @@ class UCL(CompiledModel):
 
     @cached_property
     def weights(self) -> tuple[str, ...]:
-        """1/nu, mu0/nu, and the bonus's weight if it is free."""
-        names = ("1/decision_noise", "prior_mean/decision_noise")
-        return names if self.bonus == "known" else (*names, "bonus/decision_noise")
+        """1/nu, mu0/nu, the bonus's weight if it is free, c/nu of a map, locality."""
+        names: tuple[str, ...] = ("1/decision_noise", "prior_mean/decision_noise")
+        names += () if self.bonus == "known" else ("bonus/decision_noise",)
+        of_map = tuple(f"{name}/decision_noise" for name in self.map_names)
+        return (*names, *of_map, *self.terms)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms of locality."""
+        return () if isinstance(self.locality, bool) else tuple(self.locality)
+
+    @property
+    def map_names(self) -> tuple[str, ...]:
+        """Coefficients of the map: map_1, map_2 ..."""
+        return tuple(f"map_{k + 1}" for k in range(self.n_functions))
+
+    @property
+    def n_functions(self) -> int:
+        """Number of functions of the map."""
+        return 0 if self.prior_map is None else self.prior_map.n
+
+    @property
+    def map_weights(self) -> slice:
+        """Where the weights of the map stand."""
+        first = 2 if self.bonus == "known" else 3
+        return slice(first, first + self.n_functions)
 
     @property
     def positive(self) -> tuple[str, ...]:
@@ -198,6 +248,10 @@ class UCL(CompiledModel):
             found.append(Natural("length_scale", "shape", 1))
         if self.bonus == "free":
             found.append(Natural("implied_noise_sd", "ratio", 2, 0))
+        first = self.map_weights.start
+        found += [Natural(n, "ratio", first + k, 0) for k, n in enumerate(self.map_names)]
+        first += self.n_functions
+        found += [Natural(n, "weight", first + k) for k, n in enumerate(self.terms)]
         return tuple(found)
 
     @property
@@ -209,6 +263,8 @@ class UCL(CompiledModel):
             "prior_variance",
             "length_scale",
             "implied_noise_sd",
+            *self.map_names,
+            *self.terms,
         )
 
     @property
@@ -257,7 +313,7 @@ class UCL(CompiledModel):
         """Variables of every event (rows, n_options, n_weights); derivatives in delta, lambda."""
         lengths = record.lengths(which)
         n_shape = 1 if self.length_scale is not None else 2
-        x = np.empty((int(lengths.sum()), self.n_options, 2 if self.bonus == "known" else 3))
+        x = np.empty((int(lengths.sum()), self.n_options, len(self.weights)))
         dx = np.empty((n_shape if with_slopes else 0, *x.shape))
         scales = psi[:, 1] if n_shape == 2 else np.full(len(psi), self.length_scale)
         ends = np.cumsum(lengths)
@@ -270,6 +326,10 @@ class UCL(CompiledModel):
                 x[rows],
                 dx[:, rows],
             )
+        if self.terms:
+            n = len(self.terms)
+            fill_locality(self.locations, self.terms, record, which, x[:, :, -n:])
+            dx[:, :, :, -n:] = 0.0
         return x, dx if with_slopes else None
 
     def _fill(self, episode: Episode, deltas: Vector, scale: float, x: Matrix, dx: Matrix) -> None:
@@ -294,15 +354,61 @@ class UCL(CompiledModel):
             x,
             dx,
         )
+        if self.prior_map is not None and self.n_functions:
+            map_shares(
+                columns,
+                slopes,
+                track.options,
+                (track.events, track.active, track.rewards),
+                deltas,
+                np.array(self.prior_map.functions),  # unlocked: compiled for one kind of array
+                known.cooled,
+                len(dx),
+                x[:, :, self.map_weights],
+                dx[:, :, :, self.map_weights],
+            )
 
-    def tracker(self, psi: Matrix) -> UCLTracker:
-        """Beliefs at several delta, event by event; the length scale must be known."""
-        return UCLTracker(self, psi[:, 0])
+    def with_map(self, basis: MapBasis | None) -> UCL:
+        """The same player with a map in mind that is made of other functions, or without one."""
+        return replace(self, prior_map=basis)
+
+    def map_left(self, episode: Episode, psi: Sequence[float]) -> Matrix:
+        """What is left of every function of the map before each event: (n_events, N, n)."""
+        delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
+        known = self._prepared(episode)
+        columns = np.ascontiguousarray(self.kernel(known.distance, scale))
+        x = np.empty((episode.n_events, self.n_options, self.n_functions))
+        if self.prior_map is not None:
+            map_shares(
+                columns,
+                columns,
+                known.track.options,
+                (known.track.events, known.track.active, known.track.rewards),
+                np.array([float(delta)]),
+                np.array(self.prior_map.functions),
+                np.ones(episode.n_events),
+                0,
+                x,
+                np.empty((0, *x.shape)),
+            )
+        return x
+
+    @property
+    def tracker(self) -> Callable[[Matrix], UCLTracker] | None:
+        """Beliefs at several delta, event by event; the length scale must be known.
+
+        None with a map or locality, whose columns it does not follow.
+        """
+        if self.n_functions or self.terms:
+            return None
+        return lambda psi: UCLTracker(self, psi[:, 0])
 
     def latent(self, episode: Episode, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the agent believes them."""
         known = self.beliefs(episode, tuple(psi))
         mean = known.mean(theta[1] / theta[0])
+        if self.n_functions:
+            mean = mean + self.map_left(episode, tuple(psi)) @ (theta[self.map_weights] / theta[0])
         return {"value": mean, "uncertainty": known.standard_deviation(self.noise_variance)}
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCLAgents:
@@ -320,7 +426,8 @@ class UCL(CompiledModel):
                 )
             psi.append(prior.length_scale)
         extra = [] if self.bonus == "known" else [float(np.sqrt(self.noise_variance))]
-        return np.array(psi), np.array([1.0, prior.mean, *extra])
+        others = np.zeros(self.n_functions + len(self.terms))
+        return np.array(psi), np.array([1.0, prior.mean, *extra, *others])
 
     def holding(self, prior: RewardPrior) -> tuple[UCL, RewardPrior]:
         """The same with the length scale of a nominal prior, as in the paper."""
@@ -350,6 +457,8 @@ class UCL(CompiledModel):
             f"stochastic UCL, {self.n_options} options, noise variance {self.noise_variance:g}, "
             f"length scale {scale} ({self.kernel.name}), temperature {cooled}, clock: {first}"
             + (", bonus free" if self.bonus == "free" else "")
+            + (f", prior map of {self.n_functions} functions" if self.n_functions else "")
+            + (f", locality: {', '.join(self.terms)}" if self.terms else "")
         )
 
 
@@ -370,6 +479,7 @@ class UCLAgents:
     bonus: float
     mean: Matrix
     covariance: Matrix
+    locality: LocalityAgents
     time: int = 1
 
     @classmethod
@@ -380,7 +490,8 @@ class UCLAgents:
         ----------
         parameters
             decision_noise (0: the deterministic UCL, always the largest heuristic), prior_mean,
-            prior_variance, and length_scale where the model does not fix it.
+            prior_variance, and length_scale where the model does not fix it; map_1, map_2 ... of a
+            prior map, and a weight for each term of locality.
         """
         nu, variance = parameters["decision_noise"], parameters["prior_variance"]
         scale = model.length_scale if model.length_scale is not None else parameters["length_scale"]
@@ -397,13 +508,14 @@ class UCLAgents:
                 f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it."
             )
         correlation = model.kernel(distances(model.locations), float(scale))
-        shape = (n_agents, model.n_options)
+        given = {name: float(value) for name, value in parameters.items()}
         return cls(
             model,
             float(nu),
             _bonus(model, parameters),
-            np.full(shape, float(parameters["prior_mean"])),
+            np.repeat(_expected(model, given)[None], n_agents, axis=0),
             np.repeat(variance * correlation[None], n_agents, axis=0),
+            LocalityAgents.of(model.locations, model.terms, given, n_agents),
         )
 
     def probabilities(self) -> Matrix:
@@ -415,7 +527,7 @@ class UCLAgents:
             best = heuristic >= heuristic.max(axis=1, keepdims=True)
             return np.asarray(best / best.sum(axis=1, keepdims=True))
         q = heuristic * self.model.inverse_temperature(t) / self.decision_noise
-        return softmax(q)
+        return softmax(q + self.locality.objective())
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Learn from the option each agent chose and the reward it received."""
@@ -424,7 +536,19 @@ class UCLAgents:
         gain = column / (column[agents, chosen] + self.model.noise_variance)[:, None]
         self.mean += gain * (rewards - self.mean[agents, chosen])[:, None]
         self.covariance -= gain[:, :, None] * column[:, None, :]
+        self.locality.observe(chosen, rewards)
         self.time += 1
+
+
+def _expected(model: UCL, parameters: Mapping[str, float]) -> Vector:
+    """What agents expect of every option before play: a level, and a map if they have one."""
+    expected = np.full(model.n_options, parameters["prior_mean"])
+    if model.prior_map is not None and model.n_functions:
+        coefficients = np.array([parameters[name] for name in model.map_names])
+        if not np.isfinite(coefficients).all():
+            raise DataError(f"map_1, map_2 ... must be finite; got {coefficients}. Correct them.")
+        expected = expected + model.prior_map.functions @ coefficients
+    return expected
 
 
 def _bonus(model: UCL, parameters: Mapping[str, float]) -> float:

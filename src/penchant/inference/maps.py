@@ -1,0 +1,185 @@
+"""Fits of a model with a map in mind: the width of its prior, and its functions, by evidence.
+
+At fixed shape parameters the map is linear, and its prior in units of rewards is one on weights:
+c_k / nu ~ N(0, (sd / nu)^2), with nu plugged in. nu is first that of a fit without a map, and then
+that of the map itself, until it stays: a nu that a wrong precision brought about would shrink a map
+to nothing and look converged. The precision is looked for over the whole range of prior variances
+that rewards make sensible, and then climbed, for each width; a coarse grid alone biases the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Matrix
+from penchant.errors import DataError
+from penchant.inference.profile.profiles import Problem
+from penchant.inference.search.grid import Grid, whole_grids
+from penchant.inference.search.peaks import Peak
+from penchant.inference.search.search import climb, grid_search
+from penchant.inference.status import estimate_at
+from penchant.models.model import Declared
+from penchant.models.record import rewards_of
+from penchant.models.spatial.belief_map import MapFit
+from penchant.models.spatial.map_basis import MapPrior
+from penchant.models.spatial.ucl import UCL
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.prior import GaussianPrior, ScaledPrior
+
+WIDTHS = (0.2, 5.0)  # of the prior on a map, in standard deviations of the rewards: the range
+AROUND = (1 / 1.6, 1.0, 1.6)  # widths that are weighed by their evidence, about the likeliest
+SIZES = (0, 4, 9, 16, 25, 36, 49)  # numbers of functions that are tried
+SPREADS = np.geomspace(20.0, 0.05, 8)  # prior sd of an option, in standard deviations of rewards
+LENGTHS = (1.0, 2.5, 6.0)  # length scales to start from, in parts of the usual range's geometry
+STAYS = 1.25  # factor within which nu of the map is that which was plugged in
+ROUNDS = 4
+
+
+def fit_map(
+    episodes: Sequence[Any], model: Any, prior: MapPrior, subject: Any = None
+) -> tuple[Estimate, tuple[MapFit, ...]]:
+    """The likeliest estimate, and what every width of the prior makes of the map."""
+    if Declared(model).prior_map is None:
+        raise DataError(
+            "model must have a prior_map where parameter_prior is a MapPrior; got none. Use "
+            "UCL(..., prior_map=MapBasis.smooth(locations))."
+        )
+    spread = float(np.std(rewards_of(episodes))) or 1.0
+    sizes = [model.prior_map.n]
+    if prior.n == "evidence":
+        sizes = sorted({n for n in SIZES if n < model.prior_map.n} | {model.prior_map.n})
+    nu = _noise_without_map(episodes, model, prior, spread)
+    found: list[tuple[Estimate, MapFit]] = []
+    for size in sizes:
+        own = replace(model, prior_map=model.prior_map.leading(size))
+        found += _of_widths(episodes, own, prior, spread, nu, subject)
+    best = max(range(len(found)), key=lambda k: found[k][1].log_evidence)
+    fits = tuple(fit for _, fit in found)
+    if prior.n == "evidence":
+        fits = tuple(fit for fit in fits if fit.n == fits[best].n)
+    return found[best][0], fits
+
+
+def _noise_without_map(
+    episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float
+) -> float:
+    """nu of a player without a map; of the order of the rewards where there is none."""
+    flat = replace(model, prior_map=None)
+    problem = Problem(flat, tuple(episodes), ScaledPrior(prior.others))
+    _, best = grid_search(problem.profiles)
+    slope = float(best.theta[0, 0])
+    return 1.0 / slope if slope > 0 and np.isfinite(slope) else spread
+
+
+def _of_widths(
+    episodes: Sequence[Any],
+    model: UCL,
+    prior: MapPrior,
+    spread: float,
+    nu: float,
+    subject: Any,
+) -> list[tuple[Estimate, MapFit]]:
+    """Estimates at the likeliest width of the prior, and around it if it is not known."""
+    is_known = prior.sd != "evidence" or not model.n_functions
+    middle = float(prior.sd) if prior.sd != "evidence" else spread
+    problem, peak = _peak(episodes, model, prior, middle, nu, None)
+    for _ in range(ROUNDS):
+        seen = 1.0 / float(peak.point.theta[0]) if peak.point.theta[0] > 0 else nu
+        width = middle if is_known else _likelier(model, peak, middle, nu, spread)
+        if all(1 / STAYS <= ratio <= STAYS for ratio in (seen / nu, width / middle)):
+            break
+        nu, middle = seen, width
+        problem, peak = _peak(episodes, model, prior, middle, nu, peak)
+    found: list[tuple[Estimate, MapFit]] = []
+    widths = [middle] if is_known else [middle * share for share in AROUND]
+    for width in widths:
+        of_width = problem, peak
+        if width != middle:
+            of_width = _peak(episodes, model, prior, width, nu, peak)
+        estimate = estimate_at(of_width[0], _later(of_width[0]), of_width[1], subject)
+        weights = of_width[0].prior
+        assert isinstance(weights, GaussianPrior)
+        evidence = _log_evidence(estimate, weights)
+        found.append(
+            (estimate, MapFit.of(model, estimate.theta, estimate.covariance, width, evidence))
+        )
+    return found
+
+
+def _likelier(model: UCL, peak: Peak, width: float, nu: float, spread: float) -> float:
+    """A width of the prior with more evidence: as wide as the coefficients that are told."""
+    theta = peak.point.theta
+    if theta[0] <= 0:
+        return width
+    where = model.map_weights
+    coefficients = theta[where] * nu
+    left = np.diag(np.linalg.inv(peak.point.information))[where] * nu**2
+    told = float((1.0 - np.minimum(left / width**2, 1.0)).sum())
+    likelier = np.sqrt((coefficients**2).sum() / max(told, 0.5))
+    return float(np.clip(likelier, WIDTHS[0] * spread, WIDTHS[1] * spread))
+
+
+def _later(problem: Problem) -> Callable[[], Grid]:
+    """The grid of a problem when somebody asks for it."""
+    return lambda: whole_grids(problem.profiles).of(0)
+
+
+def _peak(
+    episodes: Sequence[Any],
+    model: UCL,
+    prior: MapPrior,
+    width: float,
+    nu: float,
+    near: Peak | None,
+) -> tuple[Problem, Peak]:
+    """The peak of the posterior for one width; from a coarse look at all, or from another."""
+    psi = _places(episodes, model) if near is None else near.point.psi[None]
+    bare = Problem(model, tuple(episodes), ScaledPrior(prior.others))
+    x, _ = bare.profiles.variables(np.zeros(1, dtype=np.int64), psi[len(psi) // 2][None], False)
+    weights = _weights_prior(x, model, prior, width / nu)
+    problem = Problem(model, tuple(episodes), weights)
+    if near is not None:
+        return problem, climb(problem, near.point.psi, near=near)
+    whose = np.zeros(len(psi), dtype=np.int64)
+    points = problem.profiles.solve(whose, psi, with_slopes=False, patient=False)
+    return problem, climb(problem, psi[int(np.nanargmax(points.value))])
+
+
+def _places(episodes: Sequence[Any], model: UCL) -> Matrix:
+    """Shape parameters over all that the rewards make sensible."""
+    spread = float(np.std(rewards_of(episodes))) or 1.0
+    delta = model.noise_variance / (spread * SPREADS) ** 2
+    delta = np.clip(delta, model.precision_range[0] * 1.001, model.precision_range[1] / 1.001)
+    if model.length_scale is not None:
+        return delta[:, None]
+    low, high = model.shape[1].low, model.shape[1].high
+    scales = np.clip(5 * low * np.array(LENGTHS), low, high)
+    return np.array([[d, s] for s in scales for d in delta])
+
+
+def _weights_prior(x: Matrix, model: UCL, prior: MapPrior, ratio: float) -> GaussianPrior:
+    """The prior on weights: the map's as its width says, others nearly flat on scaled variables."""
+    away = x - x.mean(axis=1, keepdims=True)
+    size = np.sqrt((away**2).mean(axis=(0, 1)))
+    variances = 1.0 / (prior.others * np.where(size > 0, size, 1.0) ** 2)
+    variances[model.map_weights] = ratio**2
+    return GaussianPrior(np.zeros(len(variances)), variances)
+
+
+def _log_evidence(estimate: Estimate, prior: GaussianPrior) -> float:
+    """Laplace's: the posterior at its peak, and how wide it is; flat in the logarithm of psi."""
+    if estimate.log_posterior is None or not np.isfinite(estimate.theta).all():
+        return -np.inf
+    scale = np.concatenate([np.ones(estimate.n_weights), estimate.psi])
+    covariance = estimate.covariance / np.outer(scale, scale)
+    known = np.isfinite(np.diag(covariance))
+    inside = covariance[np.ix_(known, known)]
+    sd = np.sqrt(np.diag(inside))
+    _, determinant = np.linalg.slogdet(inside / np.outer(sd, sd))
+    wide = 0.5 * (determinant + 2 * np.log(sd).sum() + known.sum() * np.log(2 * np.pi))
+    constant = prior.quadratic(estimate.n_weights, None).constant  # an objective goes without it
+    return float(estimate.log_posterior + constant + wide)

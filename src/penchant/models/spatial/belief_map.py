@@ -1,0 +1,256 @@
+"""The map somebody had in mind before play, as far as their choices tell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penchant._frames import frame
+from penchant._typing import Matrix, Vector
+from penchant.arguments import whole_number
+from penchant.models.spatial.ucl import UCL
+from penchant.tails import normal_point
+
+
+class MapFit(NamedTuple):
+    """What one width of the prior makes of the data: level and coefficients, nearly normal.
+
+    Attributes
+    ----------
+    sd, n
+        Width of the prior on the map, in units of rewards, and the number of functions.
+    log_evidence
+        Log-probability of the choices, by Laplace's method.
+    functions, rest
+        What the map is made of: (n_options, n); and what it may have besides: (n_options, m).
+    mean, covariance
+        Of the level and the coefficients: (1 + n,), (1 + n, 1 + n).
+    bonus_correlation
+        Of the level with the logarithm of the relative precision, which sets the bonus.
+    """
+
+    sd: float
+    n: int
+    log_evidence: float
+    functions: Matrix
+    rest: Matrix
+    mean: Vector
+    covariance: Matrix
+    bonus_correlation: float
+
+    @classmethod
+    def of(
+        cls,
+        model: UCL,
+        theta: Vector,
+        covariance: Matrix,
+        sd: float = float("nan"),
+        log_evidence: float = 0.0,
+    ) -> MapFit:
+        """What weights and shape parameters, nearly normal, say of the level and the map."""
+        assert model.prior_map is not None
+        basis, n = model.prior_map, model.prior_map.n
+        if theta[0] <= 0:  # choices that follow no beliefs tell nothing of them
+            width = sd if np.isfinite(sd) else np.inf
+            blind = np.zeros(1 + n), np.diag(np.full(1 + n, width**2)), float("nan")
+            return cls(sd, n, log_evidence, basis.functions, basis.rest, *blind)
+        where = [1, *range(model.map_weights.start, model.map_weights.stop)]
+        mean = theta[where] / theta[0]
+        slope = np.zeros((len(where), len(theta)))
+        slope[:, 0] = -mean / theta[0]
+        slope[np.arange(len(where)), where] = 1.0 / theta[0]
+        used = np.isfinite(np.diag(covariance))
+        inside = covariance[np.ix_(used, used)]
+        found = slope[:, used] @ inside @ slope[:, used].T
+        precision, correlation = len(model.weights), float("nan")
+        if used[precision] and found[0, 0] > 0:
+            both = slope[0, used] @ covariance[np.flatnonzero(used), precision]
+            correlation = float(both / np.sqrt(found[0, 0] * covariance[precision, precision]))
+        both = (found + found.T) / 2
+        functions = basis.functions, basis.rest
+        return cls(sd, basis.n, log_evidence, *functions, mean, both, correlation)
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefMap:
+    """What somebody expected of every option before play: a map, and its level apart.
+
+    Differences over the map are told by choices; the level hardly is, for it trades with the bonus
+    for what is unknown.
+
+    Attributes
+    ----------
+    mean, sd
+        The map at every option, of mean 0 over them, and its standard deviation: (n_options,).
+    level, level_sd
+        What is expected of all options alike.
+    removed
+        Share of the variance of the map's prior that the choices removed; NaN without a `MapPrior`.
+    status, message
+        Of the estimate.
+    n_decisions
+        Decisions that were scored.
+    fits
+        Every width of the prior that was tried, with its evidence; the map is their mixture.
+    locations
+        Where the options lie.
+    """
+
+    mean: Vector
+    sd: Vector
+    level: float
+    level_sd: float
+    removed: float
+    status: str
+    message: str
+    n_decisions: int
+    fits: tuple[MapFit, ...] = field(repr=False)
+    locations: Any = field(repr=False, default=None)
+
+    @classmethod
+    def of(
+        cls, fits: tuple[MapFit, ...], status: str, message: str, n_decisions: int, locations: Any
+    ) -> BeliefMap:
+        """The mixture of fits, each as likely as its evidence makes it."""
+        weights = evidence_weights(fits)
+        parts = [_at_options(fit) for fit in fits]
+        means = np.array([mean for mean, _ in parts])
+        covariances = np.array([covariance for _, covariance in parts])
+        mean = weights @ means
+        variance = weights @ (np.diagonal(covariances, axis1=1, axis2=2) + (means - mean) ** 2)
+        beside = weights @ np.array([_beside(fit) for fit in fits])
+        variance[1:] += np.nan_to_num(beside)
+        prior = float((beside + weights @ np.array([_prior(fit) for fit in fits])).mean())
+        left = float(variance[1:].mean())
+        removed = 1.0 - left / prior if prior > 0 else float("nan")
+        sd = np.sqrt(variance)
+        return cls(
+            mean[1:],
+            sd[1:],
+            float(mean[0]),
+            float(sd[0]),
+            removed if len(mean) > 1 else float("nan"),
+            status,
+            message,
+            n_decisions,
+            fits,
+            locations,
+        )
+
+    @property
+    def expected(self) -> Vector:
+        """Level and map together: the reward expected of every option before play."""
+        return np.asarray(self.level + self.mean)
+
+    @property
+    def width(self) -> float:
+        """Standard deviation of the prior on the map, averaged by the evidence."""
+        return float(evidence_weights(self.fits) @ [fit.sd for fit in self.fits])
+
+    @property
+    def n_functions(self) -> int:
+        """Number of functions that the likeliest map is made of."""
+        return self.fits[int(np.argmax([fit.log_evidence for fit in self.fits]))].n
+
+    @property
+    def bonus_correlation(self) -> float:
+        """Correlation of the level with the bonus: near 1 or -1 choices cannot tell them apart."""
+        return self.fits[int(np.argmax([fit.log_evidence for fit in self.fits]))].bonus_correlation
+
+    def interval(self, level: float = 0.9) -> Matrix:
+        """Pointwise intervals of the map: (n_options, 2)."""
+        half = float(normal_point((1 - level) / 2)) * self.sd
+        return np.column_stack([self.mean - half, self.mean + half])
+
+    def draws(self, rng: np.random.Generator, n: int = 1) -> Matrix:
+        """Maps as likely as the choices make them, of mean 0 over the options: (n, n_options)."""
+        n = whole_number(n, "n", 1)
+        which = rng.choice(len(self.fits), size=n, p=evidence_weights(self.fits))
+        found = np.empty((n, len(self.mean)))
+        for k, fit in enumerate(self.fits):
+            mine = np.flatnonzero(which == k)
+            values, vectors = np.linalg.eigh(fit.covariance[1:, 1:])
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            drawn = fit.mean[1:] + rng.standard_normal((len(mine), fit.n)) @ root.T
+            found[mine] = drawn @ fit.functions.T
+            if np.isfinite(fit.sd):
+                beside = rng.standard_normal((len(mine), fit.rest.shape[1]))
+                found[mine] += fit.sd * beside @ fit.rest.T
+        return found
+
+    def summary(self) -> str:
+        """What is known of the map, in words."""
+        low, high = int(np.argmin(self.mean)), int(np.argmax(self.mean))
+        told = "not known" if np.isnan(self.removed) else f"{100 * self.removed:.0f} %"
+        tried = ", ".join(
+            f"sd {fit.sd:.3g} with {fit.n}: {fit.log_evidence:.1f}" for fit in self.fits
+        )
+        return "\n".join(
+            [
+                f"Belief map of {len(self.mean)} options from {self.n_decisions} decisions: "
+                f"{self.status}",
+                f"Highest: option {high}, {self.mean[high]:+.3g} ± {self.sd[high]:.2g} "
+                "from the level",
+                f"Lowest: option {low}, {self.mean[low]:+.3g} ± {self.sd[low]:.2g} from the level",
+                f"Level: {self.level:.3g} ± {self.level_sd:.2g}, which choices tell poorly "
+                f"(correlation {self.bonus_correlation:.2f} with the bonus)",
+                f"Variance of the prior map removed by the choices: {told}",
+                f"Log evidence by width of the prior and number of functions: {tried}",
+            ]
+        )
+
+    def to_frame(self, backend: Any = None) -> Any:
+        """One row per option: mean, sd, and where it lies."""
+        columns: dict[str, Any] = {"option": np.arange(len(self.mean)).tolist()}
+        if self.locations is not None:
+            for axis, name in zip(np.asarray(self.locations).T, "xyz", strict=False):
+                columns[name] = axis.tolist()
+        columns |= {"mean": self.mean.tolist(), "sd": self.sd.tolist()}
+        return frame(columns, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        return {
+            "status": self.status,
+            "n_decisions": self.n_decisions,
+            "level": self.level,
+            "level_sd": self.level_sd,
+            "removed": None if np.isnan(self.removed) else self.removed,
+            "bonus_correlation": self.bonus_correlation,
+            "mean": self.mean.tolist(),
+            "sd": self.sd.tolist(),
+            "evidence": [
+                {"sd": fit.sd, "n": fit.n, "log_evidence": fit.log_evidence} for fit in self.fits
+            ],
+        }
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def evidence_weights(fits: tuple[MapFit, ...]) -> Vector:
+    """Probability of each fit among those tried."""
+    evidence = np.array([fit.log_evidence for fit in fits])
+    weights = np.exp(evidence - evidence.max())
+    return np.asarray(weights / weights.sum())
+
+
+def _beside(fit: MapFit) -> Vector:
+    """Variance at every option of what the map may have beside its functions."""
+    return np.asarray(fit.sd**2 * (fit.rest**2).sum(axis=1))
+
+
+def _prior(fit: MapFit) -> Vector:
+    """Variance at every option of the map's functions before any choice."""
+    return np.asarray(fit.sd**2 * (fit.functions**2).sum(axis=1))
+
+
+def _at_options(fit: MapFit) -> tuple[Vector, Matrix]:
+    """Mean and covariance of the level and the map at every option."""
+    n_options = len(fit.functions)
+    to = np.zeros((1 + n_options, 1 + fit.n))
+    to[0, 0] = 1.0
+    to[1:, 1:] = fit.functions
+    return to @ fit.mean, to @ fit.covariance @ to.T
