@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from penchant.arguments import check_threads
+from penchant.cli.experiments import COMPARED, experiments_in_python
 from penchant.cli.model import prior
 from penchant.cli.rivals import contenders, fold_labels
 from penchant.cli.showing import kept, of_table, reserved, shown
@@ -38,7 +39,9 @@ def run_compare(
         kept(written, read=file),
         reserved(decisions, overwrite=written.overwrite, suffixes=TABLES, read=file),
     ):
-        field = contenders(file, table.data(), table.history(), rivals)
+        data, history = table.data(), table.history()
+        with experiments_in_python(file, data, history, "compare", COMPARED):
+            field = contenders(file, data, history, rivals)
         folds: Any = judged.folds
         if folds is not None and folds != "block":
             folds = int(folds) if _is_whole(folds) else fold_labels(field.reading, folds)

@@ -11,6 +11,7 @@ import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector
 from penchant.arguments import check_threads
+from penchant.cli.experiments import PREDICTED, PREDICTED_TOGETHER, experiments_in_python
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, Data, History
@@ -45,10 +46,13 @@ def run_predict(
     check_file(file)
     check_threads(prediction.threads)
     weights = prior(prediction.prior)
-    _check(agent, prediction, written)
+    data, history = table.data(), table.history()
+    lines = PREDICTED_TOGETHER if prediction.pool else PREDICTED
+    with experiments_in_python(file, data, history, "predict", lines):
+        _check(agent, prediction, written)
     with kept(written, TABLES, read=file):
-        data, history = table.data(), table.history()
-        reading, model = _loaded(file, data, history, agent, prediction)
+        with experiments_in_python(file, data, history, "predict", lines):
+            reading, model = _loaded(file, data, history, agent, prediction)
         episodes = reading.data
         together = prediction.pool or not reading.subjects
         if together:
