@@ -37,7 +37,7 @@ def test_subjects_until_a_difference_is_found(penchant, folder):
         n_subjects=30,
         rng=np.random.default_rng(1),
     )
-    assert document == json.loads(json.dumps(own.to_dict()))
+    assert document == json.loads(json.dumps(own.document()))
     assert (document["needed"], document["unit"]) == (own.needed, "subjects in each group")
     assert document["goal"] == "a difference in bias_0 at p < 0.05"
     assert (folder / "subjects.png").read_bytes().startswith(b"\x89PNG")

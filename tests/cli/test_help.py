@@ -11,7 +11,18 @@ from penchant.cli.main import app
 
 COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
-COMMANDS += ["ask", "serve", "play", "export", "forget", "backup", "completion"]
+COMMANDS += ["ask", "assist", "believe", "serve", "play", "export", "forget", "backup"]
+COMMANDS += ["completion"]
+    "ask",
+    "serve",
+    "play",
+    "assist",
+    "believe",
+    "export",
+    "forget",
+    "backup",
+    "completion",
+]
 
 
 def test_every_command_is_listed_and_no_other(penchant):

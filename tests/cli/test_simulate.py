@@ -60,7 +60,7 @@ def test_what_is_written_can_be_fitted(penchant, kind):
     assert f"Written: q.{kind}" in made.err
     ended = penchant("fit", f"q.{kind}", "--model", "q-learning")
     assert ended.code == 0
-    assert "3 subjects, 120 trials included" in ended.err
+    assert "3 subjects, 3 blocks, 120 trials included" in ended.err
 
 
 def test_the_same_is_printed_and_written(penchant, folder):

@@ -127,11 +127,15 @@ UNKNOWN = {
     "exceedance": (["UCL", "random"], [NAN, NAN]),
 }
 NOT_A_FIGURE = {"PALETTE", "figure", "inline_svg", "look", "save", "style"}
-ON_OTHERS = {
+ON_OTHERS = {  # thin layers, and people under their population: tested beside what they use
+    "belief_map",
     "choices_and_belief",
+    "coefficients",
     "overview",
+    "population_density",
     "profile",
-}  # thin layers, tested beside what they use
+    "shrinkage",
+}
 everyone = pytest.mark.parametrize("name", sorted(DATA))
 
 

@@ -482,7 +482,15 @@ class Helper:
 
 
 def replay(helper: Helper, log: Sequence[Mapping[str, Any]] | None = None) -> Helper:
-    """The state that a log leads to, from the beginning; of the helper's own log if not given."""
+    """The state that a log leads to, from the beginning: the same advice, bit for bit.
+
+    Parameters
+    ----------
+    helper
+        A machine with the model, field, mode, trust and seed of the one that wrote the log.
+    log
+        Rows of its `log`; the helper's own, if not given.
+    """
     return helper.replayed(list(helper.log) if log is None else log)
 
 

@@ -241,6 +241,21 @@ def team_gains(
     Everybody first plays an episode without assistance, from which the machine learns their noise
     and its trust; then one under every condition, in the same new landscape with the same
     knowledge of it.
+
+    Parameters
+    ----------
+    kind
+        Of operator, such as "expert" or "wrong".
+    n_operators
+        How many to simulate.
+    rng
+        Randomness; each operator has its own stream.
+    world
+        Landscapes and people; those of a hard search, if not given.
+    conditions
+        Who plays: "human", "machine", or a mode of assistance.
+    advance
+        Called with the number of each operator done.
     """
     if kind not in KINDS:
         hint = nearest(str(kind), KINDS) or " Choose one."

@@ -47,7 +47,7 @@ class MapBasis:
     >>> basis = pn.MapBasis.smooth(pn.grid(10, 10), n=16)
     >>> basis
     MapBasis: 16 smooth functions over 100 options
-    >>> abs(basis.functions.mean(axis=0)).max() < 1e-12
+    >>> bool(abs(basis.functions.mean(axis=0)).max() < 1e-12)
     True
     """
 
