@@ -52,4 +52,5 @@ def data(frame=None, **options) -> pn.results.StudyData:
 def study(frame=None, **options):
     usual = {"nominals": NOMINALS, "landscape": MEANS, "intervals": "wald"}
     usual |= {"n_replicates": 3, "n_bootstrap": 20, "seed": 7, "threads": 1}
+    usual |= {"population": False}  # it has tests of its own
     return pn.study(data(frame), MODEL, **usual | options)

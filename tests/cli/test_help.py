@@ -13,16 +13,6 @@ COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
 COMMANDS += ["ask", "assist", "believe", "serve", "play", "export", "forget", "backup"]
 COMMANDS += ["completion"]
-    "ask",
-    "serve",
-    "play",
-    "assist",
-    "believe",
-    "export",
-    "forget",
-    "backup",
-    "completion",
-]
 
 
 def test_every_command_is_listed_and_no_other(penchant):

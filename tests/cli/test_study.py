@@ -20,7 +20,17 @@ from small_study import MEANS, MODEL, table
 
 FILE = "play.csv"
 UCL = ["--grid", "4x3", "--noise-variance", "2.5", "--length-scale", "1.5"]
-QUICK = ["--intervals", "wald", "--replicates", "2", "--bootstrap", "5", "--figures", "none"]
+QUICK = [
+    "--no-population",
+    "--intervals",
+    "wald",
+    "--replicates",
+    "2",
+    "--bootstrap",
+    "5",
+    "--figures",
+    "none",
+]
 POINTS = ["--nominal-low", "8,20,1", "--nominal-high", "10,60,2"]
 STUDY = ["study", FILE, *UCL, "--condition", "landscape", *POINTS, *QUICK]
 
