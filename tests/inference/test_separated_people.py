@@ -156,6 +156,8 @@ def test_who_takes_one_option_of_large_rewards_is_separated_without_an_overflow(
     model = pn.QLearning(2, choice_kernel=True, initial_value=0.0)
     with np.errstate(over="raise"):
         estimate = pn.fit(loyal, model)
+        ends = estimate.interval(kind="profile")
+    assert not np.isnan(ends).any()
     assert estimate.status == "separated"
     assert estimate.log_likelihood == pytest.approx(np.log(0.5))  # the first of all is a guess
     assert np.isnan(estimate.standard_errors).all()

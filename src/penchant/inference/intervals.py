@@ -35,6 +35,7 @@ BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around i
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
 AT_LIMIT = 1e-7  # share of a range: nearer to its end psi is at it
+TINY = 1e-200  # information of choices that are all certain, whose inverse may overflow
 LONGEST = 10.0  # by which a unit of a weight may change an objective
 
 
@@ -176,9 +177,11 @@ class Line:
             return 1.0 / float(np.sqrt(curvature))
         moved = self.natural.moved
         slope = moved.gradient(peak.point.theta, peak.point.psi)[:d]
-        inverse = np.linalg.pinv(peak.point.information, hermitian=True)
+        largest = float(np.abs(peak.point.information).max(initial=0.0))
+        scale = largest if 0 < largest < TINY else 1.0
+        inverse = np.linalg.pinv(peak.point.information / scale, hermitian=True)
         centre = moved.value(peak.point.theta, peak.point.psi)
-        error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)))
+        error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)) / np.sqrt(scale))
         if self.natural.is_logarithmic:
             return min(max(error / abs(centre), 1e-3), 2.0)
         error = min(error, abs(centre) + self._telling(peak, subject))
