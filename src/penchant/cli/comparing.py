@@ -9,7 +9,7 @@ from typing import Any
 from penchant.arguments import check_threads
 from penchant.cli.experiments import COMPARED, experiments_in_python
 from penchant.cli.model import prior
-from penchant.cli.rivals import contenders, fold_labels
+from penchant.cli.rivals import contenders, fold_labels, refuse_one_alone
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.words import check_criterion, check_file, say
 from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Written
@@ -40,6 +40,7 @@ def run_compare(
         reserved(decisions, overwrite=written.overwrite, suffixes=TABLES, read=file),
     ):
         data, history = table.data(), table.history()
+        refuse_one_alone(rivals)
         with experiments_in_python(file, data, history, "compare", COMPARED):
             field = contenders(file, data, history, rivals)
         folds: Any = judged.folds

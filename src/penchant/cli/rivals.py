@@ -93,6 +93,15 @@ def _models(agents: dict[str, Agent], ready: dict[str, Any], reading: Reading) -
     return found
 
 
+def refuse_one_alone(rivals: Rivals) -> None:
+    """One model is not compared, whatever the table is."""
+    if len(rivals.model) == 1:
+        raise DataError(
+            f"--model must be given twice or more; got {rivals.model[0]} alone. "
+            f"{_rival(rivals.model[0])}, or use penchant fit for one model."
+        )
+
+
 def rival_agents(rivals: Rivals, of_the_task: Collection[str] = ()) -> dict[str, Agent]:
     """What `fit` would be told of each model, by what was typed.
 
@@ -108,11 +117,7 @@ def rival_agents(rivals: Rivals, of_the_task: Collection[str] = ()) -> dict[str,
             "--model must be given, once for each model; got none. "
             "Try --model q-learning --model random."
         )
-    if len(rivals.model) == 1:
-        raise DataError(
-            f"--model must be given twice or more; got {rivals.model[0]} alone. "
-            f"{_rival(rivals.model[0])}, or use penchant fit for one model."
-        )
+    refuse_one_alone(rivals)
     found: dict[str, Agent] = {}
     used: set[str] = set(of_the_task)
     for words in rivals.model:
