@@ -74,7 +74,12 @@ def test_d70_a_reader_that_leaves_is_no_error(folder):
 
 
 @pytest.mark.parametrize(
-    "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}, {"NO_COLOR": "1"}]
+    "environment",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        pytest.param({"LC_ALL": "C"}, marks=pytest.mark.slow),
+        pytest.param({"NO_COLOR": "1"}, marks=pytest.mark.slow),
+    ],
 )
 def test_d70_a_terminal_without_letters_or_colours_gets_the_same(folder, rows, environment):
     text = csv(rows, [*HEADER[:3], "prix €", "wait"])

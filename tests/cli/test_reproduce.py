@@ -68,6 +68,7 @@ def test_the_folder_holds_figures_tables_results_and_a_page(penchant, folder):
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_files(penchant, folder):
     for name, threads in (("one", 1), ("two", 2)):
         penchant(*SMALL, "--only", "figure-3", "--threads", threads, "-o", f"{name}/../{name}")

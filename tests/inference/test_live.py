@@ -79,6 +79,7 @@ def test_a_live_estimate_is_that_of_a_fit_on_the_same_history(name, prior):
                 is_fit(now, pn.fit(live.episode, model, parameter_prior=prior))
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), asked=st.integers(1, 7))
 def test_it_never_raises_and_never_depends_on_when_it_was_asked(seed, asked):
     rng = np.random.default_rng(seed)

@@ -302,6 +302,7 @@ def test_a_population_of_a_filter_that_may_break_down_is_refused():
         pn.fit_population(plays, model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two-step, four parameters", "pairs", "balloons, target"])
 def test_models_are_recovered_compared_and_played_anew(name):
     """Worlds, what was seen, and pairs that could be chosen go through the whole workflow."""
@@ -322,6 +323,7 @@ def test_a_population_is_fitted_with_pairs_that_could_be_chosen():
     assert set(found.names) == {"temperature", "learning_rate"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["go/no-go, three", "two-step", "iowa, delta"])
 def test_profile_intervals_of_few_decisions_stay_where_parameters_can_be(name):
     """Sensitivities are not negative, shares lie between 0 and 1, and nothing is refused."""

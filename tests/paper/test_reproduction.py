@@ -22,12 +22,14 @@ def test_the_same_seed_gives_the_same_numbers_whatever_the_threads():
     assert one == two
 
 
+@pytest.mark.slow
 def test_another_seed_gives_others():
     one, two = (_document("tables", seed=seed)["experiments"] for seed in (1, 2))
     assert one[0]["tables"]["artefact"] != two[0]["tables"]["artefact"]
     assert one[0]["tables"]["table-2"] == two[0]["tables"]["table-2"]  # nothing random
 
 
+@pytest.mark.slow
 def test_an_experiment_alone_is_the_same_as_with_others():
     alone = _document("tables")["experiments"][0]
     together = _document("figure-1", "tables")["experiments"][1]
