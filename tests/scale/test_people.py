@@ -138,6 +138,7 @@ def test_processes_and_a_cluster_give_the_same_bytes(small, tmp_path):
     assert (tmp_path / "cluster.parquet").read_bytes() == expected
 
 
+@pytest.mark.slow
 def test_what_the_rewards_decide_is_the_same_for_all_subjects(small, tmp_path):
     table = play_of(PEOPLE)
     paid = table.set_column(3, "reward", pa.array(table["reward"].to_numpy() * 10 + 40))

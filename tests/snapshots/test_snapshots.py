@@ -70,7 +70,8 @@ COMMANDS = {
 
 
 TWICE = {"reproduce", "study"}  # --json runs the same, and writes the same files
-MARKED = [pytest.param(n, marks=pytest.mark.slow) if n in TWICE else n for n in COMMANDS]
+LONG = {"reproduce-json"}
+MARKED = [pytest.param(n, marks=pytest.mark.slow) if n in TWICE | LONG else n for n in COMMANDS]
 
 
 @pytest.mark.parametrize("name", MARKED)

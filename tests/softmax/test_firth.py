@@ -77,6 +77,7 @@ def test_units_and_turns_of_the_variables_change_nothing():
     np.testing.assert_allclose(turn @ other.theta, one.theta, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_correlated_variables_are_estimated_too():
     data = case(n=20)
     turn = np.array([[1.0, 0.997, 0.0], [0.0, 0.003, 0.0], [0.1, 0.0, 2.0]])

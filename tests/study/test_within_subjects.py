@@ -32,7 +32,7 @@ def offers(n_subjects=9, n_decisions=50, seed=4, conditions=("drug", "placebo"))
 @pytest.fixture(scope="module")
 def study():
     data = pn.read_study(offers(), columns={"subject": "who"}, conditions=["arm"])
-    return pn.study(data, pn.HyperbolicDiscounting(), intervals="wald")
+    return pn.study(data, pn.HyperbolicDiscounting(), intervals="wald", population=False)
 
 
 def test_every_subject_is_fitted_in_every_condition(study):
@@ -78,7 +78,9 @@ def test_only_subjects_with_both_conditions_are_paired():
         table.filter(pa.array(keep)), columns={"subject": "who"}, conditions=["arm"]
     )
     assert "arm varies within 5 of 6 subjects" in data.notes[-1]
-    found = pn.study(data, pn.HyperbolicDiscounting(), intervals="wald").paired_tests
+    found = pn.study(
+        data, pn.HyperbolicDiscounting(), intervals="wald", population=False
+    ).paired_tests
     assert {d.n_pairs for d in found} == {5}
 
 
@@ -88,7 +90,7 @@ def test_conditions_between_subjects_are_groups():
     table = table.set_column(1, "arm", [arms])
     data = pn.read_study(table, columns={"subject": "who"}, conditions=["arm"])
     assert data.people is None and data.n_people == 8
-    found = pn.study(data, pn.HyperbolicDiscounting(), intervals="wald")
+    found = pn.study(data, pn.HyperbolicDiscounting(), intervals="wald", population=False)
     assert [group.label for group in found.groups] == ["new", "old"]
     assert found.paired_tests == () and len(found.exact_tests.differences) == 2
     assert "performance" not in found.columns("table-2")

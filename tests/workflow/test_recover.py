@@ -345,6 +345,7 @@ def test_an_unknown_parameter_is_refused():
         found.of("temprature")
 
 
+@pytest.mark.slow
 def test_an_agent_that_remembers_takes_shares_as_parameters():
     class Stayer:
         weights = ("stay",)
