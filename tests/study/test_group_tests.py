@@ -46,12 +46,18 @@ def delays(groups, seed=2, n=40, temperature=4.0):
 
 def delay_study(table, conditions=("group",), **options):
     data = pn.read_study(table, conditions=list(conditions))
-    options = {"intervals": "wald"} | options
+    options = {"intervals": "wald", "population": False} | options
     return pn.study(data, pn.HyperbolicDiscounting(), **options)
 
 
 def quick(table, conditions=("group",), **options):
-    usual = {"n_replicates": 0, "n_bootstrap": 0, "threads": 1, "intervals": "wald"}
+    usual = {
+        "n_replicates": 0,
+        "n_bootstrap": 0,
+        "threads": 1,
+        "intervals": "wald",
+        "population": False,
+    }
     data = pn.read_study(table, conditions=list(conditions))
     return pn.study(data, MODEL, **usual | options)
 
