@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -177,12 +178,16 @@ class GPUCB(CompiledModel):
         """Weights that must be positive: tau > 0."""
         return ("1/temperature",)
 
+    @cached_property
+    def _unit(self) -> float:
+        return spacing(self.locations)
+
     @property
     def shape(self) -> tuple[Shape, ...]:
         """lambda and delta, as far as they are estimated."""
         found = []
         if self.length_scale is None:
-            unit = spacing(self.locations)
+            unit = self._unit
             low, high = self.length_scale_range or (0.2 * unit, 20.0 * unit)
             found.append(Shape("length_scale", low, high, scale="log", n_grid=20))
         if self.noise_ratio is None:
