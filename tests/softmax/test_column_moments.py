@@ -1,9 +1,9 @@
 """Variables in columns give the sums that a table of them gives, to the last bit."""
 
-import made
 import numpy as np
 import pytest
 
+import made
 from penchant.choices.columns import ChoiceColumns
 from penchant.softmax.column_moments import column_moments
 from penchant.softmax.likelihood import likelihood_of

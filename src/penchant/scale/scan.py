@@ -191,6 +191,10 @@ class Scan:
         """All data at once."""
         return self.people.in_memory(what)
 
+    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Results of the work on some subjects after others."""
+        return self.people.each(work, what)
+
     def rewards(self) -> Vector:
         """None: options pay nothing that was received."""
         return np.empty(0)
@@ -545,8 +549,8 @@ class _Cutting:
                 begin = last
                 wanted.append(begin)
         sizes = np.diff(np.append(self.starts, self.n_rows))
-        first = np.searchsorted(self.starts, wanted)
-        decisions = np.unique(np.append(first, len(self.starts))).tolist()
+        at = np.searchsorted(self.starts, wanted)
+        decisions = np.unique(np.append(at, len(self.starts))).tolist()
         rows = np.append(self.starts, self.n_rows)
         found = []
         for one, other in pairwise(decisions):
