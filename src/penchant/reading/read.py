@@ -225,6 +225,7 @@ def reading_of(
         doubts=built.doubts,
         raw=raw,
         rows=place.rows.tolist(),
+        asked=(asked, where),
     )
 
 
