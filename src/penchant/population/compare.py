@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._frames import as_it_came
 from penchant.arguments import check_level
 from penchant.errors import DataError
 from penchant.population.comparison import (
@@ -90,6 +91,7 @@ class _Pair:
         return PairTest(self.labels[0], self.labels[1], found, np.nan)
 
 
+@as_it_came
 def compare_groups(
     groups: Any,
     pairs: Sequence[tuple[Any, Any]] | None = None,

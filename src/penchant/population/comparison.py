@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
 from penchant.output.document import plain, plain_label
@@ -389,7 +389,7 @@ class GroupComparison(Shown):
         names, found = (RELATED, self.relations) if self.relations else (NAMES, self.differences)
         columns = {name: [getattr(one, name) for one in found] for name in names}
         columns["scale"] = ["log" if one.name in self.logs else "identity" for one in found]
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""

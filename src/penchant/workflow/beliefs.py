@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import learnt_from
 from penchant.choices import Choices
@@ -115,7 +115,9 @@ class Latent(Shown):
         if rows is not None:
             order = self._order(rows)
             columns = {name: np.asarray(values)[order] for name, values in columns.items()}
-        return frame({name: _plain(values) for name, values in columns.items()}, backend)
+        return frame(
+            {name: _plain(values) for name, values in columns.items()}, backend or came_as(self)
+        )
 
     def _order(self, rows: Sequence[Any]) -> IntVector:
         """Which events have a row, in the order of the rows."""
@@ -136,6 +138,7 @@ class Latent(Shown):
         return f"<Latent variables of {counted(len(self), 'event')}: {said}{more}>"
 
 
+@as_it_came
 def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     """Probabilities, values, prediction errors and uncertainty at every event.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penchant._frames import as_it_came
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
@@ -27,6 +28,7 @@ from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
 WEAK = ScaledPrior()
 
 
+@as_it_came
 def compare_models(
     models: Mapping[str, Model | Attributed],
     episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,

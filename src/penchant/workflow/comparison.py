@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
 from penchant.models.model import Model
@@ -262,6 +262,7 @@ class ModelComparison(Shown):
         return self.names.index(name)
 
     @cached_property
+    @as_it_came
     def selection(self) -> ModelSelection | None:
         """Random-effects Bayesian model selection over subjects; None if a score is infinite.
 
@@ -290,7 +291,7 @@ class ModelComparison(Shown):
                 "bic": self.bic.ravel().tolist(),
                 "held_out_log_likelihood": self.held_out_log_likelihood.ravel().tolist(),
             },
-            backend,
+            backend or came_as(self),
         )
 
     def decisions(self, backend: Backend | None = None) -> Any:
@@ -307,7 +308,10 @@ class ModelComparison(Shown):
             "event": held.events.tolist(),
             "fold": held.folds.tolist(),
         }
-        return frame(columns | {k: v.tolist() for k, v in held.log_likelihoods.items()}, backend)
+        return frame(
+            columns | {k: v.tolist() for k, v in held.log_likelihoods.items()},
+            backend or came_as(self),
+        )
 
     def table(self) -> Table:
         """The summary as a table."""
