@@ -90,9 +90,7 @@ def panelled(
 def bounds_of(model: Model) -> list[tuple[float, float] | None]:
     """What natural parameters of the model can be where that is 0 to 1; None for others."""
     return [
-        (0.0, 1.0)
-        if n.kind == "share" or (n.kind == "shape" and _is_share(model.shape[n.index]))
-        else None
+        (0.0, 1.0) if n.is_open or (n.is_shape and _is_share(model.shape[n.index])) else None
         for n in natural_parameters(model)
     ]
 

@@ -14,7 +14,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, listing
 from penchant.inference.fit_each import fit_each
-from penchant.models.coordinates import Link
+from penchant.models.links import Link
 from penchant.output.document import plain, plain_label
 from penchant.output.shown import Shown
 from penchant.population.hierarchy.inferences import People
