@@ -19,7 +19,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 from machine import about, load  # noqa: E402  (threads are counted when libraries load)
-from population_peers import PEERS  # noqa: E402
+from population_peers import ONCE, PEERS  # noqa: E402
 from population_rows import ROWS, Row, Seen, gathered  # noqa: E402
 
 EVERY: dict[str, Row] = {**ROWS, **PEERS}
@@ -39,7 +39,8 @@ def read(path: Path) -> dict[str, dict[int, dict]]:
 def run(name: str, row: Row, replicates: int, path: Path, commit: str) -> None:
     """Do what is missing of a row, writing each replicate when it is done."""
     done = read(path).get(name, {})
-    wanted = [r for r in range(replicates * row.times if row.times else 1) if r not in done]
+    count = ONCE.get(name, replicates * row.times)
+    wanted = [r for r in range(count) if r not in done]
     for r in wanted:
         begin = time.process_time()
         found = row.one(r)
@@ -90,9 +91,9 @@ Made by `python benchmarks/population.py --replicates 200 --markdown benchmarks/
 Simulated people whose population is known. Q-learners: two options, a reversal every 25 decisions,
 rewards of 1 and -1; logit learning rates N(-0.6, 1), log temperatures N(-1.2, 0.5), correlation
 0.3. Discounters: log rates N(-4.4, 1.2), log temperatures N(1.4, 0.6), correlation -0.3. Pairs are
-(learning or discount rate, temperature). Biases are in standard deviations between people, intervals
-are of 95 %; REML. Of a share near 95 % the Monte Carlo error is 1.5 % with 200 replicates, and 0.8 %
-of a share near 5 % with 800.
+(learning or discount rate, temperature). Biases are in standard deviations between people,
+intervals are of 95 %; REML. Of a share near 95 % the Monte Carlo error is 1.5 % with 200
+replicates, and 0.8 % of a share near 5 % with 800.
 
 | row | people | replicates | what | seen | asked for | |
 |---|---|---|---|---|---|---|

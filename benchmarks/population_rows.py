@@ -18,7 +18,7 @@ import penchant as pn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from peopled import MODEL, discounters, q_learner, q_learners  # noqa: E402  (people of the tests)
+from peopled import MODEL, discounters, q_learner, q_learners
 
 Q_MEAN, Q_SD = np.array([-0.6, -1.2]), np.array([1.0, 0.5])
 H_MEAN, H_SD = np.array([-4.4, 1.4]), np.array([1.2, 0.6])
@@ -197,7 +197,9 @@ def groups(name: str, difference: float) -> Callable[[int], dict[str, Any]]:
         rng = _rng(name, replicate)
         data, labels = [], []
         for label, shift in (("a", -0.5 * difference), ("b", 0.5 * difference)):
-            _, own = q_learners(40, 100, rng, mean=Q_MEAN + [shift * Q_SD[0], 0.0], label=label)
+            _, own = q_learners(
+                40, 100, rng, mean=(Q_MEAN[0] + shift * Q_SD[0], Q_MEAN[1]), label=label
+            )
             data += own
             labels += [label] * 40
         table = {"subject": [e.subject for e in data], "group": labels}

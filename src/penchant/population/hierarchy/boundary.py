@@ -78,8 +78,8 @@ def fit_plan(plan: Plan) -> Fitted:
         worst = np.argsort(-np.abs(apart))[:5]
         people = listing(str(plan.people.subjects[i]) for i in worst)
         status["integration not settled"] = (
-            f"The log-likelihood changes by {error:.2g} with {_other(plan)} nodes, most for {people}: "
-            f"give more than nodes={task.k}."
+            f"The log-likelihood changes by {error:.2g} with {_other(plan)} nodes, most for "
+            f"{people}: give more than nodes={task.k}."
         )
     if not found.settled:
         status["stopped early"] = (
