@@ -211,7 +211,7 @@ class Profiles:
         """Natural parameters, as the model declares them."""
         return natural_parameters(self.model)
 
-    @property
+    @cached_property
     def weight_prior(self) -> ParameterPrior | None:
         """The prior, if it is one on the weights themselves."""
         return None if isinstance(self.prior, DensityPrior) else self.prior

@@ -23,6 +23,8 @@ LAST_STEPS = 3
 TAKEN = 30.0  # times the curvature of a profile, that of which weights take back the rest
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
+DEEP = 0.2  # share from which on all shorter ones are looked at together,
+SHORTER = 0.5  # each so much shorter than the one before
 LEAST_AMONG_KINKS = 1e-6  # the same where slopes jump
 
 
@@ -119,6 +121,7 @@ class Climbs:
         known = np.isfinite(trial.gradient).all(axis=1)
         self._move(rows[up], target[up], trial.take(up))
         self._shorten(rows[~up], trial.value[~up])
+        self._look_ahead(rows[~up])
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._least
         self.active[rows[over]] = False
@@ -159,7 +162,7 @@ class Climbs:
         self._unexpected[rows] = self.curvature[rows] - expected
         stale = rows[~first & (self.n_steps[rows] % STALE == 0)]
         if len(stale):
-            self._look_at_curvature(stale)
+            self._look_at_curvature(stale, roughly=True)
         self._step[rows] = self._newton_steps(rows, self.curvature[rows])
         self._fraction[rows] = 1.0
         arrived = np.abs(self._step[rows]).max(axis=1, initial=0.0) < NEARLY
@@ -175,6 +178,37 @@ class Climbs:
         promised, gained = self._fraction[rows] * slope, value - self.points.value[rows]
         self._fraction[rows] *= _less(promised, gained) if self._smooth else 0.5
         given_up = self._fraction[rows] < self._least
+        self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
+
+    def _look_ahead(self, rows: IntVector) -> None:
+        """Where steps were shortened again and again, find the longest share that leads up, if any.
+
+        All shares are tried at once, by their values alone: a climb that stands at a kink has come
+        to its end in one look.
+        """
+        if self._smooth or self.planes is not None:
+            return
+        rows = rows[(self._fraction[rows] < DEEP) & (self._fraction[rows] >= self._least)]
+        if not len(rows):
+            return
+        low, high = self.profiles.bounds.T
+        n_shares = 1 + int(np.ceil(np.log(self._least / DEEP) / np.log(SHORTER)))
+        shares = self._fraction[rows, None] * SHORTER ** np.arange(n_shares)
+        steps = shares[:, :, None] * self._step[rows][:, None]
+        target = np.clip(self.u[rows][:, None] + steps, low, high)
+        found = self.profiles.solve(
+            np.repeat(self.subject[rows], n_shares),
+            self.profiles.from_search(target.reshape(-1, target.shape[2])),
+            np.repeat(self.points.theta[rows], n_shares, axis=0),
+            with_slopes=False,
+        )
+        value = self.points.value[rows, None]
+        with np.errstate(invalid="ignore"):
+            up = found.value.reshape(shares.shape) >= value - 1e-12 * (1 + np.abs(value))
+        best = np.argmax(up, axis=1)
+        slope = (self.points.gradient[rows] * self._step[rows]).sum(axis=1)
+        given_up = ~up.any(axis=1)
+        self._fraction[rows] = np.where(given_up, 0.0, shares[np.arange(len(rows)), best])
         self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
 
     def finish(self) -> None:
@@ -245,24 +279,25 @@ class Climbs:
         planes = None if self.planes is None else self.planes.take(rows)
         return free_inverse(self.profiles, points, planes)
 
-    def _look_at_curvature(self, rows: IntVector) -> None:
+    def _look_at_curvature(self, rows: IntVector, roughly: bool = False) -> None:
         """Minus the Hessian of the profile, and the derivative of the weights along it.
 
         With I the information and C the derivative of the weights' gradient by psi, the weights
-        follow psi as I^-1 C.
+        follow psi as I^-1 C. Roughly: as well as a step needs it.
         """
         at = self.points.take(rows)
         self.drift[rows] = drift = self._free_inverse(at, rows) @ at.cross
         if self.profiles.density is not None:  # of which C does not tell all
-            held = self._differences(rows, at, np.zeros_like(drift))
+            held = self._differences(rows, at, np.zeros_like(drift), roughly)
             self._set_curvature(rows, held + at.cross.transpose(0, 2, 1) @ drift)
             return
-        hessian = self._differences(rows, at, drift)
+        hessian = self._differences(rows, at, drift, roughly)
         # where weights all but make up for psi, they must follow it closer than by a straight line
         given = np.einsum("kaq,kaq->kq", at.cross, drift)
         bent = (np.abs(given) > TAKEN * np.abs(hessian.diagonal(0, 1, 2))).any(axis=1)
         if bent.any():
-            hessian[bent] = self._differences(rows[bent], at.take(bent), drift[bent], solved=True)
+            some = rows[bent], at.take(bent), drift[bent], roughly
+            hessian[bent] = self._differences(*some, solved=True)
         self._set_curvature(rows, hessian)
 
     def _set_curvature(self, rows: IntVector, hessian: Matrix) -> None:
@@ -271,7 +306,7 @@ class Climbs:
         self._unexpected[rows] = self.curvature[rows] - expected
 
     def _differences(
-        self, rows: IntVector, at: Points, drift: Matrix, solved: bool = False
+        self, rows: IntVector, at: Points, drift: Matrix, roughly: bool, solved: bool = False
     ) -> Matrix:
         """Second derivative of the profile in psi, by differences of the first.
 
@@ -283,7 +318,7 @@ class Climbs:
         n, q = u.shape
         hessian = np.zeros((n, q, q))
         for a in range(q):
-            places, shares = _stencil(u[:, a], profiles.bounds[a], self._smooth)
+            places, shares = _stencil(u[:, a], profiles.bounds[a], self._smooth and not roughly)
             m = len(places)
             beside = np.repeat(u[None], m, axis=0)
             beside[:, :, a] = places
