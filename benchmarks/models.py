@@ -1,6 +1,6 @@
 """Every model of the catalogue: fits of many subjects, beside ten random starts for each of them.
 
-    python benchmarks/models.py [--quick] [--only NAME,NAME] [--markdown FILE]
+    python benchmarks/models.py [--quick] [--turns N] [--only NAME,NAME] [--markdown FILE]
 
 One thread (set OMP_NUM_THREADS=1). 500 subjects of 200 decisions, drawn from the model with
 parameters of their own, are fitted by `fit_each`; the peer is the same likelihood as one writes it
@@ -18,6 +18,7 @@ The target is 100 times faster with up to two shape parameters, 30 times with th
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -377,10 +378,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a fifth of the subjects")
     parser.add_argument("--only", help="models whose names contain one of these, comma-separated")
+    parser.add_argument("--turns", type=int, help="of both; 4, or 2 if quick")
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     words = arguments.only.split(",") if arguments.only else [""]
-    sizes = (100, 200, 2) if arguments.quick else (500, 200, 4)
+    sizes = (
+        (100, 200, arguments.turns or 2) if arguments.quick else (500, 200, arguments.turns or 4)
+    )
     head = (
         f"| {sizes[0]} subjects x {sizes[1]} decisions | Penchant, s | by the clock, s | "
         "ten starts, s | by hand in | ratio | gap | cells | their exp, s |"
@@ -404,7 +408,8 @@ pyEM, whose name there belongs to a manager of environments."""
 
 def page(lines: list[str], facts: dict[str, str]) -> str:
     """The table with what it was measured on."""
-    facts = facts | {"command": "python benchmarks/models.py --markdown FILE"}
+    given = " ".join(sys.argv[1:])
+    facts = facts | {"command": f"python benchmarks/models.py {given}"}
     said = "\n".join(f"- {name}: {value}" for name, value in facts.items())
     how = "\n\n".join((__doc__ or "").split("\n\n")[2:]).strip()
     table = "\n".join(lines)

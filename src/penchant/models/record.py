@@ -92,6 +92,13 @@ class Record:
         return self._seen("after", name)
 
     def _seen(self, role: str, name: str) -> Matrix:
+        known = self.prepared.get((role, name))
+        if known is None:
+            known = self.prepared[role, name] = (self._joined(role, name),)
+        return known[0]
+
+    def _joined(self, role: str, name: str) -> Matrix:
+        """What all episodes hold under a name, one after another; nobody changes it."""
         parts = []
         for episode in self.episodes:
             found = getattr(episode, role, {})
