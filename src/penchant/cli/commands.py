@@ -252,8 +252,9 @@ def fit(
     if history.task is not None and agent.model is None:
         from penchant.reading.tasks import task_named
 
-        name: Any = task_named(history.task).command
-        agent = replace(agent, model=name)
+        task = task_named(history.task)
+        name: Any = task.command
+        agent = replace(agent, model=name, settings=agent.settings or list(task.settings))
     each = data.subject is not None and model.covariance != "clustered"
     scanned = file is not None and is_scanned(file, play=agent.model is not None)
     if file is not None and scanned and (agent.model is not None or each):

@@ -260,6 +260,7 @@ ModelName = Literal[
     "inequity",
     "ultimatum",
     "peers",
+    "cambridge",
 ]
 
 
