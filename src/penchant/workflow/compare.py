@@ -13,6 +13,7 @@ from penchant.errors import DataError
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, for_task
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.wording import argument
 from penchant.workflow.compare_people import compare_people
@@ -29,7 +30,7 @@ def compare_models(
     *,
     folds: Folds | None = None,
     criterion: Criterion | None = None,
-    parameter_prior: ParameterPrior | None = WEAK,
+    parameter_prior: ParameterPrior | MapPrior | None = WEAK,
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     threads: int | None = None,
@@ -55,7 +56,8 @@ def compare_models(
     parameter_prior
         Prior on the weights of the fits that predict held-out decisions. Without one (None),
         choices that are separated in training make the loss infinite sooner or later, and the
-        result says for which models. AIC, BIC and likelihood ratios are of maximum-likelihood fits
+        result says for which models. With a `MapPrior`, models without a map have a `ScaledPrior`
+        of the same strength as its other weights. AIC, BIC and likelihood ratios are of maximum-likelihood fits
         always.
     nested
         Pairs (smaller, larger) of names for likelihood-ratio tests. That the larger model contains
@@ -167,5 +169,5 @@ def _folds_words(folds: Folds | None) -> str:
     return "decisions that the fit did not see, folds as given"
 
 
-def _prior_words(prior: ParameterPrior | None) -> str:
+def _prior_words(prior: ParameterPrior | MapPrior | None) -> str:
     return "maximum likelihood" if prior is None else f"{prior} prior"
