@@ -57,8 +57,8 @@ def compare_models(
         Prior on the weights of the fits that predict held-out decisions. Without one (None),
         choices that are separated in training make the loss infinite sooner or later, and the
         result says for which models. With a `MapPrior`, models without a map have a `ScaledPrior`
-        of the same strength as its other weights. AIC, BIC and likelihood ratios are of maximum-likelihood fits
-        always.
+        of the same strength as its other weights. AIC, BIC and likelihood ratios are of
+        maximum-likelihood fits always.
     nested
         Pairs (smaller, larger) of names for likelihood-ratio tests. That the larger model contains
         the smaller is on your word; where it fits worse, the result says so.
