@@ -198,7 +198,8 @@ def team_rows(kept: Kept) -> list[str]:
 def apprentice_rows(kept: Kept) -> list[str]:
     said = [
         "| plays watched (experts) | expert | own map | no prior | map | rewards "
-        "| rewards and map | rewards and counts | map less no prior | rewards and map less rewards | r of the map |",
+        "| rewards and map | rewards and counts | map less no prior | rewards and map less rewards "
+        "| r of the map |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for watched in (1, 4):
@@ -232,8 +233,8 @@ def warning_rows(kept: Kept) -> list[str]:
 
 def map_rows(kept: Kept) -> list[str]:
     said = [
-        "| decision noise | plays of 60 (operators) | r with the true map | 90 % pointwise coverage "
-        "| coverage of the level |",
+        "| decision noise | plays of 60 (operators) | r with the true map "
+        "| 90 % pointwise coverage | coverage of the level |",
         "|---|---|---|---|---|",
     ]
     for noise, n_plays in MAPS:

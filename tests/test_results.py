@@ -23,7 +23,7 @@ def classes():
 
 
 def estimates():
-    offers = pn.offers_from_frame(pn.datasets.load("delays"))
+    offers = pn.offers_from_frame(pn.datasets.load("delays").to_pandas())
     return pn.fit_each(offers[:6], pn.HyperbolicDiscounting(), parameter_prior=pn.ScaledPrior())
 
 
@@ -47,7 +47,7 @@ def made():
     rivals = {"q": model, "random": pn.models.RandomChoice(2)}
     orders = pn.growth_orders(np.cumsum(rng.uniform(size=(2, 40)), axis=1))
     population = pn.fit_population(
-        pn.offers_from_frame(pn.datasets.load("delays"))[:8], pn.HyperbolicDiscounting()
+        pn.offers_from_frame(pn.datasets.load("delays").to_pandas())[:8], pn.HyperbolicDiscounting()
     )
     return [
         people,

@@ -280,7 +280,7 @@ def _read(model: UCL, plays: list[Episode]) -> Vector:
     estimate = fit_model(plays, model, parameter_prior=MapPrior())
     if not np.isfinite(estimate.theta).all() or estimate.weights[0] <= 0:
         return np.zeros(model.n_options)
-    return estimate.belief_map().mean
+    return np.asarray(estimate.belief_map().mean)
 
 
 def _machine(

@@ -105,7 +105,7 @@ def _warnings(asked: Assisted, rng: np.random.Generator) -> Simulated:
     words = []
     for scores in warning_scores(asked.operators, rng=rng):
         for by, told in scores.by.items():
-            row = {"after": scores.at, "by": by, "players": len(scores.poor)}
+            row: dict[str, Any] = {"after": scores.at, "by": by, "players": len(scores.poor)}
             row |= {"poor": float(scores.poor.mean()), "auc": told.auc, "brier": told.brier}
             row |= {"brier, base rate": told.base_brier, "slope": told.slope}
             words.append(

@@ -99,6 +99,15 @@ Reference = Annotated[
     ),
 ]
 
+Price = Annotated[
+    str | None,
+    Parameter(
+        metavar="ATTRIBUTE",
+        help="Attribute that says what an option costs: parameters are then what a unit of each of "
+        "the others is worth, the willingness to pay.",
+    ),
+]
+
 # -- which column of play is what ------------------------------------------------------------------
 
 Block = Annotated[
@@ -317,6 +326,7 @@ class Data:
     attributes: Attributes = None
     opt_out: OptOut = None
     reference: Reference = field(default_factory=list)
+    price: Price = None
     units: Units = field(default_factory=list)
     delimiter: Delimiter = None
     decimal: Decimal = "."

@@ -39,7 +39,7 @@ from penchant.tables.reading import TITLES
 from penchant.workflow.predict_people import PortionBeliefs
 
 OF_CHOICES = {"option", "explanatory", "weight", "weight_kind", "available", "offset"}
-NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference"}
+NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference", "price"}
 NOT_SCANNED |= {"units", "delimiter", "decimal", "encoding"}
 
 

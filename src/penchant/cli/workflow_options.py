@@ -39,6 +39,7 @@ from penchant.cli.options import (
     OptOut,
     Output,
     Overwrite,
+    Price,
     Prior,
     Reference,
     Repeated,
@@ -127,16 +128,48 @@ class Played:
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What describes the options of a choice experiment, which needs no --model.
+    """What describes the options of a choice experiment, which needs no --model."""
+
+    attributes: Attributes = None
+    opt_out: OptOut = None
+    reference: Reference = field(default_factory=list)
+    price: Price = None
+
+
+OptionColumn = Annotated[
+    Column, Parameter(help="Column that names the option, where each has a row of its own.")
+]
+
+
+@Parameter(name="*", group=Group("Choice experiment", sort_key=2))
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """What describes the options of a choice experiment, which needs no --model."""
+
+    option: OptionColumn = None
+    attributes: Attributes = None
+    opt_out: OptOut = None
+    reference: Reference = field(default_factory=list)
+
+
+@Parameter(name="*", group=Group("Choice experiment", sort_key=2))
+@dataclass(frozen=True, kw_only=True)
+class Sets:
+    """Sets of attributes of a choice experiment, which are compared in place of models.
 
     Parameters
     ----------
+    attributes
+        A set, 'cost + C(brand) + cost:income', once for each: 1 for constants of the options alone,
+        all for all attributes. These two if not given; one set is compared with constants alone.
+        One set of weights for all subjects; --subject COLUMN for one each.
     price
-        Attribute that says what an option costs: parameters are then what a unit of each of the
-        others is worth, the willingness to pay.
+        With --group: attribute that says what an option costs. Groups are then compared in what a
+        unit of each of the others is worth to them, the willingness to pay.
     """
 
-    attributes: Attributes = None
+    option: OptionColumn = None
+    attributes: Annotated[Repeated, Parameter(metavar="FORMULA")] = field(default_factory=list)
     opt_out: OptOut = None
     reference: Reference = field(default_factory=list)
     price: Annotated[str | None, Parameter(metavar="ATTRIBUTE")] = None
@@ -174,7 +207,8 @@ class Judged:
     ----------
     folds
         Cross-validation: block leaves out one block after another; a number N every N-th decision,
-        in N ways; or the column of a table that names each decision's fold. None if not given.
+        in N ways; or the column of a table that names each decision's fold; subject, in a choice
+        experiment, one person after another. None if not given.
     criterion
         What ranks the models: bic, aic, or held-out; the last with --folds, else bic.
     prior
@@ -199,8 +233,12 @@ class Contest:
         repeated. That the larger contains the smaller is on your word.
     average
         Average predictions over shape parameters instead of taking the best.
+    group
+        Column of what subjects were assigned to, or of a score: groups are then compared, too, in
+        everybody's parameters under the best model, with --prior.
     """
 
+    group: Column = None
     nested: Annotated[Repeated, Parameter(metavar="N,N")] = field(default_factory=list)
     average: Flag = False
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
+from penchant._frames import as_it_came
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
@@ -59,6 +60,7 @@ def fit_each(
     parameter_prior: Prior | MapPrior | None = None,
     threads: int | None = None,
 ) -> Estimates: ...
+@as_it_came
 def fit_each(
     data: Any,
     model: Model | None = None,

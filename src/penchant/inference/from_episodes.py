@@ -235,7 +235,7 @@ class FromEpisodes(Source):
             with np.errstate(over="ignore"):
                 factor = np.exp(half / value)
             return float(value / factor), float(value * factor)
-        bounded = natural.kind == "function" and np.isfinite(natural.ends(self.model.shape)).all()
+        bounded = natural.is_curve and np.isfinite(natural.ends(self.model.shape)).all()
         if natural.is_shape or bounded:
             # a linear range, such as 0 to 1, is all there is
             return _inside(value, half, *natural.ends(self.model.shape))

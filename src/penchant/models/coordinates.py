@@ -13,91 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from scipy import special
 
 from penchant._typing import Matrix
 from penchant.errors import DataError, nearest
+from penchant.models.links import Link, read_link
 from penchant.models.model import Model, natural_parameters, positive_weights
 from penchant.models.natural import Natural, Shape
-
-LinkName = Literal["identity", "log", "negative log", "logit"]
-FURTHEST = 300.0  # |h| beyond which a logarithm or logit is at its end
-
-
-@dataclass(frozen=True)
-class Link:
-    """The scale on which a parameter is unlimited.
-
-    Attributes
-    ----------
-    name
-        "identity"; "log"; "negative log" of what is always below 0; "logit" of a range.
-    low, high
-        The range of a logit.
-    """
-
-    name: LinkName
-    low: float = 0.0
-    high: float = 1.0
-
-    def value(self, h: Any) -> Any:
-        """The parameter at this coordinate."""
-        h = np.asarray(h, dtype=np.float64)
-        if self.name == "identity":
-            return h
-        inside = np.clip(h, -FURTHEST, FURTHEST)
-        if self.name == "log":
-            return np.exp(inside)
-        if self.name == "negative log":
-            return -np.exp(inside)
-        return self.low + (self.high - self.low) * special.expit(inside)
-
-    def slope(self, h: Any) -> Any:
-        """Derivative of the parameter in its coordinate."""
-        h = np.asarray(h, dtype=np.float64)
-        if self.name == "identity":
-            return np.ones_like(h)
-        if self.name != "logit":
-            return self.value(h)
-        share = special.expit(np.clip(h, -FURTHEST, FURTHEST))
-        return (self.high - self.low) * share * (1.0 - share)
-
-    def coordinate(self, value: Any) -> Any:
-        """The coordinate of a parameter; infinite at the ends, NaN outside."""
-        value = np.asarray(value, dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.name == "identity":
-                return value
-            if self.name == "log":
-                return np.log(value)
-            if self.name == "negative log":
-                return np.log(-value)
-            return special.logit((value - self.low) / (self.high - self.low))
-
-    def bent(self, value: Any) -> tuple[Any, Any]:
-        """First and second derivative of the coordinate in the parameter; NaN outside."""
-        value = np.asarray(value, dtype=np.float64)
-        if self.name == "identity":
-            return np.ones_like(value), np.zeros_like(value)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.name != "logit":
-                return 1.0 / value, -1.0 / value**2
-            below, above = 1.0 / (value - self.low), 1.0 / (self.high - value)
-            return below + above, above**2 - below**2
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        bounds = {"low": self.low, "high": self.high} if self.name == "logit" else {}
-        return {"name": self.name, **bounds}
-
-    def __str__(self) -> str:
-        whole = np.allclose((self.low, self.high), (0.0, 1.0), rtol=0.0, atol=1e-6)
-        if self.name == "logit" and not whole:
-            return f"logit of {self.low:.6g} to {self.high:.6g}"
-        return self.name
 
 
 @dataclass(frozen=True)
@@ -123,7 +47,7 @@ class Coordinate:
     @property
     def is_shape(self) -> bool:
         """Whether it is made of a shape parameter."""
-        return self.natural.kind == "shape"
+        return self.natural.is_shape
 
 
 @dataclass(frozen=True)
@@ -149,12 +73,12 @@ class Coordinates:
         """Of a model, with the links that its declarations ask for, or others."""
         naturals = _one_to_one(model)
         must = positive_weights(model)
-        below = {n.other for n in naturals if n.kind == "ratio"}
+        below = {n.other for n in naturals if n.is_ratio}
         asked = dict(links or {})
         _check_names(asked, [n.name for n in naturals])
         found = []
         for natural in naturals:
-            default = _default(natural, model.shape, must, below)
+            default = natural.link(model.shape, natural.index in must, natural.index in below)
             link = read_link(natural.name, asked[natural.name]) if natural.name in asked else None
             _check_link(natural, link, default)
             found.append(Coordinate(natural, link or default))
@@ -230,16 +154,8 @@ class Coordinates:
         """Weights (..., n_weights) of the coordinates of weights (..., p - q)."""
         theta = np.empty((*h.shape[:-1], self.n_weights))
         for a, c in self._singles_first():
-            natural = c.natural
-            value = c.link.value(h[..., a])
-            if natural.kind == "reciprocal":
-                theta[..., natural.index] = 1.0 / value
-            elif natural.kind == "ratio":
-                theta[..., natural.index] = value * theta[..., natural.other]
-            elif natural.kind == "share":
-                theta[..., natural.index] = -h[..., a]
-            else:
-                theta[..., natural.index] = value
+            own = c.natural.weight_on(c.link, h[..., a])
+            theta[..., c.natural.index] = own * c.natural.denominator(theta)
         return theta
 
     def theta_and_slopes(self, h: Matrix) -> tuple[Matrix, Matrix]:
@@ -247,67 +163,27 @@ class Coordinates:
         theta = self.theta(h)
         slopes = np.zeros((*theta.shape, h.shape[-1]))
         for a, c in self._singles_first():
-            natural = c.natural
-            own = c.link.slope(h[..., a])
-            if natural.kind == "reciprocal":
-                slopes[..., natural.index, a] = -own * theta[..., natural.index] ** 2
-            elif natural.kind == "ratio":
-                value = c.link.value(h[..., a])
-                slopes[..., natural.index, :] = value[..., None] * slopes[..., natural.other, :]
-                slopes[..., natural.index, a] += own * theta[..., natural.other]
-            elif natural.kind == "share":
-                slopes[..., natural.index, a] = -1.0
-            else:
-                slopes[..., natural.index, a] = own
+            own = c.natural.slope_on(c.link, h[..., a])
+            if c.natural.is_ratio:
+                value = c.natural.weight_on(c.link, h[..., a])
+                slopes[..., c.natural.index, :] = value[..., None] * slopes[..., c.natural.other, :]
+            slopes[..., c.natural.index, a] += own * c.natural.denominator(theta)
         return theta, slopes
 
     def from_parts(self, theta: Matrix, psi: Matrix) -> Matrix:
         """Coordinates (n, p) of weights (n, d) and shape parameters (n, q)."""
-        h = np.empty((len(theta), len(self)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            for a, c in enumerate(self.each):
-                natural = c.natural
-                if natural.kind == "shape":
-                    own = natural.scale * psi[:, natural.index] ** natural.power
-                elif natural.kind == "reciprocal":
-                    own = 1.0 / theta[:, natural.index]
-                elif natural.kind == "ratio":
-                    own = theta[:, natural.index] / theta[:, natural.other]
-                elif natural.kind == "share":
-                    h[:, a] = -theta[:, natural.index]
-                    continue
-                else:
-                    own = theta[:, natural.index]
-                h[:, a] = c.link.coordinate(own)
-        return h
+            each = [c.natural.coordinate_on(c.link, theta, psi) for c in self.each]
+        return np.stack(each, axis=1) if each else np.empty((len(theta), 0))
 
     def _singles_first(self) -> list[tuple[int, Coordinate]]:
         """Coordinates of weights with their places: denominators before ratios."""
         own = list(enumerate(self.each[self.n_shape :]))
-        return sorted(own, key=lambda one: one[1].natural.kind == "ratio")
+        return sorted(own, key=lambda one: one[1].natural.is_ratio)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: names and links."""
         return {c.name: c.link.to_dict() for c in self.each}
-
-
-def read_link(name: str, asked: Any) -> Link:
-    """A link as users give it: a name, or ("logit", low, high)."""
-    known = ("identity", "log", "negative log", "logit")
-    if isinstance(asked, Link):
-        return asked
-    if isinstance(asked, Mapping):
-        return Link(**asked)
-    if isinstance(asked, str) and asked in known:
-        return Link(asked)  # type: ignore[arg-type]  # one of the names
-    if isinstance(asked, tuple | list) and len(asked) == 3 and asked[0] == "logit":
-        low, high = float(asked[1]), float(asked[2])
-        if np.isfinite([low, high]).all() and low < high:
-            return Link("logit", low, high)
-    raise DataError(
-        f"links[{name!r}] must be one of {', '.join(known)} or ('logit', low, high); got "
-        f"{asked!r}.{nearest(str(asked), known) or ' Choose one.'}"
-    )
 
 
 def _check_names(asked: Mapping[str, Any], known: list[str]) -> None:
@@ -323,29 +199,12 @@ def _check_link(natural: Natural, link: Link | None, default: Link) -> None:
     """What is limited must stay inside; only free weights and ratios have a choice."""
     if link is None or link == default:
         return
-    limited = natural.kind in ("shape", "reciprocal", "share") or default.name == "log"
-    if limited and natural.kind != "ratio":
+    free = natural.is_ratio or (natural.is_weight and default.name != "log")
+    if not free:
         raise DataError(
             f"links[{natural.name!r}] must be {str(default)!r}, which keeps it inside its limits; "
             f"got {str(link)!r}. Leave it out."
         )
-
-
-def _default(
-    natural: Natural, shapes: Sequence[Shape], must: Sequence[int], below: set[int]
-) -> Link:
-    if natural.kind == "shape":
-        shape = shapes[natural.index]
-        if shape.scale == "log":
-            return Link("log")
-        return Link("logit", natural.scale * shape.low, natural.scale * shape.high)
-    if natural.kind == "reciprocal":
-        return Link("log")
-    if natural.kind == "share":
-        return Link("logit", 0.0, natural.scale)
-    if natural.kind == "ratio":
-        return Link("log" if natural.index in must else "identity")
-    return Link("log" if natural.index in must or natural.index in below else "identity")
 
 
 def _one_to_one(model: Model) -> list[Natural]:
@@ -355,18 +214,18 @@ def _one_to_one(model: Model) -> list[Natural]:
     told_weights: set[int] = set()
     told_shape: set[int] = set()
     for natural in declared:
-        if natural.kind in ("function", "shape function"):
+        if natural.is_curve:
             continue  # the weight or shape parameter itself stands for it
-        told = told_shape if natural.kind == "shape" else told_weights
-        linear_power = natural.kind == "shape" and natural.power != 1.0
+        told = told_shape if natural.is_shape else told_weights
+        linear_power = natural.is_shape and natural.power != 1.0
         odd = linear_power and model.shape[natural.index].scale == "linear"
         if natural.index in told or odd:
             continue
         told.add(natural.index)
         found.append(natural)
-    singles = {n.index for n in found if n.kind in ("reciprocal", "weight", "share")}
+    singles = {n.index for n in found if not (n.is_shape or n.is_ratio)}
     for a, natural in enumerate(found):
-        if natural.kind == "ratio" and natural.other not in singles:
+        if natural.is_ratio and natural.other not in singles:
             found[a] = Natural(model.weights[natural.index], "weight", natural.index)
     found += [
         Natural(name, "weight", a) for a, name in enumerate(model.weights) if a not in told_weights

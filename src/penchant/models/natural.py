@@ -17,6 +17,7 @@ from scipy import special
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
+from penchant.models.links import Link
 
 LOG_3 = float(np.log(3.0))
 SQUEEZE = 8.0  # search units from 1 to either end of a range from 0 to infinity
@@ -241,6 +242,7 @@ class Natural:
     is_shape: ClassVar[bool] = False
     is_ratio: ClassVar[bool] = False
     is_logarithmic: ClassVar[bool] = False  # the positions along it are logarithms
+    is_curve: ClassVar[bool] = False  # it stands beside what it is made of, not in its place
     is_open: ClassVar[bool] = False  # it lies between finite ends, and never at one
     rises: ClassVar[float] = 1.0  # sign by which positions follow the weight; 0: they do not
 
@@ -338,6 +340,28 @@ class Natural:
         """Between which values it lies."""
         return (0.0 if self.is_logarithmic else -np.inf), np.inf
 
+    # -- on a link, where it may be any number ---------------------------------------------------
+
+    def link(self, shape: Sequence[Shape], positive: bool, below: bool) -> Link:
+        """The link it needs, where its weight must be positive or stands below a ratio."""
+        return Link("log" if positive or below else "identity")
+
+    def weight_on(self, link: Link, h: Any) -> Any:
+        """The weight, over its denominator, at coordinates."""
+        return self.weight_at(link.value(h))
+
+    def slope_on(self, link: Link, h: Any) -> Any:
+        """Derivative of `weight_on`."""
+        return link.slope(h)
+
+    def coordinate_on(self, link: Link, theta: Matrix, psi: Matrix) -> Vector:
+        """Coordinates at many weights and shape parameters."""
+        return np.asarray(link.coordinate(self.of_weights(theta)))
+
+    def unit(self, sizes: Vector) -> float:
+        """Its typical size, where these are the sizes of the variables of the weights."""
+        return float(1.0 / sizes[self.index])
+
 
 class WeightParameter(Natural):
     """A weight itself."""
@@ -375,6 +399,18 @@ class ReciprocalParameter(Natural):
     def from_positions(self, positions: Matrix) -> Matrix:
         """Exponentials."""
         return np.exp(positions)
+
+    def link(self, shape: Sequence[Shape], positive: bool, below: bool) -> Link:
+        """The logarithm."""
+        return Link("log")
+
+    def slope_on(self, link: Link, h: Any) -> Any:
+        """Derivative of the weight."""
+        return -link.slope(h) * self.weight_on(link, h) ** 2
+
+    def unit(self, sizes: Vector) -> float:
+        """The size of its variable."""
+        return float(sizes[self.index])
 
 
 class RatioParameter(Natural):
@@ -414,6 +450,14 @@ class RatioParameter(Natural):
         row[:, self.index], row[:, self.other] = 1.0, -values
         return np.zeros((n, d)), np.delete(basis, self.index, axis=2), row, np.zeros(n)
 
+    def link(self, shape: Sequence[Shape], positive: bool, below: bool) -> Link:
+        """The logarithm where its weight must be positive."""
+        return Link("log" if positive else "identity")
+
+    def unit(self, sizes: Vector) -> float:
+        """The size of the denominator's variable over that of its own."""
+        return float(sizes[self.other] / sizes[self.index])
+
 
 class ShareParameter(Natural):
     """A share of choices, scale / (1 + e^weight), such as the epsilon of a greedy agent."""
@@ -448,6 +492,22 @@ class ShareParameter(Natural):
     def ends(self, shape: Sequence[Shape]) -> tuple[float, float]:
         """From 0 to the scale."""
         return 0.0, self.scale
+
+    def link(self, shape: Sequence[Shape], positive: bool, below: bool) -> Link:
+        """The logit of its range, of which the weight is the negative."""
+        return Link("logit", 0.0, self.scale)
+
+    def weight_on(self, link: Link, h: Any) -> Any:
+        """Minus the coordinate."""
+        return -h
+
+    def slope_on(self, link: Link, h: Any) -> Any:
+        """Minus 1."""
+        return -np.ones_like(h)
+
+    def coordinate_on(self, link: Link, theta: Matrix, psi: Matrix) -> Vector:
+        """Minus the weight."""
+        return np.asarray(-theta[:, self.index])
 
 
 class ShapeParameter(Natural):
@@ -516,10 +576,22 @@ class ShapeParameter(Natural):
         ends = self.of_psi(np.array([shape[self.index].low, shape[self.index].high]))
         return float(ends.min()), float(ends.max())
 
+    def link(self, shape: Sequence[Shape], positive: bool, below: bool) -> Link:
+        """The logarithm, or the logit of a linear range."""
+        mine = shape[self.index]
+        if mine.scale == "log":
+            return Link("log")
+        return Link("logit", self.scale * mine.low, self.scale * mine.high)
+
+    def coordinate_on(self, link: Link, theta: Matrix, psi: Matrix) -> Vector:
+        """Coordinates at many shape parameters."""
+        return np.asarray(link.coordinate(self.of_psi(psi[:, self.index])))
+
 
 class FunctionParameter(Natural):
     """A curve of a sum of weights, or of a sum over another, such as a share of two weights."""
 
+    is_curve: ClassVar[bool] = True
     rises: ClassVar[float] = 0.0
 
     @property
@@ -594,6 +666,8 @@ class FunctionParameter(Natural):
 
 class ShapeFunctionParameter(ShapeParameter):
     """A curve of a shape parameter."""
+
+    is_curve: ClassVar[bool] = True
 
     def of_psi(self, own: Any) -> Any:
         """Values at values of the shape parameter."""

@@ -11,7 +11,8 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.files.output import read_document, write_json
-from penchant.models.coordinates import Coordinates, Link, read_link
+from penchant.models.coordinates import Coordinates
+from penchant.models.links import Link, read_link
 from penchant.models.model import Model
 from penchant.models.natural_prior import Density
 from penchant.output.document import numbers, plain

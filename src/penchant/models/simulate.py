@@ -610,11 +610,12 @@ def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Ve
     parameters = {**Declared(model).usual_parameters, **parameters}
     theta, psi = np.full(len(model.weights), np.nan), np.full(len(model.shape), np.nan)
     every = natural_parameters(model)
+    sums = [natural for natural in every if natural.is_curve and not natural.is_shape]
     with np.errstate(divide="ignore"):
         for natural in sorted(every, key=lambda one: one.is_ratio):
-            if natural.kind != "function":
+            if natural not in sums:
                 natural.put(parameters[natural.name], theta, psi)
-    if any(natural.kind == "function" for natural in every):
+    if sums:
         theta[:] = _solved(every, parameters, len(theta))
     return theta, psi
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -49,8 +49,43 @@ class World(Protocol):
         """What one person meets."""
 
 
+class _Trials:
+    """Base of worlds of a number of trials, one decision each."""
+
+    n_trials: int
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_trials, "n_trials", 1)
+
+    @property
+    def n_events(self) -> int:
+        """As many as trials."""
+        return self.n_trials
+
+
+class _Course:
+    """Base of courses, trial by trial: nothing is seen, and all options can be chosen."""
+
+    def __init__(self, world: Any, rng: np.random.Generator) -> None:
+        self.world, self.rng, self.trial = world, rng, 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Draw what is settled before the first trial."""
+
+    def before(self) -> Told | None:
+        return None if self.trial == self.world.n_trials else self.seen()
+
+    def seen(self) -> Told:
+        """What is seen at a trial."""
+        return {}
+
+    def available(self) -> BoolVector | None:
+        return None
+
+
 @dataclass(frozen=True)
-class TwoStepWorld:
+class TwoStepWorld(_Trials):
     """The two-step task: two decisions in every trial, of which the second is paid.
 
     The first option of stage 1 leads to state 1 with probability `common`, else to state 2; the
@@ -90,9 +125,6 @@ class TwoStepWorld:
 
     n_options = 2
 
-    def __post_init__(self) -> None:
-        whole_number(self.n_trials, "n_trials", 1)
-
     @property
     def n_events(self) -> int:
         """Two in every trial."""
@@ -103,16 +135,13 @@ class TwoStepWorld:
         return _TwoStepCourse(self, rng)
 
 
-class _TwoStepCourse:
-    def __init__(self, world: TwoStepWorld, rng: np.random.Generator) -> None:
-        self.world, self.rng, self.state, self.trial = world, rng, 0, 0
-        self.p = rng.uniform(world.low, world.high, (2, 2))
+class _TwoStepCourse(_Course):
+    def begin(self) -> None:
+        self.state = 0
+        self.p = self.rng.uniform(self.world.low, self.world.high, (2, 2))
 
-    def before(self) -> Told | None:
-        return None if self.trial == self.world.n_trials else {"state": float(self.state)}
-
-    def available(self) -> BoolVector | None:
-        return None
+    def seen(self) -> Told:
+        return {"state": float(self.state)}
 
     def after(self, chosen: int) -> tuple[float, Told]:
         world = self.world
@@ -129,7 +158,7 @@ class _TwoStepCourse:
 
 
 @dataclass(frozen=True)
-class GoNoGoWorld:
+class GoNoGoWorld(_Trials):
     """Four cues: go to win, go to avoid losing, no-go to win, no-go to avoid losing.
 
     The right response is followed by the better outcome (1 for cues 0 and 2, 0 for cues 1 and 3)
@@ -157,30 +186,17 @@ class GoNoGoWorld:
 
     n_options = 2
 
-    def __post_init__(self) -> None:
-        whole_number(self.n_trials, "n_trials", 1)
-
-    @property
-    def n_events(self) -> int:
-        """As many as trials."""
-        return self.n_trials
-
     def course(self, rng: np.random.Generator) -> Course:
         """What one person meets."""
         return _GoNoGoCourse(self, rng)
 
 
-class _GoNoGoCourse:
-    def __init__(self, world: GoNoGoWorld, rng: np.random.Generator) -> None:
-        self.world, self.rng, self.trial = world, rng, 0
-        self.cues = rng.permutation(np.arange(world.n_trials) % 4)
+class _GoNoGoCourse(_Course):
+    def begin(self) -> None:
+        self.cues = self.rng.permutation(np.arange(self.world.n_trials) % 4)
 
-    def before(self) -> Told | None:
-        over = self.trial == self.world.n_trials
-        return None if over else {"cue": float(self.cues[self.trial])}
-
-    def available(self) -> BoolVector | None:
-        return None
+    def seen(self) -> Told:
+        return {"cue": float(self.cues[self.trial])}
 
     def after(self, chosen: int) -> tuple[float, Told]:
         cue = int(self.cues[self.trial])
@@ -191,7 +207,7 @@ class _GoNoGoCourse:
 
 
 @dataclass(frozen=True)
-class GainLossWorld:
+class GainLossWorld(_Trials):
     """Options with a gain and a loss of their own, whose probabilities wander.
 
     Parameters
@@ -217,28 +233,16 @@ class GainLossWorld:
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
-        whole_number(self.n_trials, "n_trials", 1)
-
-    @property
-    def n_events(self) -> int:
-        """As many as trials."""
-        return self.n_trials
+        super().__post_init__()
 
     def course(self, rng: np.random.Generator) -> Course:
         """What one person meets."""
         return _GainLossCourse(self, rng)
 
 
-class _GainLossCourse:
-    def __init__(self, world: GainLossWorld, rng: np.random.Generator) -> None:
-        self.world, self.rng, self.trial = world, rng, 0
-        self.p = rng.uniform(0.1, 0.9, (2, world.n_options))
-
-    def before(self) -> Told | None:
-        return None if self.trial == self.world.n_trials else {}
-
-    def available(self) -> BoolVector | None:
-        return None
+class _GainLossCourse(_Course):
+    def begin(self) -> None:
+        self.p = self.rng.uniform(0.1, 0.9, (2, self.world.n_options))
 
     def after(self, chosen: int) -> tuple[float, Told]:
         gain, loss = (self.rng.random(2) < self.p[:, chosen]).astype(float)
@@ -248,7 +252,7 @@ class _GainLossCourse:
 
 
 @dataclass(frozen=True)
-class PairsWorld:
+class PairsWorld(_Trials):
     """Pairs of options, of which one may be chosen: probabilistic selection.
 
     Parameters
@@ -272,31 +276,20 @@ class PairsWorld:
     pairs: Sequence[tuple[int, int]] = ((0, 1), (2, 3), (4, 5))
     n_trials: int = 180
 
-    def __post_init__(self) -> None:
-        whole_number(self.n_trials, "n_trials", 1)
-
     @property
     def n_options(self) -> int:
         """As many as probabilities."""
         return len(self.probabilities)
-
-    @property
-    def n_events(self) -> int:
-        """As many as trials."""
-        return self.n_trials
 
     def course(self, rng: np.random.Generator) -> Course:
         """What one person meets."""
         return _PairsCourse(self, rng)
 
 
-class _PairsCourse:
-    def __init__(self, world: PairsWorld, rng: np.random.Generator) -> None:
-        self.world, self.rng, self.trial = world, rng, 0
-        self.order = rng.permutation(np.arange(world.n_trials) % len(world.pairs))
-
-    def before(self) -> Told | None:
-        return None if self.trial == self.world.n_trials else {}
+class _PairsCourse(_Course):
+    def begin(self) -> None:
+        world = self.world
+        self.order = self.rng.permutation(np.arange(world.n_trials) % len(world.pairs))
 
     def available(self) -> BoolVector | None:
         mask = np.zeros(self.world.n_options, dtype=bool)
@@ -376,7 +369,7 @@ def iowa_schedule(n_decisions: int = 100, *, rng: np.random.Generator) -> Matrix
 
 
 @dataclass(frozen=True, eq=False)
-class FullFeedbackWorld:
+class FullFeedbackWorld(_Trials):
     """A schedule of two options whose rewards are both seen: `forgone` is that not received.
 
     Parameters
@@ -398,33 +391,24 @@ class FullFeedbackWorld:
     n_options = 2
 
     @property
-    def n_events(self) -> int:
+    def n_trials(self) -> int:  # type: ignore[override]  # said by the schedule
         """As many as rows."""
         return len(self.schedule)
 
     def course(self, rng: np.random.Generator) -> Course:
         """What one person meets."""
-        return _FullFeedbackCourse(np.asarray(self.schedule, dtype=np.float64))
+        return _FullFeedbackCourse(self, rng)
 
 
-class _FullFeedbackCourse:
-    def __init__(self, schedule: Matrix) -> None:
-        self.schedule, self.trial = schedule, 0
-
-    def before(self) -> Told | None:
-        return None if self.trial == len(self.schedule) else {}
-
-    def available(self) -> BoolVector | None:
-        return None
-
+class _FullFeedbackCourse(_Course):
     def after(self, chosen: int) -> tuple[float, Told]:
-        row = self.schedule[self.trial]
+        row = self.world.schedule[self.trial]
         self.trial += 1
         return float(row[chosen]), {"forgone": float(row[1 - chosen])}
 
 
 @dataclass(frozen=True)
-class AversiveWorld:
+class AversiveWorld(_Trials):
     """One of two options is punished, by sizes that are shown; which one changes now and then.
 
     Parameters
@@ -450,32 +434,21 @@ class AversiveWorld:
 
     n_options = 2
 
-    @property
-    def n_events(self) -> int:
-        """As many as trials."""
-        return self.n_trials
-
     def course(self, rng: np.random.Generator) -> Course:
         """What one person meets."""
         return _AversiveCourse(self, rng)
 
 
-class _AversiveCourse:
-    def __init__(self, world: AversiveWorld, rng: np.random.Generator) -> None:
-        self.world, self.trial = world, 0
-        n = world.n_trials
-        self.sizes = rng.integers(1, 100, (n, 2)).astype(float) / 5.0
-        mostly = np.arange(n) // world.every % 2 == 0
-        self.outcome = mostly == (rng.random(n) < world.reliability)
+class _AversiveCourse(_Course):
+    def begin(self) -> None:
+        n = self.world.n_trials
+        self.sizes = self.rng.integers(1, 100, (n, 2)).astype(float) / 5.0
+        mostly = np.arange(n) // self.world.every % 2 == 0
+        self.outcome = mostly == (self.rng.random(n) < self.world.reliability)
 
-    def before(self) -> Told | None:
-        if self.trial == self.world.n_trials:
-            return None
+    def seen(self) -> Told:
         first, second = self.sizes[self.trial]
         return {"magnitude_0": float(first), "magnitude_1": float(second)}
-
-    def available(self) -> BoolVector | None:
-        return None
 
     def after(self, chosen: int) -> tuple[float, Told]:
         first = bool(self.outcome[self.trial])
@@ -523,18 +496,15 @@ class BalloonWorld:
         return _BalloonCourse(self, rng)
 
 
-class _BalloonCourse:
-    def __init__(self, world: BalloonWorld, rng: np.random.Generator) -> None:
-        self.world, self.balloon, self.pump = world, 0, 1
-        self.bursts_at = rng.integers(1, world.most + 1, world.n_balloons)
+class _BalloonCourse(_Course):
+    def begin(self) -> None:
+        self.balloon, self.pump = 0, 1
+        self.bursts_at = self.rng.integers(1, self.world.most + 1, self.world.n_balloons)
 
     def before(self) -> Told | None:
         if self.balloon == self.world.n_balloons:
             return None
         return {"balloon": float(self.balloon), "pump": float(self.pump)}
-
-    def available(self) -> BoolVector | None:
-        return None
 
     def after(self, chosen: int) -> tuple[float, Told]:
         burst = chosen == 1 and self.pump == self.bursts_at[self.balloon]
@@ -545,7 +515,7 @@ class _BalloonCourse:
 
 
 @dataclass(frozen=True)
-class InputWorld:
+class InputWorld(_Trials):
     """A binary input that follows each response, 1 with a probability that changes now and then.
 
     Parameters
@@ -572,28 +542,16 @@ class InputWorld:
 
     n_options = 2
 
-    @property
-    def n_events(self) -> int:
-        """As many as trials."""
-        return self.n_trials
-
     def course(self, rng: np.random.Generator) -> Course:
         """What one person meets."""
         return _InputCourse(self, rng)
 
 
-class _InputCourse:
-    def __init__(self, world: InputWorld, rng: np.random.Generator) -> None:
-        self.world, self.trial = world, 0
-        parts = -(-world.n_trials // world.every)
-        p = np.repeat(rng.choice(world.probabilities, parts), world.every)[: world.n_trials]
-        self.inputs = (rng.random(world.n_trials) < p).astype(float)
-
-    def before(self) -> Told | None:
-        return None if self.trial == self.world.n_trials else {}
-
-    def available(self) -> BoolVector | None:
-        return None
+class _InputCourse(_Course):
+    def begin(self) -> None:
+        n, every = self.world.n_trials, self.world.every
+        p = np.repeat(self.rng.choice(self.world.probabilities, -(-n // every)), every)[:n]
+        self.inputs = (self.rng.random(n) < p).astype(float)
 
     def after(self, chosen: int) -> tuple[float, Told]:
         u = float(self.inputs[self.trial])

@@ -11,7 +11,7 @@ from penchant._typing import Matrix, Vector
 from penchant.figures import coefficients, forest, population_density, shrinkage
 from penchant.figures.subjects import MOST_LABELS
 from penchant.figures.words import in_words
-from penchant.models.coordinates import Link
+from penchant.models.links import Link
 from penchant.output.notes import counted
 from penchant.output.table import p_value
 from penchant.population.hierarchy.result import PopulationFit

@@ -25,11 +25,12 @@ from penchant.figures.words import in_words
 from penchant.models.model import Declared, Model, natural_parameters
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
+from penchant.population.subjects import positive
 from penchant.report.study_words import capital, exact_words, not_simulated, simulation_words
 from penchant.softmax.estimate import Estimate
 from penchant.studies.findings import Findings
 from penchant.studies.forward_table import both, stacked
-from penchant.studies.groups import Group, natural_again, positive
+from penchant.studies.groups import Group, natural_again
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,9 +91,7 @@ def panelled(
 def bounds_of(model: Model) -> list[tuple[float, float] | None]:
     """What natural parameters of the model can be where that is 0 to 1; None for others."""
     return [
-        (0.0, 1.0)
-        if n.kind == "share" or (n.kind == "shape" and _is_share(model.shape[n.index]))
-        else None
+        (0.0, 1.0) if n.is_open or (n.is_shape and _is_share(model.shape[n.index])) else None
         for n in natural_parameters(model)
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
@@ -566,7 +566,7 @@ class Estimate(Found, Framed):
                 "low": low_high[:, 0].tolist(),
                 "high": low_high[:, 1].tolist(),
             }
-            return frame(columns, backend)
+            return frame(columns, backend or came_as(self))
         found = self.parameters_at(level, kind, rng)
         columns = {
             word: [getattr(p, word) for p in found]
@@ -575,7 +575,7 @@ class Estimate(Found, Framed):
         if self.validity is not None:
             columns["ratio"] = [self.validity.ratio] * len(found)
             columns["valid"] = [self.validity.valid] * len(found)
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def to_dict(
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
@@ -82,7 +82,7 @@ class ModelRecovery(Shown):
                 "standard_error": self.standard_errors.ravel().tolist(),
                 "inversion": self.inversion.ravel().tolist(),
             },
-            backend,
+            backend or came_as(self),
         )
 
     def table(self) -> Table:

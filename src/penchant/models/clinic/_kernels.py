@@ -177,13 +177,16 @@ def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def experience_weighted(chosen, rewards, starts, which, psi, x):
-    """Experience-weighted values of options taken; psi: phi, rho."""
+def attended(chosen, rewards, starts, which, psi, by_surprise, x):
+    """Values learnt at a rate that follows experience or surprise, each of the option taken.
+
+    psi: what is kept of values and of experience; by surprise, scale and rate of associability.
+    """
     n_options = x.shape[1]
     row = 0
     value, n = np.zeros(n_options, psi.dtype), np.zeros(n_options, psi.dtype)
     for k in range(len(which)):
-        value[:], n[:] = 0.0, 0.0
+        value[:], n[:] = 0.0, 1.0 if by_surprise else 0.0
         for t in range(starts[which[k]], starts[which[k] + 1]):
             for i in range(n_options):
                 x[row, i, 0] = value[i]
@@ -191,32 +194,17 @@ def experience_weighted(chosen, rewards, starts, which, psi, x):
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
-            more = psi[k, 1] * n[j] + 1.0
-            value[j] = (psi[k, 0] * n[j] * value[j] + r) / more
-            n[j] = more
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def associability(chosen, rewards, starts, which, psi, x):
-    """Values learnt at a rate that follows surprise; psi: scale, rate of associability."""
-    n_options = x.shape[1]
-    row = 0
-    value, kappa = np.zeros(n_options, psi.dtype), np.zeros(n_options, psi.dtype)
-    for k in range(len(which)):
-        value[:], kappa[:] = 0.0, 1.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0] = value[i]
-            row += 1
-            j, r = chosen[t], rewards[t]
-            if j < 0 or r != r:
-                continue
-            error = r - value[j]
-            surprise = error if error.real >= 0 else -error
-            value[j] += psi[k, 0] * kappa[j] * error
-            if not abs(value[j].real) < 1e100:  # a rate above 2 makes errors grow without bound
-                value[j] = value[j] * np.nan
-            kappa[j] += psi[k, 1] * (surprise - kappa[j])
+            if by_surprise:
+                error = r - value[j]
+                surprise = error if error.real >= 0 else -error
+                value[j] += psi[k, 0] * n[j] * error
+                if not abs(value[j].real) < 1e100:  # a rate above 2: errors grow without bound
+                    value[j] = value[j] * np.nan
+                n[j] += psi[k, 1] * (surprise - n[j])
+            else:
+                more = psi[k, 1] * n[j] + 1.0
+                value[j] = (psi[k, 0] * n[j] * value[j] + r) / more
+                n[j] = more
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

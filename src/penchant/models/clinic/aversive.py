@@ -23,16 +23,15 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.agents import positive, share, softmax
 from penchant.models.clinic._kernels import aversive
-from penchant.models.clinic.recursion import LEAST, Recursion, blank, themselves
-from penchant.models.clinic.reversal import TEMPERED
-from penchant.models.natural import Natural, Shape
+from penchant.models.clinic.recursion import OneValue, rates, unrolled
+from penchant.models.natural import Shape
 from penchant.models.record import Record
 
 SIZES = ("magnitude_0", "magnitude_1")
 
 
 @dataclass(frozen=True)
-class AversiveLearning(Recursion):
+class AversiveLearning(OneValue):
     """Probability of punishment learnt, sizes shown: theta = beta, psi = (a, gamma).
 
     Examples
@@ -47,53 +46,31 @@ class AversiveLearning(Recursion):
     {'inverse_temperature': 0.3, 'learning_rate': 0.3, 'gamma': 1.7}
     """
 
+    tells = "inverse_temperature"
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=SIZES, init=False, repr=False)
     after: tuple[str, ...] = field(default=("outcome",), init=False, repr=False)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """beta."""
-        return TEMPERED
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """beta."""
-        return TEMPERED
-
-    @property
     def shape(self) -> tuple[Shape, ...]:
         """a and gamma."""
-        return (
-            Shape("learning_rate", LEAST, 1.0, n_grid=17),
-            Shape("gamma", 0.1, 10.0, scale="log", n_grid=21),
-        )
+        gamma = Shape("gamma", 0.1, 10.0, scale="log", n_grid=21)
+        return (*rates("learning_rate", of=2), gamma)
 
     @property
     def smooth(self) -> bool:
         """No: probabilities are cut off at 0 and 1."""
         return False
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """beta, a, gamma."""
-        return themselves(self.weights, self.shape)
-
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Minus the punishment that is expected of each option."""
-        x = blank(record, which, psi, 2, 1)
         sizes = np.column_stack([record.before(name) for name in SIZES])
         seen = record.chosen, record.after("outcome"), sizes
-        aversive(*seen, record.starts, which, psi, x)
-        return x
+        return unrolled(aversive, record, which, psi, (2, 1), *seen)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> AversiveAgents:
         """Agents who play so."""
         return AversiveAgents(parameters, n_agents)
-
-    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """Minus the punishment that is expected of each option."""
-        return {"value": self.explanatory(episode, *psi)[:, :, 0]}
 
     def __str__(self) -> str:
         return "aversive learning, sizes shown"

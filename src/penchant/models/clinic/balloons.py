@@ -31,7 +31,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.agents import finite, positive, share, softmax
 from penchant.models.clinic._kernels import balloons
-from penchant.models.clinic.recursion import Recursion, blank
+from penchant.models.clinic.recursion import Recursion, unrolled
 from penchant.models.natural import ONE_LESS, Natural, Shape
 from penchant.models.record import Record
 
@@ -115,11 +115,9 @@ class Balloons(Recursion):
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """What a pump is worth; stopping has 0."""
-        x = blank(record, which, psi, 2, 2)
-        seen = record.before("balloon"), record.before("pump"), record.after("burst")
-        rule = 0 if self.rule == TARGET else 1
-        balloons(record.chosen, *seen, record.starts, which, psi, rule, x)
-        return x
+        pumps = record.before("balloon"), record.before("pump"), record.after("burst")
+        seen, rule = (record.chosen, *pumps), (0 if self.rule == TARGET else 1,)
+        return unrolled(balloons, record, which, psi, (2, 2), *seen, settings=rule)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> BalloonAgents:
         """Agents who play so."""

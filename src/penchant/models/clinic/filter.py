@@ -29,14 +29,13 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.agents import finite, positive, softmax
 from penchant.models.clinic._kernels import gaussian_filter
-from penchant.models.clinic.recursion import Recursion, blank, given, themselves
-from penchant.models.clinic.reversal import TEMPERED
-from penchant.models.natural import Natural, Shape
+from penchant.models.clinic.recursion import OneValue, given, unrolled
+from penchant.models.natural import Shape
 from penchant.models.record import Record
 
 
 @dataclass(frozen=True)
-class HGF(Recursion):
+class HGF(OneValue):
     """Hierarchical Gaussian filter: theta = zeta, psi = (omega2, omega3), and kappa.
 
     Parameters
@@ -61,19 +60,10 @@ class HGF(Recursion):
     kappa: float | None = 1.0
     initial: tuple[float, float, float, float] = (0.0, 0.1, 1.0, 1.0)
 
+    tells = "inverse_temperature"
     n_options: int = field(default=2, init=False, repr=False)
     after: tuple[str, ...] = field(default=("input",), init=False, repr=False)
     outside: bool = field(default=True, init=False, repr=False)
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """zeta."""
-        return TEMPERED
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """zeta."""
-        return TEMPERED
 
     @property
     def shape(self) -> tuple[Shape, ...]:
@@ -85,21 +75,14 @@ class HGF(Recursion):
         )
         return found if self.kappa is not None else (*found, Shape("kappa", 0.1, 3.0, n_grid=n))
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """zeta, omega2, omega3, kappa."""
-        return themselves(self.weights, self.shape)
-
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """The tendency before every input."""
         every = np.ones((len(psi), 3), dtype=psi.dtype)
         every[:, 0] = psi[:, 2] if self.kappa is None else self.kappa
         every[:, 1:] = psi[:, :2]
-        x = blank(record, which, psi, 2, 1)
-        before = np.array(self.initial, dtype=np.float64)
+        before = (np.array(self.initial, dtype=np.float64),)
         seen = record.chosen, record.after("input")
-        gaussian_filter(*seen, record.starts, which, every, before, x)
-        return x
+        return unrolled(gaussian_filter, record, which, every, (2, 1), *seen, settings=before)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> HGFAgents:
         """Agents who play so."""

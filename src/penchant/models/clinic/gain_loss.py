@@ -24,8 +24,8 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.models.agents import finite, share, softmax
 from penchant.models.clinic._kernels import gain_loss
-from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, blank, themselves
-from penchant.models.natural import Natural, Shape
+from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, unrolled
+from penchant.models.natural import Shape
 from penchant.models.record import Record
 
 
@@ -89,11 +89,6 @@ class GainLoss(Recursion):
             for name in names
         )
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """The weights and rates themselves."""
-        return themselves(self.weights, self.shape)
-
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Traces of gains and losses, or their sum."""
         every = np.full((len(psi), 3), -1.0, dtype=psi.dtype)
@@ -101,9 +96,8 @@ class GainLoss(Recursion):
         every[:, 1] = psi[:, 0 if self.single_rate else 1]
         if self.decay:
             every[:, 2] = psi[:, -1]
-        x = blank(record, which, psi, self.n_options, 2)
-        received = np.abs(record.after("gain")), -np.abs(record.after("loss"))
-        gain_loss(record.chosen, *received, record.starts, which, every, x)
+        seen = record.chosen, np.abs(record.after("gain")), -np.abs(record.after("loss"))
+        x = unrolled(gain_loss, record, which, every, (self.n_options, 2), *seen)
         return x.sum(axis=2, keepdims=True) if self.single_sensitivity else x
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> GainLossAgents:

@@ -34,7 +34,7 @@ from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.agents import finite, share, softmax
 from penchant.models.clinic._kernels import go_no_go
-from penchant.models.clinic.recursion import LEAST, Recursion, blank, codes, given, rates
+from penchant.models.clinic.recursion import Recursion, codes, given, rates, shapes, unrolled
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import Record
 
@@ -120,7 +120,7 @@ class GoNoGo(Recursion):
         if not self._searched:
             return rates("learning_rate")
         pi = Shape("pavlovian", -MOST, MOST, n_grid=21)
-        return (Shape("learning_rate", LEAST, 1.0, n_grid=17), pi)
+        return (*rates("learning_rate", of=2), pi)
 
     @property
     def natural(self) -> tuple[Natural, ...]:
@@ -132,7 +132,7 @@ class GoNoGo(Recursion):
             found += [Natural(n, "ratio", places[v], v) for v, n in enumerate(VALENCE)]
         elif self.pavlovian and not self.two_sensitivities:
             found.append(Natural("pavlovian", "ratio", len(names) - 1, 0))
-        return (*found, *(Natural(s.name, "shape", a) for a, s in enumerate(self.shape)))
+        return (*found, *shapes(self))
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Values of the cue's responses, of the cue, and 1 for go."""
@@ -153,11 +153,9 @@ class GoNoGo(Recursion):
         return np.concatenate(parts, axis=2)
 
     def _columns(self, record: Record, which: IntVector, psi: Any) -> Any:
-        x = blank(record, which, psi, 2, 4)
         cue = codes(record.before("cue"), "cue", 0, self.n_cues - 1, record)
-        history = record.chosen, record.rewards, cue, record.starts, which
-        go_no_go(*history, np.ascontiguousarray(psi[:, :1]), self.n_cues, x)
-        return x
+        seen, settings = (record.chosen, record.rewards, cue), (self.n_cues,)
+        return unrolled(go_no_go, record, which, psi[:, :1], (2, 4), *seen, settings=settings)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> GoNoGoAgents:
         """Agents who play so."""

@@ -44,7 +44,7 @@ from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.agents import finite, positive, share, softmax
 from penchant.models.clinic._kernels import outcome_frequency, prospect_traces
-from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, blank, rates
+from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, rates, shapes, unrolled
 from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
 from penchant.models.record import Record
 
@@ -53,17 +53,29 @@ LEAST_POWER, MOST_POWER = 0.05, 2.0
 LEAST_KEPT, MOST_KEPT = 0.002, 0.999
 
 
-def check_payscale(model: Any) -> None:
-    """Decks are two or more, and outcomes have a unit."""
-    whole_number(model.n_options, "n_options", 2)
-    if not model.payscale > 0:
-        raise DataError(
-            f"payscale must be > 0; got {model.payscale}. Give what outcomes are divided by."
-        )
+class Decks(Recursion):
+    """Base of models of decks, whose net outcomes are divided by a payscale."""
+
+    payscale: float
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_options, "n_options", 2)
+        if not self.payscale > 0:
+            raise DataError(
+                f"payscale must be > 0; got {self.payscale}. Give what outcomes are divided by."
+            )
+
+    def turned(
+        self, loop: Any, record: Record, which: IntVector, psi: Any, n_weights: int, *settings: int
+    ) -> Any:
+        """What a compiled loop makes of the cards that were turned."""
+        seen = record.chosen, record.rewards / self.payscale, record.is_choice
+        size = (self.n_options, n_weights)
+        return unrolled(loop, record, which, psi, size, *seen, settings=settings)
 
 
 @dataclass(frozen=True)
-class PVL(Recursion):
+class PVL(Decks):
     """Prospect valence learning: theta = (3^c - 1, l (3^c - 1)), psi = (A, s).
 
     Parameters
@@ -94,7 +106,7 @@ class PVL(Recursion):
     payscale: float = 100.0
 
     def __post_init__(self) -> None:
-        check_payscale(self)
+        super().__post_init__()
         if self.rule not in ("decay", "delta"):
             raise DataError(f"rule must be 'decay' or 'delta'; got {self.rule!r}. Choose one.")
 
@@ -119,11 +131,11 @@ class PVL(Recursion):
     @property
     def natural(self) -> tuple[Natural, ...]:
         """c, l, A, s."""
-        return (*_prospect(), *(Natural(s.name, "shape", a) for a, s in enumerate(self.shape)))
+        return (*_prospect(), *shapes(self))
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Traces of gains and of losses."""
-        return _traces(self, record, which, psi, RULES[self.rule], 2)
+        return self.turned(prospect_traces, record, which, psi, 2, RULES[self.rule])
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> PVLAgents:
         """Agents who play so."""
@@ -138,7 +150,7 @@ class PVL(Recursion):
 
 
 @dataclass(frozen=True)
-class VPP(Recursion):
+class VPP(Decks):
     """Values plus perseverance: four weights, psi = (A, s, k).
 
     Parameters
@@ -157,9 +169,6 @@ class VPP(Recursion):
 
     n_options: int = 4
     payscale: float = 100.0
-
-    def __post_init__(self) -> None:
-        check_payscale(self)
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -188,12 +197,11 @@ class VPP(Recursion):
             Natural("win_perseverance", "ratio", 2, 0),
             Natural("loss_perseverance", "ratio", 3, 0),
         )
-        shape = (Natural(s.name, "shape", a) for a, s in enumerate(self.shape))
-        return (*_prospect(), *traces, *shape)
+        return (*_prospect(), *traces, *shapes(self))
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Traces of gains and losses, and of choices that won and lost."""
-        return _traces(self, record, which, psi, RULES["perseverance"], 4)
+        return self.turned(prospect_traces, record, which, psi, 4, RULES["perseverance"])
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> PVLAgents:
         """Agents who play so."""
@@ -224,14 +232,6 @@ def _prospect() -> tuple[Natural, Natural]:
         Natural("consistency", "function", 0, curve=LOG_3_OF_1_MORE, low=0.0),
         Natural("loss_aversion", "ratio", 1, 0),
     )
-
-
-def _traces(model: Any, record: Record, which: IntVector, psi: Any, rule: int, n: int) -> Any:
-    x = blank(record, which, psi, model.n_options, n)
-    rewards = record.rewards / model.payscale
-    history = record.chosen, rewards, record.is_choice, record.starts, which
-    prospect_traces(*history, psi, rule, x)
-    return x
 
 
 def _felt(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
@@ -279,7 +279,7 @@ class PVLAgents:
 
 
 @dataclass(frozen=True)
-class ORL(Recursion):
+class ORL(Decks):
     """Outcome-representation learning: theta = (v, f, p), psi = (a+, a-, kept).
 
     Parameters
@@ -306,9 +306,6 @@ class ORL(Recursion):
     n_options: int = 4
     payscale: float = 100.0
 
-    def __post_init__(self) -> None:
-        check_payscale(self)
-
     @property
     def weights(self) -> tuple[str, ...]:
         """v, f, p."""
@@ -322,31 +319,18 @@ class ORL(Recursion):
     @property
     def shape(self) -> tuple[Shape, ...]:
         """a+, a- and what is kept of perseverance, 3^-K."""
-        n = N_GRID[3]
-        kept = Shape("perseverance_kept", LEAST_KEPT, MOST_KEPT, n_grid=n)
-        gains, losses = (
-            Shape(s.name, s.low, s.high, n_grid=n) for s in rates("reward_rate", "punishment_rate")
-        )
-        return (gains, losses, kept)
+        kept = Shape("perseverance_kept", LEAST_KEPT, MOST_KEPT, n_grid=N_GRID[3])
+        return (*rates("reward_rate", "punishment_rate", of=3), kept)
 
     @property
     def natural(self) -> tuple[Natural, ...]:
         """The weights, the rates, and K."""
-        weights = (Natural(name, "weight", a) for a, name in enumerate(self.weights))
-        return (
-            *weights,
-            Natural("reward_rate", "shape", 0),
-            Natural("punishment_rate", "shape", 1),
-            Natural("perseverance_decay", "shape function", 2, curve=MINUS_LOG_3),
-        )
+        decay = Natural("perseverance_decay", "shape function", 2, curve=MINUS_LOG_3)
+        return (*super().natural[:-1], decay)
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Values, frequencies of wins, perseverance."""
-        x = blank(record, which, psi, self.n_options, 3)
-        rewards = record.rewards / self.payscale
-        history = record.chosen, rewards, record.is_choice, record.starts, which
-        outcome_frequency(*history, psi, x)
-        return x
+        return self.turned(outcome_frequency, record, which, psi, 3)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> ORLAgents:
         """Agents who play so."""

@@ -1,4 +1,4 @@
-"""Base of models whose variables come from a compiled loop that takes complex psi, too.
+"""Bases of models whose variables come from a compiled loop that takes complex psi, too.
 
 With psi moved by i h in one coordinate, the imaginary part of the variables over h is their exact
 derivative, as no difference of near numbers is taken (the complex step). A loop is so written once,
@@ -7,13 +7,14 @@ and branches look at real parts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
+from penchant.models.agents import positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 
@@ -37,6 +38,12 @@ class Recursion(CompiledModel):
         """Shape parameters."""
         raise NotImplementedError
 
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """The weights and the shape parameters themselves."""
+        weights = (Natural(name, "weight", a) for a, name in enumerate(self.weights))
+        return (*weights, *shapes(self))
+
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Variables (rows, n_options, n_weights) of pairs, of the type of psi: float or complex."""
         raise NotImplementedError
@@ -58,20 +65,69 @@ class Recursion(CompiledModel):
         return x, slopes
 
 
-def blank(record: Record, which: IntVector, psi: Any, *size: int) -> Any:
-    """Zeros for the variables of pairs, of the type of psi."""
-    return np.zeros((int(record.lengths(which).sum()), *size), dtype=psi.dtype)
+class OneValue(Recursion):
+    """Base of models of one value of every option: theta is the inverse temperature."""
+
+    tells: ClassVar[Literal["temperature", "inverse_temperature"]] = "temperature"
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau."""
+        return ("inverse_temperature",)
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """1/tau."""
+        return self.weights
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau or its inverse, and the shape parameters themselves."""
+        kind: Literal["reciprocal", "weight"]
+        kind = "reciprocal" if self.tells == "temperature" else "weight"
+        return (Natural(self.tells, kind, 0), *shapes(self))
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Values before each event."""
+        return {"value": self.explanatory(episode, *psi)[:, :, 0]}
 
 
-def rates(*names: str) -> tuple[Shape, ...]:
-    """Shape parameters that are rates from 0 to 1."""
-    return tuple(Shape(name, LEAST, 1.0, n_grid=N_GRID[len(names)]) for name in names)
+class ValueAgents:
+    """Agents in play who choose by values that they divide by a temperature."""
+
+    def __init__(self, parameters: Mapping[str, float], n_agents: int, n_options: int) -> None:
+        self.tau = positive(parameters, "temperature")
+        self.values = np.zeros((n_agents, n_options))
+        self.who = np.arange(n_agents)
+
+    def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
+        """Choice probabilities of each agent."""
+        return softmax(self.values / self.tau)
 
 
-def themselves(weights: tuple[str, ...], shape: tuple[Shape, ...]) -> tuple[Natural, ...]:
-    """Natural parameters that are the weights and the shape parameters."""
-    found = [Natural(name, "weight", a) for a, name in enumerate(weights)]
-    return (*found, *(Natural(one.name, "shape", a) for a, one in enumerate(shape)))
+def unrolled(
+    loop: Callable[..., None],
+    record: Record,
+    which: IntVector,
+    psi: Any,
+    size: tuple[int, int],
+    *seen: Any,
+    settings: tuple[Any, ...] = (),
+) -> Any:
+    """Variables of pairs, of the type of psi: zeros that a compiled loop fills event by event."""
+    x = np.zeros((int(record.lengths(which).sum()), *size), dtype=psi.dtype)
+    loop(*seen, record.starts, which, np.ascontiguousarray(psi), *settings, x)
+    return x
+
+
+def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
+    """Shape parameters that are rates from 0 to 1, of so many shape parameters in all."""
+    return tuple(Shape(name, LEAST, 1.0, n_grid=N_GRID[of or len(names)]) for name in names)
+
+
+def shapes(model: Recursion) -> tuple[Natural, ...]:
+    """Natural parameters that are the shape parameters of a model."""
+    return tuple(Natural(one.name, "shape", a) for a, one in enumerate(model.shape))
 
 
 def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:

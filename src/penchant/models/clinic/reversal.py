@@ -24,22 +24,14 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.models.agents import positive, share, softmax
-from penchant.models.clinic._kernels import experience_weighted, hidden_state
-from penchant.models.clinic.recursion import Recursion, blank, rates
-from penchant.models.natural import Natural, Shape
+from penchant.models.clinic._kernels import attended, hidden_state
+from penchant.models.clinic.recursion import OneValue, ValueAgents, rates, unrolled
+from penchant.models.natural import Shape
 from penchant.models.record import Record
-
-TEMPERED = ("inverse_temperature",)
-
-
-def tempered(shape: tuple[Shape, ...]) -> tuple[Natural, ...]:
-    """tau, and the shape parameters themselves."""
-    own = (Natural(one.name, "shape", a) for a, one in enumerate(shape))
-    return (Natural("temperature", "reciprocal", 0), *own)
 
 
 @dataclass(frozen=True)
-class EWA(Recursion):
+class EWA(OneValue):
     """Experience-weighted attraction: theta = 1/tau, psi = (phi, rho).
 
     Parameters
@@ -66,57 +58,31 @@ class EWA(Recursion):
         whole_number(self.n_options, "n_options", 2)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau."""
-        return TEMPERED
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return TEMPERED
-
-    @property
     def shape(self) -> tuple[Shape, ...]:
         """phi and rho."""
         return rates("value_decay", "experience_decay")
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, phi, rho."""
-        return tempered(self.shape)
-
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Values before every event."""
-        x = blank(record, which, psi, self.n_options, 1)
-        experience_weighted(record.chosen, record.rewards, record.starts, which, psi, x)
-        return x
+        history, size = (record.chosen, record.rewards), (self.n_options, 1)
+        return unrolled(attended, record, which, psi, size, *history, settings=(False,))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> EWAAgents:
         """Agents who play so."""
         return EWAAgents(self, parameters, n_agents)
 
-    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """Values before each event."""
-        return {"value": self.explanatory(episode, *psi)[:, :, 0]}
-
     def __str__(self) -> str:
         return f"experience-weighted attraction, {self.n_options} options"
 
 
-class EWAAgents:
-    """Agents in play."""
+class EWAAgents(ValueAgents):
+    """Agents in play, each with an experience of every option."""
 
     def __init__(self, model: EWA, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.tau = positive(parameters, "temperature")
+        super().__init__(parameters, n_agents, model.n_options)
         self.phi = share(parameters, "value_decay")
         self.rho = share(parameters, "experience_decay")
-        self.values = np.zeros((n_agents, model.n_options))
-        self.experience = np.zeros((n_agents, model.n_options))
-        self.who = np.arange(n_agents)
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(self.values / self.tau)
+        self.experience = np.zeros_like(self.values)
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Learn about the option taken."""
@@ -127,7 +93,7 @@ class EWAAgents:
 
 
 @dataclass(frozen=True)
-class HiddenState(Recursion):
+class HiddenState(OneValue):
     """Belief about which of two options is good now: theta = 1/tau, psi = (hazard, reliability).
 
     Parameters
@@ -153,16 +119,6 @@ class HiddenState(Recursion):
     n_options: int = field(default=2, init=False, repr=False)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau."""
-        return TEMPERED
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return TEMPERED
-
-    @property
     def shape(self) -> tuple[Shape, ...]:
         """h and q."""
         return (
@@ -170,17 +126,10 @@ class HiddenState(Recursion):
             Shape("reliability", 0.501, 0.999, n_grid=17),
         )
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, h, q."""
-        return tempered(self.shape)
-
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Beliefs before every event."""
-        x = blank(record, which, psi, 2, 1)
-        history = record.chosen, record.rewards, record.starts, which
-        hidden_state(*history, psi, self.log_odds, x)
-        return x
+        history, settings = (record.chosen, record.rewards), (self.log_odds,)
+        return unrolled(hidden_state, record, which, psi, (2, 1), *history, settings=settings)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> HiddenStateAgents:
         """Agents who play so."""

@@ -25,18 +25,17 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Vector
 from penchant.arguments import whole_number
-from penchant.models.agents import positive, share, softmax
-from penchant.models.clinic._kernels import associability, confirming
-from penchant.models.clinic.recursion import Recursion, blank, rates
-from penchant.models.clinic.reversal import TEMPERED, tempered
-from penchant.models.natural import Natural, Shape
+from penchant.models.agents import share
+from penchant.models.clinic._kernels import attended, confirming
+from penchant.models.clinic.recursion import OneValue, ValueAgents, rates, unrolled
+from penchant.models.natural import Shape
 from penchant.models.record import Record
 
 
 @dataclass(frozen=True)
-class PearceHall(Recursion):
+class PearceHall(OneValue):
     """Learning at a rate that follows surprise: theta = 1/tau, psi = (s, g).
 
     Parameters
@@ -65,16 +64,6 @@ class PearceHall(Recursion):
         whole_number(self.n_options, "n_options", 2)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau."""
-        return TEMPERED
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return TEMPERED
-
-    @property
     def shape(self) -> tuple[Shape, ...]:
         """s and g."""
         return rates("learning_scale", "associability_rate")
@@ -84,43 +73,27 @@ class PearceHall(Recursion):
         """No: the size of an error has a kink where it is 0."""
         return False
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, s, g."""
-        return tempered(self.shape)
-
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Values before every event."""
-        x = blank(record, which, psi, self.n_options, 1)
-        associability(record.chosen, record.rewards, record.starts, which, psi, x)
-        return x
+        history, size = (record.chosen, record.rewards), (self.n_options, 1)
+        return unrolled(attended, record, which, psi, size, *history, settings=(True,))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> PearceHallAgents:
         """Agents who play so."""
         return PearceHallAgents(self, parameters, n_agents)
 
-    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """Values before each event."""
-        return {"value": self.explanatory(episode, *psi)[:, :, 0]}
-
     def __str__(self) -> str:
         return f"Pearce-Hall, {self.n_options} options"
 
 
-class PearceHallAgents:
-    """Agents in play."""
+class PearceHallAgents(ValueAgents):
+    """Agents in play, each with an associability of every option."""
 
     def __init__(self, model: PearceHall, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.tau = positive(parameters, "temperature")
+        super().__init__(parameters, n_agents, model.n_options)
         self.scale = share(parameters, "learning_scale")
         self.rate = share(parameters, "associability_rate")
-        self.values = np.zeros((n_agents, model.n_options))
-        self.attention = np.ones((n_agents, model.n_options))
-        self.who = np.arange(n_agents)
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(self.values / self.tau)
+        self.attention = np.ones_like(self.values)
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Learn, then attend to what surprised."""
@@ -131,7 +104,7 @@ class PearceHallAgents:
 
 
 @dataclass(frozen=True)
-class ConfirmationBias(Recursion):
+class ConfirmationBias(OneValue):
     """Two options, both seen: theta = 1/tau, psi = (a_c, a_d).
 
     Examples
@@ -151,16 +124,6 @@ class ConfirmationBias(Recursion):
     after: tuple[str, ...] = field(default=("forgone",), init=False, repr=False)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau."""
-        return TEMPERED
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return TEMPERED
-
-    @property
     def shape(self) -> tuple[Shape, ...]:
         """a_c and a_d."""
         return rates("confirmatory_rate", "disconfirmatory_rate")
@@ -170,42 +133,26 @@ class ConfirmationBias(Recursion):
         """No: where an error is 0, the other rate takes over."""
         return False
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, a_c, a_d."""
-        return tempered(self.shape)
-
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Values before every event."""
-        x = blank(record, which, psi, 2, 1)
         seen = record.chosen, record.rewards, record.after("forgone")
-        confirming(*seen, record.starts, which, psi, x)
-        return x
+        return unrolled(confirming, record, which, psi, (2, 1), *seen)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> ConfirmingAgents:
         """Agents who play so."""
         return ConfirmingAgents(parameters, n_agents)
 
-    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """Values before each event."""
-        return {"value": self.explanatory(episode, *psi)[:, :, 0]}
-
     def __str__(self) -> str:
         return "confirmation bias with full feedback"
 
 
-class ConfirmingAgents:
-    """Agents in play."""
+class ConfirmingAgents(ValueAgents):
+    """Agents in play, with a rate of each kind."""
 
     def __init__(self, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.tau = positive(parameters, "temperature")
+        super().__init__(parameters, n_agents, 2)
         self.for_me = share(parameters, "confirmatory_rate")
         self.against = share(parameters, "disconfirmatory_rate")
-        self.values, self.who = np.zeros((n_agents, 2)), np.arange(n_agents)
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(self.values / self.tau)
 
     def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
         """Learn from both outcomes."""

@@ -42,7 +42,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.agents import finite, positive, share, softmax
 from penchant.models.clinic._kernels import two_step
-from penchant.models.clinic.recursion import Recursion, blank, codes, column, rates
+from penchant.models.clinic.recursion import Recursion, codes, column, rates, shapes, unrolled
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import Record, known_number
 
@@ -153,24 +153,14 @@ class TwoStep(Recursion):
             for name in ("stickiness", "inverse_temperature_2")
             if name in names
         ]
-        return (*found, *(Natural(s.name, "shape", a) for a, s in enumerate(self.shape)))
+        return (*found, *shapes(self))
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Values before every decision, by stage."""
         both = np.repeat(psi, 2, axis=1) if self.same_rates else psi
-        x = blank(record, which, psi, 2, 5)
-        two_step(
-            record.chosen,
-            record.rewards,
-            record.is_choice,
-            _states(record),
-            record.starts,
-            which,
-            np.ascontiguousarray(both),
-            float(self.common),
-            self.trace == "after",
-            x,
-        )
+        seen = record.chosen, record.rewards, record.is_choice, _states(record)
+        settings = float(self.common), self.trace == "after"
+        x = unrolled(two_step, record, which, both, (2, 5), *seen, settings=settings)
         known = self.trace_decay
         free = x[:, :, 1:3]
         if known is not None:
@@ -308,7 +298,7 @@ class StayRegression(Recursion):
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """1, reward, transition and their product, for the last first-stage choice."""
-        x = blank(record, which, psi, 2, 4)
+        x = np.zeros((int(record.lengths(which).sum()), 2, 4))
         state, row = _states(record), 0
         for e in which:
             last, first, won, usual = -1, -1, 0.0, 0.0

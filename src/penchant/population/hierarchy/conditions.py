@@ -15,7 +15,8 @@ import numpy as np
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError, listing, nearest
 from penchant.inference.profile.profiles import Profiles
-from penchant.models.coordinates import Coordinate, Coordinates, Link
+from penchant.models.coordinates import Coordinate, Coordinates
+from penchant.models.links import Link
 from penchant.models.model import Model
 from penchant.models.natural import Natural
 from penchant.population.hierarchy.likelihoods import Conditions, Players

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penchant.errors import DataError
-from penchant.models.coordinates import Link
+from penchant.models.links import Link
 from penchant.output.document import numbers
 from penchant.population.hierarchy.subjects import PopulationSubjects, View
 

@@ -435,7 +435,7 @@ def typical_of(coordinates: Coordinates, size: Vector) -> Typical:
     centre, sd = np.zeros(len(coordinates)), np.full(len(coordinates), 1.5)
     for a, c in enumerate(coordinates.each):
         natural = c.natural
-        if natural.kind == "shape":
+        if natural.is_shape:
             shape = coordinates.shape[natural.index]
             if c.link.name == "log":
                 ends = c.link.coordinate(
@@ -443,11 +443,7 @@ def typical_of(coordinates: Coordinates, size: Vector) -> Typical:
                 )
                 centre[a], sd[a] = ends.mean(), max(float(np.ptp(ends)) / 5, 1.0)
             continue
-        unit = 1.0 / size[natural.index]
-        if natural.kind == "reciprocal":
-            unit = size[natural.index]
-        elif natural.kind == "ratio":
-            unit = size[natural.other] / size[natural.index]
+        unit = natural.unit(size)
         if c.link.name == "identity":
             sd[a] = 2.0 * unit
         elif c.link.name != "logit":

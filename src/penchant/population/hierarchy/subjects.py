@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, listing
 from penchant.inference.fit_each import fit_each
-from penchant.models.coordinates import Link
+from penchant.models.links import Link
 from penchant.output.document import plain, plain_label
 from penchant.output.shown import Shown
 from penchant.population.hierarchy.inferences import People
@@ -231,7 +231,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Shown):
             columns |= self._ml_columns()
         columns["influence"] = self.influence.tolist()
         columns["evidence"] = self.evidence.tolist()
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def _ml_columns(self) -> dict[str, list[Any]]:
         found = self.ml
