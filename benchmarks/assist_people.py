@@ -5,7 +5,7 @@
 The people and folds are those of `people.py`. Each model is stochastic UCL with all terms of
 locality and the length scale estimated, under the same weak prior on all weights but the map's;
 they differ in the map alone: none (a constant level), or 16 smooth functions, whose width is that
-at which every play of the person is predicted best from the others, or that with most evidence.
+at which every play of the person is predicted best from the others.
 """
 
 import argparse
@@ -23,7 +23,6 @@ BASIS = pn.MapBasis.smooth(GRID, n=16)
 MODELS = {
     "locality and a constant": (0, pn.MapPrior(others=1.0)),
     "locality and a map, width by prediction": (16, pn.MapPrior(sd="prediction", others=1.0)),
-    "locality and a map, width by evidence": (16, pn.MapPrior(others=1.0)),
 }
 CONSTANT = next(iter(MODELS))
 
