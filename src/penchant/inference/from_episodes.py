@@ -12,6 +12,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
+from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
@@ -331,17 +332,28 @@ class FromEpisodes(Source):
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
         if available is not None:
             raise DataError("available must be left out for a model; got one. Episodes have it.")
+        if isinstance(data, ManyPeople):
+            work: Any = (
+                predict.PredictedOnAverage(self.model, self.profile, self.peak)
+                if average
+                else predict.Predicted(self.model, *self._working(found))
+            )
+            return data.portions(work, "Predicting")
         episodes = self.problem().episodes if data is None else record.as_episodes(data)
         if average:
             return predict.averaged(self.model, episodes, self.profile, self.peak)
-        psi = self.working_psi(found)
-        return predict.probabilities(self.model, episodes, self._split(found)[0], psi)
+        return predict.probabilities(self.model, episodes, *self._working(found))
 
-    def log_likelihoods(self, found: Found, data: Any) -> Vector:
+    def log_likelihoods(self, found: Found, data: Any) -> Any:
         """Log-probability of each decision scored."""
+        if isinstance(data, ManyPeople):
+            work = predict.PredictedChosen(self.model, *self._working(found))
+            return data.portions(work, "Predicting")
         episodes = self.problem().episodes if data is None else record.as_episodes(data)
-        psi = self.working_psi(found)
-        return predict.decision_log_likelihoods(self.model, episodes, self._split(found)[0], psi)
+        return predict.decision_log_likelihoods(self.model, episodes, *self._working(found))
+
+    def _working(self, found: Found) -> tuple[Vector, Vector]:
+        return self._split(found)[0], self.working_psi(found)
 
     # -- data ------------------------------------------------------------------------------------
 

@@ -147,9 +147,14 @@ class Record:
         """Number of events of some episodes."""
         return self.starts[which + 1] - self.starts[which]
 
+    @cached_property
+    def _highest_option(self) -> int:
+        """Of all episodes, looked for once: every psi asks for it."""
+        return max((highest_option(episode) for episode in self.given), default=-1)
+
     def check_options(self, n_options: int) -> None:
         """Raise an error if an option's index is beyond the number of options."""
-        if max((highest_option(episode) for episode in self.given), default=-1) >= n_options:
+        if self._highest_option >= n_options:
             for episode in self.given:
                 episode.check_options(n_options)
 

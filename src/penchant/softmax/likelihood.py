@@ -125,7 +125,12 @@ def locked_table(
         np.ascontiguousarray(chosen),
         empty if weights is None else weights,
     )
-    views = tuple(array.view() for array in table)
+    return locked(table)
+
+
+def locked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Views that cannot be written to, whether the arrays can or not."""
+    views = tuple(array.view() for array in arrays)
     for view in views:
         view.flags.writeable = False
     return views
@@ -260,8 +265,8 @@ class PackedLikelihood:
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
         if not theta.any():
-            return _moments(self._sums_at_zero, self.n_parameters)
-        return _moments(self._sums(theta), self.n_parameters)
+            return moments_from(self._sums_at_zero, self.n_parameters)
+        return moments_from(self._sums(theta), self.n_parameters)
 
     @cached_property
     def _sums_at_zero(self) -> Vector:
@@ -272,7 +277,7 @@ class PackedLikelihood:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
         side = self.packed[2]
         if self.n_blocks and self.even and not self.has_offset:
-            information = _moments(self._sums_at_zero, self.n_parameters).information
+            information = moments_from(self._sums_at_zero, self.n_parameters).information
             return np.asarray(information / side[:, :LANES].sum())
         d = self.n_parameters
         spread = np.zeros((d, d))
@@ -292,7 +297,8 @@ def lower_triangle(d: int) -> tuple[IntVector, IntVector]:
     return np.tril_indices(d)
 
 
-def _moments(sums: Vector, d: int) -> Moments:
+def moments_from(sums: Vector, d: int) -> Moments:
+    """What the compiled loops add up in one vector."""
     information = np.empty((d, d))
     lower = lower_triangle(d)
     information[lower] = sums[1 + d :]
