@@ -99,6 +99,13 @@ def test_results_are_read_in_every_form(results):
             assert r"\toprule" in one.to_latex()
 
 
+def test_tables_fit_80_columns(results):
+    for name, one in results.items():
+        if hasattr(one, "table"):
+            lines = one.table().text(80).splitlines()
+            assert max(map(len, lines)) <= 80, (name, max(lines, key=len))
+
+
 def test_frames_are_of_the_kind_asked_for_whatever_is_installed(results):
     for one in results.values():
         assert isinstance(one.to_frame(), pd.DataFrame)

@@ -16,7 +16,9 @@ from penchant.cli.options import (
     Flag,
     History,
     Model,
+    ModelName,
     Show,
+    TaskName,
     Terms,
     World,
 )
@@ -299,10 +301,10 @@ def forget(store: str, who: str, /) -> int:
 
 
 def models(
-    name: str | None = None,
+    name: Annotated[ModelName | str | None, Parameter(show_choices=False)] = None,
     /,
     *,
-    task: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    task: TaskName = None,
     json: Flag = False,
 ) -> int:
     """List the models that --model takes, or say what one of them is.

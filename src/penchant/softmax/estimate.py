@@ -369,8 +369,8 @@ class Estimate(Found, Framed):
         data
             `Choices` with the same variables (in any order), or an array
             (n_decisions, n_options, n_parameters); for a model, episodes. If not given, the data
-            of the fit. A scan of choices gives an iterator, with the probabilities of one chunk
-            after another.
+            of the fit. A scan gives an iterator, with the probabilities of one chunk after
+            another; of play and offers, of some subjects after others.
         available
             Mask, for an array.
         average
@@ -384,8 +384,8 @@ class Estimate(Found, Framed):
         """
         return self.source.predict(self, data, available, average)
 
-    def log_likelihoods(self, data: Any = None) -> Vector:
-        """Log-probability of each decision, of the data or of new ones."""
+    def log_likelihoods(self, data: Any = None) -> Any:
+        """Log-probability of each decision, of the data or of new ones; by portions of a scan."""
         return self.source.log_likelihoods(self, data)
 
     @property

@@ -285,7 +285,7 @@ def _in_order(estimates: Estimates, cut: Sequence[Split]) -> list[Estimate]:
 
 def _predicted(estimate: Estimate, episodes: tuple[Any, ...], average: bool) -> Vector:
     if not average:
-        return estimate.log_likelihoods(episodes)
+        return np.asarray(estimate.log_likelihoods(episodes))
     p = estimate.predict(episodes, average=True)
     chosen = np.concatenate([episode.scored_options for episode in episodes])
     with np.errstate(divide="ignore"):
