@@ -176,13 +176,15 @@ def main() -> None:
         rows.append((f"fit, {estimate.notes[-1]}", str(spent)))
         rows.append(("peak memory", f"{peak() / 1e6:.0f} MB, {before / 1e6:.0f} MB before"))
         work, on = MomentsAt(estimate.theta), scan.on(None, given.threads)
-        columns = ["decision", "chosen", *names]
-        reading, passing = [], []
+        columns = ["chosen", *names]  # all sets are of one size: names of decisions are not read
+        reading, named, passing = [], [], []
         for _ in range(given.rounds):
             reading.append(timed(lambda: read_only(folder, columns, given.threads))[0])
             passing.append(timed(lambda: list(on.each(work, "pass", again=True)))[0])
+            named.append(timed(lambda: read_only(folder, ["decision", *columns], given.threads))[0])
         if given.rounds:
             rows += compared(reading, passing)
+            rows.append(("pyarrow reads the names of decisions, too", str(middle(named))))
         if given.memory:
             spent, memory = timed(lambda: pn.fit(in_memory(folder, names), threads=given.threads))
             rows.append(("the same in memory, read and fitted", str(spent)))
@@ -205,12 +207,14 @@ def main() -> None:
         print(f"| {what} | {measured} |")
 
 
+def middle(every: list[Spent]) -> Spent:
+    """Medians."""
+    return Spent(median(s.elapsed for s in every), median(s.processor for s in every))
+
+
 def compared(reading: list[Spent], passing: list[Spent]) -> list[tuple[str, str]]:
     """Medians, and the ratio of what a pass takes to what reading takes."""
-    read, passed = (
-        Spent(median(s.elapsed for s in every), median(s.processor for s in every))
-        for every in (reading, passing)
-    )
+    read, passed = middle(reading), middle(passing)
     ratio = (
         f"{passed.elapsed / read.elapsed:.2f}, {passed.processor / read.processor:.2f} of processor"
     )

@@ -7,10 +7,10 @@ COLUMNS = {"decision": "trip", "option": "mode", "chosen": "taken"}
 MODES = np.array(["bus", "car", "rail", "walk", "ferry"])
 
 
-def table_of(seed=0, n=400, d=3, scale=1.0, first=0):
+def table_of(seed=0, n=400, d=3, scale=1.0, first=0, most=5, least=2):
     """Long table of choices among two to five modes, with weights, an offset and people."""
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(2, 6, n)
+    sizes = rng.integers(least, most + 1, n)
     trip = np.repeat(np.arange(first, first + n), sizes)
     starts = np.cumsum(sizes) - sizes
     place = np.arange(len(trip)) - np.repeat(starts, sizes)

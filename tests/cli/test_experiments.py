@@ -1,51 +1,180 @@
-"""Choice experiments given to `compare` and `predict`: told which lines of Python take them."""
+"""Choice experiments given to `fit`, `compare` and `predict`: as first class as play is."""
 
+import json
+
+import numpy as np
 import pytest
 
+import penchant as pn
 from cli.trips import csv
 from laboratory_files import shoppers, survey
 
-LINES = "write in Python: "
+
+def table_of(rows):
+    return csv([list(row.values()) for row in rows], list(rows[0]))
 
 
 @pytest.fixture
 def surveyed(folder, monkeypatch):
     """A table with attributes in words, wide columns and an option to take neither."""
-    rows = survey(shoppers(n_people=3, n_decisions=20))
-    text = csv([list(row.values()) for row in rows], list(rows[0]))
-    (folder / "survey.csv").write_text(text, encoding="utf-8")
+    rows = survey(shoppers(n_people=6, n_decisions=16))
+    (folder / "survey.csv").write_text(table_of(rows), encoding="utf-8")
     monkeypatch.chdir(folder)
     return folder / "survey.csv"
 
 
-def done(error):
-    """What the lines of Python at the end of a sentence make."""
-    made = {}
-    exec(error.split(LINES)[1].rstrip("."), made)
-    return made
+@pytest.fixture
+def long(folder, monkeypatch):
+    """The data that come with the library, one row per option, their decisions in disorder."""
+    table = pn.datasets.load("menu")
+    rows = table.to_pylist()
+    np.random.default_rng(3).shuffle(rows)
+    (folder / "menu.csv").write_text(table_of(rows), encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder / "menu.csv"
 
 
-@pytest.mark.parametrize("models", [[], ["--model", "hyperbolic", "--model", "exponential"]])
-def test_a_choice_experiment_to_compare_is_told_lines_that_compare_it(
-    refused, surveyed, models, capsys
-):
-    said = refused("compare", "survey.csv", *models)
-    assert "FILE must be task data or one-shot choices between offers for penchant compare" in said
-    assert "got a choice experiment (options with attributes), survey.csv" in said
-    done(said)
-    assert "2 models of 3 subjects" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("model", [[], ["--model", "q-learning"]])
-def test_a_choice_experiment_to_predict_is_told_lines_that_predict_it(refused, surveyed, model):
-    said = refused("predict", "survey.csv", "--subject", "subject", *model)
-    assert "reading = pn.read('survey.csv', subject='subject')" in said
-    found = done(said)["found"]
-    assert {who: p.shape for who, p in found.items()} == dict.fromkeys(
-        ("p01", "p02", "p03"), (20, 3)
+def test_sets_of_attributes_are_compared_as_python_does(penchant, surveyed):
+    sets = ("price + time", "price * C(brand)", "1")
+    typed = [word for one in sets for word in ("--attributes", one)]
+    ended = penchant("compare", "survey.csv", *typed, "--folds", "4", "--nested", "3,2", "--json")
+    assert ended.code == 0, ended.err
+    said = json.loads(ended.out)
+    names = ["price + time", "price * C(brand)", "constants only"]
+    assert [one["name"] for one in said["models"]] == names
+    found = pn.compare_models(
+        dict(zip(names, sets, strict=True)), pn.read("survey.csv"), folds=4, pool=True
     )
-    together = refused("predict", "survey.csv", "--pool", *model)
-    assert done(together)["found"].shape == (60, 3)
+    for k, one in enumerate(said["models"]):
+        assert one["bic"] == pytest.approx(found.bic[0, k])
+        assert one["held_out_log_likelihood"] == pytest.approx(found.held_out_log_likelihood[0, k])
+        wanted = pn.fit(pn.read("survey.csv", attributes=sets[k])).log_likelihood
+        assert one["log_likelihood"] == pytest.approx(wanted)
+    assert said["likelihood_ratios"][0]["df"] == 2
+    assert "--subject subject for one each" in ended.err
+
+
+def test_without_sets_all_attributes_are_compared_with_constants_alone(penchant, surveyed):
+    both = json.loads(penchant("compare", "survey.csv", "--json").out)["models"]
+    assert [one["name"] for one in both] == ["all attributes", "constants only"]
+    assert [one["n_parameters"] for one in both] == [4, 2]
+    one = json.loads(penchant("compare", "survey.csv", "--attributes", "price", "--json").out)
+    assert [model["name"] for model in one["models"]] == ["price", "constants only"]
+    each = json.loads(penchant("compare", "survey.csv", "--subject", "subject", "--json").out)
+    assert len(each["subjects"]) == 6 and each["models"][0]["frequency"] is not None
+
+
+def test_people_are_held_out_one_after_another(penchant, surveyed):
+    ended = penchant(
+        "compare", "survey.csv", "--folds", "subject", "--decisions", "held.csv", "--json"
+    )
+    assert ended.code == 0, ended.err
+    assert "subjects that the fit did not see" in " ".join(json.loads(ended.out)["notes"])
+    reading = pn.read("survey.csv")
+    whose = np.array(reading.data.subject_labels)[reading.data.subject]
+    rest = reading.data.subset(whose != "p03")
+    fitted = pn.fit(rest, parameter_prior=pn.ScaledPrior())
+    wanted = fitted.log_likelihoods(reading.data.subset(whose == "p03"))
+    lines = (surveyed.parent / "held.csv").read_text().splitlines()
+    place = lines[0].split(",").index('"all attributes"' if '"' in lines[0] else "all attributes")
+    own = [line.split(",") for line in lines[1:]]
+    found = [float(cells[place]) for cells in own if cells[3].strip('"') == "p03"]
+    assert np.allclose(sorted(found), sorted(wanted))
+
+
+def test_groups_are_compared_in_what_attributes_are_worth_to_them(penchant, surveyed):
+    asked = ("compare", "survey.csv", "--attributes", "price + time", "--group", "group")
+    ended = penchant(*asked, "--price", "price", "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)["groups"]
+    assert {one["name"] for one in found["differences"]} >= {"price_sensitivity", "time_worth"}
+    assert [one["group"] for one in found["groups"]] == ["old", "young"]
+    words = penchant(*asked)
+    assert "Differences between groups" in words.out and "  time " in words.out
+
+
+def test_a_fit_says_what_attributes_are_worth(penchant, surveyed):
+    ended = penchant("fit", "survey.csv", "--price", "price", "--json")
+    assert ended.code == 0, ended.err
+    found = {one["name"]: one["estimate"] for one in json.loads(ended.out)["parameters"]}
+    plain = json.loads(penchant("fit", "survey.csv", "--json").out)["parameters"]
+    weights = {one["name"]: one["estimate"] for one in plain}
+    assert found["time_worth"] == pytest.approx(-weights["time"] / weights["price"], rel=1e-5)
+    each = penchant("fit", "survey.csv", "--price", "price", "--subject", "subject", "--json")
+    assert len(json.loads(each.out)) == 6
+
+
+def test_choices_are_predicted_row_by_row(penchant, surveyed, refused):
+    ended = penchant("predict", "survey.csv", "--all-options", "--json")
+    assert ended.code == 0, ended.err
+    rows = json.loads(ended.out)
+    assert len(rows) == 96 and rows[0]["A_price"].startswith("€")
+    p = pn.fit(pn.read("survey.csv"), parameter_prior=pn.ScaledPrior()).predict()
+    labels = ("A", "B", "neither")
+    assert np.allclose([[row[f"probability_{o}"] for o in labels] for row in rows], p)
+    picked = [row[f"probability_{row['choice']}"] for row in rows]
+    assert np.allclose([row["probability"] for row in rows], picked)
+    each = penchant("predict", "survey.csv", "--subject", "subject", "--attributes", "price")
+    assert each.code == 0 and "Model: attributes price, constant:neither" in each.err
+    assert "--check must be left out with a choice" in refused(
+        "predict", "survey.csv", "--check", "9", "--seed", "1"
+    )
+
+
+def test_a_long_table_has_the_probability_of_every_rows_own_option(penchant, long):
+    rows = json.loads(penchant("predict", "menu.csv", "--subject", "subject", "--json").out)
+    assert len(rows) == 2400
+    sums, picked = {}, []
+    for row in rows:
+        key = row["subject"], row["decision"]
+        sums[key] = sums.get(key, 0.0) + row["probability"]
+        picked += [row["probability"]] if row["chosen"] == 1 else []
+    assert np.allclose(list(sums.values()), 1.0)
+    estimates = pn.fit_each(pn.read("menu.csv"), parameter_prior=pn.ScaledPrior())
+    wanted = np.exp(np.concatenate([one.log_likelihoods() for one in estimates]))
+    assert np.allclose(sorted(picked), sorted(wanted))
+    assert "2 models of all subjects together" in penchant("compare", "menu.csv").out
+
+
+def test_a_model_for_a_choice_experiment_is_refused_with_what_to_type(refused, surveyed):
+    for command in (("compare", "--model", "hyperbolic", "--model", "random"), ("predict",)):
+        models = command[1:] or ("--model", "q-learning")
+        said = refused(command[0], "survey.csv", *models)
+        assert "--model must be left out as survey.csv is a choice experiment" in said
+        assert "--attributes 'price + time'" in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("--attributes", "price", "--attributes", "price"), "must name each set once; got 'p"),
+        (("--attributes", "prize"), "got 'prize', but they are"),
+        (("--folds", "block"), "--folds must be a number, subject, or a column"),
+        (("--price", "price"), "--price must be left out without --group"),
+        (("--nested", "1,3"), "--nested must name models by their place, 1 to 2"),
+        (("--group", "grup"), "got 'grup', but they are .* Did you mean 'group'"),
+    ],
+)
+def test_wrong_sets_are_refused_in_one_sentence(refused, surveyed, typed, said):
+    import re
+
+    assert re.search(said, refused("compare", "survey.csv", *typed))
+
+
+def test_groups_of_play_are_compared_under_the_best_model(penchant, folder):
+    rng = np.random.default_rng(2)
+    rows = [
+        [f"s{k}", "ab"[k % 2], t, int(rng.integers(0, 2)), int(rng.integers(0, 2))]
+        for k in range(6)
+        for t in range(30)
+    ]
+    text = csv(rows, ["subject", "arm", "trial", "chosen", "reward"])
+    (folder / "play.csv").write_text(text)
+    asked = ("compare", str(folder / "play.csv"), "--model", "random", "--model", "q-learning")
+    found = json.loads(penchant(*asked, "--group", "arm", "--json").out)
+    assert [one["group"] for one in found["groups"]["groups"]] == ["a", "b"]
+    names = {one["name"] for one in found["groups"]["differences"]}
+    assert names == ({"bias_0"} if found["best"] == "random" else {"temperature", "learning_rate"})
 
 
 def test_other_tables_are_told_what_is_wrong_with_them(refused, folder):

@@ -116,10 +116,6 @@ def test_labels_of_options_are_found_in_all_files(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (
-            ["--pool"],
-            "--subject must name a column for task data (choices and rewards) in several",
-        ),
         (["--linearized", "1,2"], "--linearized must be left out with several files"),
         (["--method", "firth"], "--method must be left out with --model"),
         (["--where", "trial > 2"], "--where must be left out with several files"),
@@ -156,7 +152,6 @@ def test_predictions_of_files_are_those_of_one_table(tmp_path, capsys):
     [
         ([], "--output must be a .parquet file for several files; got none"),
         (["--check", "20", "--seed", "1"], "--check must be left out with several files"),
-        (["--pool", "-o", "x.parquet"], "--subject must name a column for task data (choices"),
     ],
 )
 def test_what_cannot_be_predicted_of_files_is_refused(tmp_path, capsys, more, words):
@@ -164,21 +159,79 @@ def test_what_cannot_be_predicted_of_files_is_refused(tmp_path, capsys, more, wo
     assert words in capsys.readouterr().err
 
 
-def test_models_of_files_are_compared(tmp_path, capsys):
-    assert run(_made("play", tmp_path, "compare", "--model", "random", "--json")) == 0
+def _pooled(kind, folder):
+    """One set of parameters for the nine people of the files, in memory."""
+    logs = pa.concat_tables([pq.read_table(path) for path in sorted((folder / "logs").iterdir())])
+    if kind == "offers":
+        return pn.fit(pn.offers_from_frame(logs, subject="who"), pn.HyperbolicDiscounting())
+    columns = {"chosen": "choice", "reward": "reward", "subject": "who", "decision": "trial"}
+    return pn.fit(pn.episodes_from_frame(logs, **columns), pn.QLearning(2))
+
+
+@pytest.mark.parametrize("kind", ["play", "offers"])
+def test_people_of_files_are_fitted_together(tmp_path, capsys, kind):
+    arguments, _ = _command(kind, tmp_path, "--pool", "--json", "-o", str(tmp_path / "one.json"))
+    assert run(arguments) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [one["name"] for one in found["models"]] == ["q-learning", "random"]
+    expected = _pooled(kind, tmp_path)
+    assert found["log_likelihood"] == pytest.approx(expected.log_likelihood, rel=1e-10)
+    assert json.loads((tmp_path / "one.json").read_text())["status"] == expected.status
+
+
+@pytest.mark.parametrize("kind", ["play", "offers"])
+def test_files_without_subjects_are_one_history(tmp_path, capsys, kind):
+    arguments, _ = _command(kind, tmp_path, "--json")
+    for path in (tmp_path / "logs").iterdir():
+        table = pq.read_table(path).drop_columns(["who"])
+        drop = ["trial"] if kind == "play" else []
+        pq.write_table(table.drop_columns(drop), path)
+    arguments = [word for word in arguments if word not in ("--subject", "who")]
+    assert run(arguments) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["n_decisions"] in (216, 180)
+    assert run(["check", *arguments[1:]]) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["n_decisions"] in (216, 180)
+    assert run(["population", *arguments[1:]]) == 2
+    assert "--subject must name a column for" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["play", "offers"])
+def test_one_set_of_parameters_predicts_every_event_of_files(tmp_path, capsys, kind):
+    arguments = _made(kind, tmp_path, "predict", "--pool", "--prior", "none", "--json")
+    assert run([*arguments, "-o", str(tmp_path / "out.parquet")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = _pooled(kind, tmp_path)
+    assert found["predicted"] == found["rows"] == expected.n_decisions
+    assert found["log_likelihood"] == pytest.approx(expected.log_likelihood, rel=1e-9)
+    assert pq.read_table(tmp_path / "out.parquet")["subject"].to_pylist()[0] == "s0"
+
+
+def test_predictions_of_offers_in_files_are_one_row_each(tmp_path, capsys):
+    arguments = _made("offers", tmp_path, "predict", "-o", str(tmp_path / "out.parquet"))
+    assert run(arguments) == 0
+    assert "180 events, 180 decisions predicted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("kind", "rival"), [("play", "random"), ("offers", "exponential")])
+def test_models_of_files_are_compared(tmp_path, capsys, kind, rival):
+    assert run(_made(kind, tmp_path, "compare", "--model", rival, "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in found["models"]][1] == rival
     assert len(found["subjects"]) == 9
-    assert run(_made("play", tmp_path, "compare", "--model", "random", "--folds", "3")) == 2
+    assert run(_made(kind, tmp_path, "compare", "--model", rival, "--folds", "3")) == 2
     assert "criterion must be 'aic' or 'bic' for a scan, without folds" in capsys.readouterr().err
 
 
-def test_a_population_of_files_is_fitted(tmp_path, capsys):
-    assert run(_made("choices", tmp_path, "population", "--json")) in (0, 1)
+@pytest.mark.parametrize("kind", ["play", "offers", "choices"])
+def test_a_population_of_files_is_fitted(tmp_path, capsys, kind):
+    arguments = _made(kind, tmp_path, "population", "--json")
+    if kind == "play":
+        written(play_of([f"s{k}" for k in range(9)], n=60, seed=6), tmp_path / "logs", [90])
+        arguments += ["--random", "temperature"]
+    assert run(arguments) in (0, 1)
     assert json.loads(capsys.readouterr().out)["n_subjects"] == 9
 
 
-@pytest.mark.parametrize("kind", ["play", "choices"])
+@pytest.mark.parametrize("kind", ["play", "offers", "choices"])
 def test_check_says_of_how_many_people_in_files_an_estimate_exists(tmp_path, capsys, kind):
     arguments = _made(kind, tmp_path, "check", "--json")
     assert run(arguments) == 0

@@ -86,7 +86,7 @@ def test_a_score_gives_the_regression_and_correlations_that_scipy_gives(estimate
     ages = {s: 20.5 + k**1.5 for k, s in enumerate(estimates.subjects)}
     x = np.array([ages[e.subject] for e in usable])
     for a, one in enumerate(found.relations):
-        y = np.array([e.theta[a] for e in usable])
+        y = np.log([e.natural[a] for e in usable])  # both are positive
         line = scipy.stats.linregress(x, y)
         assert one.n_subjects == len(usable) and one.degrees_of_freedom == len(usable) - 2
         assert (one.slope, one.standard_error) == pytest.approx((line.slope, line.stderr))
@@ -99,7 +99,7 @@ def test_a_score_gives_the_regression_and_correlations_that_scipy_gives(estimate
         assert one.rank_p_value == pytest.approx(spearman.pvalue)
         assert one.rank_correlation_low < one.rank_correlation < one.rank_correlation_high
     assert "Parameters against age" in found.summary() and "rank r" in found.summary()
-    assert list(found.to_pandas()["name"]) == list(estimates.names)
+    assert list(found.to_pandas()["name"]) == list(estimates[0].natural_names)
 
 
 def test_whole_numbers_that_repeat_are_asked(estimates):
@@ -133,3 +133,34 @@ def test_groups_without_labels_say_what_to_write(estimates):
     slim = pn.results.Estimates.from_dict(estimates.to_dict())
     with pytest.raises(pn.DataError, match="people must be given where `by` names a column"):
         pn.compare_groups(slim, by="group")
+
+
+def test_groups_are_compared_in_what_summaries_show_positive_ones_by_their_logarithm(estimates):
+    found = pn.compare_groups(estimates, by="group", adjust="none")
+    shown = [p.name for p in estimates[0].parameters]
+    assert [d.name for d in found.differences] == shown == ["temperature", "discount_rate"]
+    usable = [e for e in estimates if e.status in ("converged", "weakly identified")]
+    young = [e.subject in estimates.subjects[:10] for e in usable]
+    for one in found.differences:
+        logs = np.log([e[one.name].estimate for e in usable])
+        wanted = scipy.stats.ttest_ind(
+            logs[np.invert(young)], logs[np.array(young)], equal_var=False
+        )
+        assert (one.statistic, one.p_value) == pytest.approx((wanted.statistic, wanted.pvalue))
+    assert set(found.to_pandas()["scale"]) == {"log"}
+    assert "temperature, discount_rate on the logarithmic scale" in " ".join(
+        found.summary().split()
+    )
+    plain = pn.compare_groups(estimates, by="group", scale="natural")
+    assert [d.name for d in plain.differences] == shown and not plain.logs
+    fitted = pn.compare_groups(estimates, by="group", scale="theta")
+    assert fitted.differences[0].name == estimates.names[0] != "temperature"
+    with pytest.raises(pn.DataError, match="scale must be 'log', 'natural' or 'theta'; got 'x'"):
+        pn.compare_groups(estimates, by="group", scale="x")
+
+
+def test_numbers_are_compared_as_they_are():
+    rng = np.random.default_rng(4)
+    values = {"a": rng.normal(size=(9, 2)), "b": rng.normal(size=(11, 2))}
+    found = pn.compare_groups(values)
+    assert found.logs == () and "logarithm" not in found.summary()

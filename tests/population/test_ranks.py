@@ -103,6 +103,11 @@ def test_the_signed_rank_test_is_scipys_and_takes_infinite_differences():
     assert np.isnan(signed_rank_p_value(np.array([0.0, np.nan])))
 
 
+def test_the_signed_rank_test_of_few_tied_pairs_counts_all_signs():
+    apart = np.array([0.5, -0.5, 1.0, 1.0, 0.0, 2.5, -1.0])
+    assert signed_rank_p_value(apart) == pytest.approx(stats.wilcoxon(apart).pvalue, rel=1e-12)
+
+
 def test_welchs_test_of_two_means_is_the_square_of_t():
     first, second = drawn(4, 9, 13)
     errors = [g.std(ddof=1) / np.sqrt(len(g)) for g in (first, second)]

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import penchant as pn
-from logs import choices_of_people, play_of, written
+from logs import choices_of_people, offers_of_people, play_of, written
 from penchant.scale import fit_people, histories
 
 PEOPLE = [f"s{k:02d}" for k in range(6)]
@@ -36,14 +36,29 @@ def _with(row, value):
     return lambda cells: pa.array([*cells[:row], value, *cells[row + 1 :]])
 
 
-def test_a_broken_file_among_hundreds_is_named(tmp_path):
-    table = play_of(["a"], n=4)
-    for k in range(300):
-        pq.write_table(table, tmp_path / f"log{k:03d}.parquet")
-    path = tmp_path / "log217.parquet"
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(pn.DataError, match=r"log217.parquet must be a sound Parquet file; got a d"):
-        pn.scan(tmp_path, subject="who")
+@pytest.fixture(scope="module")
+def thousand(tmp_path_factory):
+    """A thousand files of each kind, one of them broken."""
+    made = {"play": play_of(["a"], n=4), "offers": offers_of_people(["a"], n=4)}
+    made["choices"] = choices_of_people(["a"], n=2)
+    folders = {}
+    for kind, table in made.items():
+        folders[kind] = tmp_path_factory.mktemp(kind)
+        stream = pa.BufferOutputStream()
+        pq.write_table(table, stream)
+        content = stream.getvalue().to_pybytes()
+        for k in range(1000):
+            broken = k == 617
+            path = folders[kind] / f"log{k:03d}.parquet"
+            path.write_bytes(content[:-20] if broken else content)
+    return folders
+
+
+@pytest.mark.parametrize("kind", ["play", "offers", "choices"])
+def test_a_broken_file_among_a_thousand_is_named(thousand, kind):
+    given = CHOICES if kind == "choices" else {"subject": "who"}
+    with pytest.raises(pn.DataError, match=r"log617.parquet must be a sound Parquet file; got a d"):
+        pn.scan(thousand[kind], **given)
 
 
 def test_a_file_whose_pages_are_damaged_is_named_and_nothing_is_written(folder, tmp_path):

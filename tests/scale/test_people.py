@@ -199,15 +199,6 @@ def test_without_an_output_the_file_goes_with_the_object(tmp_path):
     assert not path.exists()
 
 
-def test_one_set_of_parameters_of_a_model_needs_memory_and_says_so(tmp_path):
-    folder = written(play_of(PEOPLE[:2]), tmp_path / "logs", [])
-    words = "data must be in memory for one set of parameters of a model; got a scan of play"
-    with pytest.raises(pn.DataError, match=words):
-        pn.fit(pn.scan(folder, subject="who"), pn.QLearning(2))
-    with pytest.raises(pn.DataError, match=words):
-        pn.fit(pn.scan(folder, subject="who"))
-
-
 def test_what_cannot_be_fitted_says_so(tmp_path):
     folder = written(play_of(PEOPLE[:2]), tmp_path / "logs", [])
     nobody = pn.scan(folder, subject="none")

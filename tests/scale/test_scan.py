@@ -15,6 +15,7 @@ import pytest
 
 import penchant as pn
 from penchant.scale import scan as scale_scan
+from penchant.scale import stored
 from trips import COLUMNS, table_of
 
 ALL = COLUMNS | {
@@ -175,6 +176,31 @@ def test_slices_of_chunks_give_the_estimate_of_memory_in_whichever_files_they_li
     _same(found, memory)
     whole = pn.scan(_parquet(trips, tmp_path / "whole"), **ALL)
     assert _bits(pn.fit(whole))[:4] == _bits(found)[:4]
+
+
+@pytest.mark.parametrize("sizes", ["one", "several", "one here, several there"])
+def test_names_of_decisions_are_read_again_only_where_sizes_of_sets_differ(
+    tmp_path, monkeypatch, sizes
+):
+    trips = table_of(n=150, least=2 if sizes == "several" else 3, most=3)
+    if sizes == "one here, several there":
+        trips = pa.concat_tables([trips, table_of(n=50, first=150)])
+    given = ALL | {"explanatory": ["x1", "x2"]}
+    path = _parquet(trips, tmp_path / "trips.parquet", row_group_size=150)
+    scan = pn.scan(path, **given, chunk_rows=150)
+    read, before = [], stored.StoredFile.read
+
+    def noted(self, columns, *where):
+        read.append("trip" in columns)
+        return before(self, columns, *where)
+
+    monkeypatch.setattr(stored.StoredFile, "read", noted)
+    passed = pn.fit(scan, threads=1)
+    _same(passed, pn.fit(pn.Choices.from_frame(trips, **given)))
+    first, *later = (read[k : k + scan.n_chunks] for k in range(0, len(read), scan.n_chunks))
+    assert all(first)
+    expected = {"one": {0}, "several": {scan.n_chunks}, "one here, several there": {2}}
+    assert {sum(names) for names in later} == expected[sizes]
 
 
 def test_threads_and_processes_give_the_same_bits(trips, tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from penchant._frames import as_it_came
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.locations import check_locations
@@ -49,6 +50,7 @@ Owners = dict[str, Coded]
 Seeable = str | Sequence[Any] | Mapping[str, Any]
 
 
+@as_it_came
 def episodes_from_frame(
     frame: Any,
     *,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._frames import Backend, as_it_came
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.choices import terms
 from penchant.errors import DataError, nearest
@@ -284,6 +285,7 @@ def from_arrays(
     )
 
 
+@as_it_came
 def from_frame(
     cls: type[Choices],
     frame: Any,
@@ -355,6 +357,7 @@ def from_frame(
     return cls(**long.long_fields(frame, columns, weight_kind=weight_kind, missing=missing))
 
 
+@as_it_came
 def from_wide(
     cls: type[Choices],
     frame: Any,
@@ -480,6 +483,7 @@ class Choices:
     notes: tuple[str, ...] = ()
     natural: NaturalParameters | None = None
     observed: bool = True
+    _frame_kind: Backend | None = None
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

@@ -42,6 +42,12 @@ class ManyPeople(Protocol):
     def in_memory(self, what: str) -> Any:
         """All data at once, for what needs them so; an error where they are too many."""
 
+    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Results of the work on the data of some subjects at a time, in their order.
+
+        `what` is done, in words, for those who watch.
+        """
+
 
 @runtime_checkable
 class Chunks(Protocol):

@@ -16,7 +16,9 @@ from penchant.cli.options import (
     Flag,
     History,
     Model,
+    ModelName,
     Show,
+    TaskName,
     Terms,
     World,
 )
@@ -27,6 +29,7 @@ from penchant.cli.workflow_options import (
     Believed,
     Compared,
     Contest,
+    Described,
     Experiment,
     Goal,
     Judged,
@@ -38,6 +41,7 @@ from penchant.cli.workflow_options import (
     Prediction,
     Regained,
     Rivals,
+    Sets,
     Simulated,
     Written,
 )
@@ -134,6 +138,7 @@ def compare(
     *,
     table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
     rivals: Rivals = Rivals(),  # noqa: B008
+    sets: Sets = Sets(),  # noqa: B008
     judged: Judged = Judged(),  # noqa: B008
     contest: Contest = Contest(),  # noqa: B008
     decisions: Annotated[Path | None, Parameter(metavar="FILE", group=_output)] = None,
@@ -141,18 +146,20 @@ def compare(
 ) -> int:
     """Compare models of the same table: AIC, BIC, held-out decisions, who follows which.
 
-    Every model is fitted to every subject. Exit code 0: done; 2: wrong usage or data.
+    Every model is fitted to every subject. Of a choice experiment, sets of attributes are compared.
+    Exit code 0: done; 2: wrong usage or data.
 
     Parameters
     ----------
     file
-        CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
+        A table of play, one row per event: who, what was chosen, what it paid; or of offers; or a
+        choice experiment; - for stdin.
     decisions
         Also write the held-out log-likelihood of every decision: .csv, .parquet or .json.
     """
     from penchant.cli.comparing import run_compare
 
-    return run_compare(file, table, rivals, judged, contest, decisions, written)
+    return run_compare(file, table, rivals, sets, judged, contest, decisions, written)
 
 
 def design(
@@ -255,6 +262,10 @@ def fit(
         task = task_named(history.task)
         name: Any = task.command
         agent = replace(agent, model=name, settings=agent.settings or list(task.settings))
+    if data.price is not None:
+        from penchant.cli.worth import run_fit_worth
+
+        return run_fit_worth(file, data, terms, model, show, agent, history)
     each = data.subject is not None and model.covariance != "clustered"
     scanned = file is not None and is_scanned(file, play=agent.model is not None)
     if file is not None and scanned and (agent.model is not None or each):
@@ -291,10 +302,10 @@ def forget(store: str, who: str, /) -> int:
 
 
 def models(
-    name: str | None = None,
+    name: Annotated[ModelName | str | None, Parameter(show_choices=False)] = None,
     /,
     *,
-    task: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    task: TaskName = None,
     json: Flag = False,
 ) -> int:
     """List the models that --model takes, or say what one of them is.
@@ -377,17 +388,19 @@ def assist(
 ) -> int:
     """A machine beside its operator: what it would gain, and what it would have said.
 
-    simulate plays operators of several kinds with and without it: who gains, and who does not. All
-    are made up: nothing follows for people. replay reads play and prints what the machine would
-    have said of every choice; as nobody heard it, it tells nothing of rewards. Exit code 0: done;
-    2: wrong usage or data.
+    simulate plays operators of several kinds with and without it: who gains, and who does not.
+    simulate apprentice lets the machine go on alone after watching experts, simulate warning tells
+    who will do poorly. All are made up: nothing follows for people. replay reads play and prints
+    what the machine would have said of every choice; as nobody heard it, it tells nothing of
+    rewards. Exit code 0: done; 2: wrong usage or data.
 
     Parameters
     ----------
     action
         simulate or replay.
     file
-        replay: CSV or Parquet file, one row per event; - for stdin.
+        replay: CSV or Parquet file, one row per event; - for stdin. simulate: team, apprentice or
+        warning; team if not given.
     """
     from penchant.cli.assisting import run_assist
 
@@ -423,19 +436,21 @@ def predict(
     *,
     table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
     agent: Agent = Agent(),  # noqa: B008
+    described: Described = Described(),  # noqa: B008
     prediction: Prediction = Prediction(),  # noqa: B008
     written: Written = Written(),  # noqa: B008
 ) -> int:
     """Fit a model, and write what it says of every row: probability, value, prediction error.
 
     The table has the rows of FILE, in the same order, with columns added: regressors for imaging
-    and reaction times. It goes to stdout as CSV unless --output names a file. Exit code 0: done; 1:
-    no finite estimate; 2: wrong usage or data.
+    and reaction times. It goes to stdout as CSV unless --output names a file. A choice experiment
+    needs no --model. Exit code 0: done; 1: no finite estimate; 2: wrong usage or data.
 
     Parameters
     ----------
     file
-        CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
+        A table of play, one row per event: who, what was chosen, what it paid; or of offers; or a
+        choice experiment; - for stdin.
     """
     from penchant.cli.naming import is_scanned
 
@@ -445,7 +460,7 @@ def predict(
         return run_predict_files(file, table, agent, prediction, written)
     from penchant.cli.predicting import run_predict
 
-    return run_predict(file, table, agent, prediction, written)
+    return run_predict(file, table, agent, described, prediction, written)
 
 
 def recover(

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from penchant.arguments import check_threads
-from penchant.cli.experiments import COMPARED, experiments_in_python
+from penchant.cli.experiments import (
+    estimates_of_best,
+    folds_of,
+    is_experiment,
+    read_sets,
+    rival_formulas,
+)
 from penchant.cli.model import prior
 from penchant.cli.rivals import contenders, fold_labels, refuse_one_alone
 from penchant.cli.showing import kept, of_table, reserved, shown
-from penchant.cli.words import check_criterion, check_file, say
-from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Written
+from penchant.cli.words import check_criterion, check_file, refuse, say
+from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Sets, Written
 from penchant.errors import DataError
 from penchant.figures.results import overview
 from penchant.files.output import TABLES, write_table
+from penchant.inference.fit_each import fit_each
+from penchant.output.table import NARROW
+from penchant.population.compare import compare_groups
+from penchant.population.comparison import GroupComparison
 from penchant.workflow.compare import compare_models
+from penchant.workflow.comparison import ModelComparison
 
 
 def run_compare(
     file: str | None,
     table: Played,
     rivals: Rivals,
+    sets: Sets,
     judged: Judged,
     contest: Contest,
     decisions: Path | None,
@@ -33,36 +46,108 @@ def run_compare(
     check_threads(judged.threads)
     check_criterion(judged.criterion, judged.folds)
     weights = prior(judged.prior)
-    nested = _pairs(contest.nested, rivals.model)
     _check_decisions(decisions, judged, written)
     with (
         kept(written, read=file),
         reserved(decisions, overwrite=written.overwrite, suffixes=TABLES, read=file),
     ):
-        data, history = table.data(), table.history()
-        refuse_one_alone(rivals)
-        with experiments_in_python(file, data, history, "compare", COMPARED):
-            field = contenders(file, data, history, rivals)
-        folds: Any = judged.folds
-        if folds is not None and folds != "block":
-            folds = int(folds) if _is_whole(folds) else fold_labels(field.reading, folds)
         criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
-        found = compare_models(
-            field.models,
-            field.data,
-            folds=folds,
-            criterion=criterion,
-            parameter_prior=weights,
-            nested=nested,
-            average=contest.average,
-            threads=judged.threads,
-        )
+        how = {"criterion": criterion, "parameter_prior": weights, "threads": judged.threads}
+        if is_experiment(file, table, sets, rivals.model):
+            found, estimates = _sets_compared(file, table, rivals, sets, judged, contest, how)
+        else:
+            found, estimates = _models_compared(file, table, rivals, judged, contest, how)
         if decisions is not None:
             write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
             say(f"Written: {decisions}")
-        result = of_table(found.table(), found.document, lambda: found.to_frame("pyarrow"))
-        shown(result, written, lambda: overview(found))
+        groups = None if estimates is None else _groups(estimates, contest.group)
+        _show(found, groups, written)
     return 0
+
+
+def _models_compared(
+    file: str | None,
+    table: Played,
+    rivals: Rivals,
+    judged: Judged,
+    contest: Contest,
+    how: dict[str, Any],
+) -> tuple[ModelComparison, Any]:
+    """Models of play or of offers; and everybody's estimates under the best, for groups."""
+    nested = _pairs(contest.nested, rivals.model)
+    refuse_one_alone(rivals)
+    field = contenders(file, table.data(), table.history(), rivals)
+    folds: Any = judged.folds
+    if folds is not None and folds != "block":
+        folds = int(folds) if _is_whole(folds) else fold_labels(field.reading, folds)
+    found = compare_models(
+        field.models, field.data, folds=folds, nested=nested, average=contest.average, **how
+    )
+    if contest.group is None:
+        return found, None
+    if field.reading is None or found.best is None:
+        raise DataError(
+            f"--group must be left out with several files; got {contest.group}. Use penchant "
+            "population --covariates for these."
+        )
+    model = field.models[found.best]
+    say(f"Groups: everybody's parameters under {found.best}, {how_fitted(how)}.")
+    prior_used = how["parameter_prior"]
+    return found, fit_each(field.reading, model, parameter_prior=prior_used, threads=judged.threads)
+
+
+def _sets_compared(
+    file: str | None,
+    table: Played,
+    rivals: Rivals,
+    sets: Sets,
+    judged: Judged,
+    contest: Contest,
+    how: dict[str, Any],
+) -> tuple[ModelComparison, Any]:
+    """Sets of attributes of a choice experiment; and everybody's weights of the best."""
+    refuse(rivals, "with a choice experiment")
+    refuse(contest, "with a choice experiment", names={"average"})
+    if contest.group is None:
+        refuse(sets, "without --group", names={"price"})
+    formulas = rival_formulas(sets.attributes)
+    nested = _pairs(contest.nested, [*formulas])
+    reading, data = read_sets(file, table, sets, formulas)
+    pool = data.subject is None or not reading.subjects
+    if pool and reading.subjects:
+        who = reading.columns["subject"]
+        say(f"Note: one set of weights for all subjects; --subject {who} for one each.")
+    folds = folds_of(reading, judged.folds, pool)
+    found = compare_models(formulas, reading, folds=folds, nested=nested, pool=pool, **how)
+    if contest.group is None or found.best is None:
+        return found, None
+    say(f"Groups: everybody's weights of {found.best}, {how_fitted(how)}.")
+    estimates = estimates_of_best(found, reading, how["parameter_prior"], sets.price)
+    return found, replace(estimates, people=reading.groups)
+
+
+def how_fitted(how: dict[str, Any]) -> str:
+    """What everybody's parameters are fitted by."""
+    prior_used = how["parameter_prior"]
+    return "maximum likelihood" if prior_used is None else f"{prior_used} prior"
+
+
+def _groups(estimates: Any, column: str | None) -> GroupComparison:
+    """Groups compared in everybody's parameters, or a score with which they go."""
+    return compare_groups(estimates, by=column)
+
+
+def _show(found: ModelComparison, groups: GroupComparison | None, written: Written) -> None:
+    """Print the models and the groups, and keep what is asked for."""
+
+    def document() -> dict[str, Any]:
+        more = {} if groups is None else {"groups": groups.document()}
+        return found.document() | more
+
+    result = of_table(found.table(), document, lambda: found.to_frame("pyarrow"))
+    shown(result, written, lambda: overview(found))
+    if groups is not None and not written.json:
+        print(f"\n{groups.table().text(NARROW)}")
 
 
 def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:

@@ -15,14 +15,15 @@ from penchant.cli.interrupting import when_interrupted
 from penchant.cli.model import check_bounds, constraints, fit_options, prior
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
 from penchant.cli.places import map_words, place_words
+from penchant.cli.running import shown
 from penchant.cli.scanning import load_scan
 from penchant.cli.settings import counts_options, model_named
-from penchant.cli.showing import VALID, checked_document
+from penchant.cli.showing import VALID, checked_document, kept, one
 from penchant.cli.tables import NOT_OF_OFFERS, OF_PLAY, asked_of, named_offers
 from penchant.cli.words import refuse, say
 from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, listing
-from penchant.files.output import json_text
+from penchant.files.output import TABLES, json_text, write_table
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.inference.portions import OF_CHOICES as OF_CHOICES_ALONE
@@ -36,10 +37,11 @@ from penchant.scale.stored import stored_files
 from penchant.scale.streamed import groups_of
 from penchant.tables.offer_columns import NO_COLUMN
 from penchant.tables.reading import TITLES
+from penchant.workflow.beliefs import beliefs
 from penchant.workflow.predict_people import PortionBeliefs
 
 OF_CHOICES = {"option", "explanatory", "weight", "weight_kind", "available", "offset"}
-NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference"}
+NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference", "price"}
 NOT_SCANNED |= {"units", "delimiter", "decimal", "encoding"}
 
 
@@ -60,13 +62,17 @@ def scanned(file: str, data: Data, history: History, agent: Agent) -> Scanned:
     return scanned_play(file, data, history, ready_model(agent, data, history), agent)
 
 
-def check_people(found: Scanned, pool: bool) -> None:
-    """Files hold subjects, who are fitted one by one."""
-    if pool or found.scan.reader.subject is None:
+def are_together(found: Scanned, pool: bool) -> bool:
+    """Whether all that the files hold has one set of parameters, for which it is read at once."""
+    return pool or found.scan.reader.subject is None
+
+
+def check_people(found: Scanned) -> None:
+    """Files hold subjects."""
+    if found.scan.reader.subject is None:
         raise DataError(
             f"--subject must name a column for {TITLES[found.scan.kind]} in several files; got "
-            f"{'--pool' if pool else 'none'}. Put what has one set of parameters in one file that "
-            "fits in memory."
+            "none. Say whose rows they are."
         )
 
 
@@ -222,8 +228,9 @@ def run_fit_files(
     refuse(terms, "with --model")
     refuse(model, "with --model", names={"method", "constraint", "covariance", "max_steps"})
     found = scanned(file, data, history, agent)
-    check_people(found, history.pool)
     given = {"parameter_prior": options["parameter_prior"]}
+    if are_together(found, history.pool):
+        return shown(lambda: one(fit(found.scan, found.model, **given), show), file, show)
     return fit_people(found.scan, found.model, given, show, threads)
 
 
@@ -243,18 +250,38 @@ def run_predict_files(
         )
     history = replace(table.history(), clock=prediction.clock)
     found = scanned(file, table.data(), history, agent)
-    check_people(found, prediction.pool)
-    fits = portion_fit(found.scan, found.model, prior(prediction.prior), OF_CHOICES_ALONE)
-    say(f"Model: {fits}.")
-    _, place = found.scan.people.place(written.output, written.overwrite)
-    words = "what is done is kept; the same command goes on from there."
-    with when_interrupted(lambda: words):
-        work = PortionBeliefs(fits, prediction.all_options)
-        found.scan.people.stream(work, place, None, prediction.threads, "Predicting")
+    weights = prior(prediction.prior)
+    if are_together(found, prediction.pool):
+        _predict_together(found, weights, prediction.all_options, written)
+    else:
+        fits = portion_fit(found.scan, found.model, weights, OF_CHOICES_ALONE)
+        say(f"Model: {fits}.")
+        _, place = found.scan.people.place(written.output, written.overwrite)
+        words = "what is done is kept; the same command goes on from there."
+        with when_interrupted(lambda: words):
+            work = PortionBeliefs(fits, prediction.all_options)
+            found.scan.people.stream(work, place, None, prediction.threads, "Predicting")
     say(f"Written: {written.output}")
+    return _say_predicted(written)
+
+
+def _predict_together(found: Scanned, weights: Any, all_options: bool, written: Written) -> None:
+    """One set of parameters for all, and what it says of every event."""
+    assert written.output is not None
+    with kept(written, TABLES):
+        histories = found.scan.in_memory("one set of parameters of a model")
+        estimate = fit(histories, found.model, parameter_prior=weights)
+        say(f"Model: {estimate.model}.")
+        made = beliefs(estimate, histories).to_frame("pyarrow", options=all_options)
+        write_table(written.output, made, overwrite=written.overwrite)
+
+
+def _say_predicted(written: Written) -> int:
+    """How well the decisions of a file of predictions were predicted; the exit code."""
+    assert written.output is not None
     counts = {"rows": 0, "predicted": 0}
     total = 0.0
-    for group in groups_of(place.file, ["scored", "log_probability"]):
+    for group in groups_of(written.output, ["scored", "log_probability"]):
         logs = np.asarray(group["log_probability"].to_numpy(), dtype=np.float64)
         logs = logs[np.asarray(group["scored"].to_numpy(), dtype=bool)]
         counts["rows"] += len(group)
@@ -279,17 +306,21 @@ def run_check_files(
     if agent.model is None:
         found: Any = load_scan(file, data, terms)
         if data.subject is None:
-            estimate = fit(found)
-            print(json_text(checked_document(estimate)) if json else _about(estimate), end="")
-            return 0 if estimate.status in VALID else 1
+            return _say_checked(fit(found), json)
         estimates = fit_each(found)
     else:
         checked = scanned(file, data, history, agent)
-        check_people(checked, history.pool)
+        if are_together(checked, history.pool):
+            return _say_checked(fit(checked.scan, checked.model), json)
         estimates = fit_each(checked.scan, checked.model)
-    shown = {"n_subjects": len(estimates), "counts": estimates.counts()}
-    print(json_text(shown) if json else estimates.summary() + "\n", end="")
+    document = {"n_subjects": len(estimates), "counts": estimates.counts()}
+    print(json_text(document) if json else estimates.summary() + "\n", end="")
     return 0 if set(estimates.counts()) & set(VALID) else 1
+
+
+def _say_checked(estimate: Any, json: bool) -> int:
+    print(json_text(checked_document(estimate)) if json else _about(estimate), end="")
+    return 0 if estimate.status in VALID else 1
 
 
 def _about(estimate: Any) -> str:

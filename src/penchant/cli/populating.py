@@ -118,7 +118,7 @@ def _loaded(
             return load_scan(file, data, terms), None, None
         refuse(terms, "with --model")
         found = scanned(file, data, history, agent)
-        check_people(found, False)
+        check_people(found)
         return found.scan, found.model, populated.within
     if agent.model is None:
         refuse(populated, "without --model", names={"within", "varying"})

@@ -11,7 +11,7 @@ import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector
 from penchant.arguments import check_threads
-from penchant.cli.experiments import PREDICTED, PREDICTED_TOGETHER, experiments_in_python
+from penchant.cli.experiments import is_experiment, predicted_rows
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, Data, History
@@ -19,7 +19,7 @@ from penchant.cli.settings import model_named
 from penchant.cli.showing import kept
 from penchant.cli.tables import load_offers
 from penchant.cli.words import check_file, check_seed, refuse, say
-from penchant.cli.workflow_options import Played, Prediction, Written
+from penchant.cli.workflow_options import Described, Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, listing
 from penchant.figures.results import overview
 from penchant.figures.saving import save
@@ -40,19 +40,24 @@ OF_PLAY = ("prediction_error",)  # offers pay nothing that could be compared wit
 
 
 def run_predict(
-    file: str | None, table: Played, agent: Agent, prediction: Prediction, written: Written
+    file: str | None,
+    table: Played,
+    agent: Agent,
+    described: Described,
+    prediction: Prediction,
+    written: Written,
 ) -> int:
     """Fit, describe, write; the exit code."""
     check_file(file)
     check_threads(prediction.threads)
     weights = prior(prediction.prior)
+    if is_experiment(file, table, described, [agent.model] if agent.model else []):
+        refuse(agent, "with a choice experiment")
+        return _predict_experiment(file, table, described, prediction, written)
     data, history = table.data(), table.history()
-    lines = PREDICTED_TOGETHER if prediction.pool else PREDICTED
-    with experiments_in_python(file, data, history, "predict", lines):
-        _check(agent, prediction, written)
+    _check(agent, prediction, written)
     with kept(written, TABLES, read=file):
-        with experiments_in_python(file, data, history, "predict", lines):
-            reading, model = _loaded(file, data, history, agent, prediction)
+        reading, model = _loaded(file, data, history, agent, prediction)
         episodes = reading.data
         together = prediction.pool or not reading.subjects
         if together:
@@ -64,18 +69,56 @@ def run_predict(
         found = beliefs(estimates, episodes)
         _say_found(found, model, weights)
         made = _table(found, reading, prediction.all_options)
-        printed = written.output is None
-        try:
-            if written.output is not None:
-                write_table(written.output, made, overwrite=written.overwrite)
-                say(f"Written: {written.output}")
-        except NotWrittenError:  # a result that cannot be kept can still be read
-            printed = True
-            raise
-        finally:
-            _show(made, estimates, prediction, written, printed)
+        _write(made, estimates, prediction, written)
+    return _exit_code(found)
+
+
+def _predict_experiment(
+    file: str | None,
+    table: Played,
+    described: Described,
+    prediction: Prediction,
+    written: Written,
+) -> int:
+    """Fit a choice experiment, describe its rows, write; the exit code."""
+    refuse(prediction, "with a choice experiment", names={"clock", "check", "seed"})
+    if written.figure is not None:
+        raise DataError(
+            f"--figure must be left out with a choice experiment; got {written.figure}. "
+            "penchant study draws what its attributes are worth."
+        )
+    weights = prior(prediction.prior)
+    with kept(written, TABLES, read=file):
+        made = predicted_rows(
+            file,
+            table,
+            described,
+            weights,
+            pool=prediction.pool,
+            all_options=prediction.all_options,
+        )
+        _say_found(made.found, f"attributes {', '.join(made.names)}", weights)
+        _write(made.table, None, prediction, written)
+    return _exit_code(made.found)
+
+
+def _exit_code(found: Latent) -> int:
     finite = np.isfinite(found["log_probability"][found["scored"]])
     return 0 if finite.any() else 1
+
+
+def _write(made: pa.Table, estimates: Any, prediction: Prediction, written: Written) -> None:
+    """Keep the table where it is asked for, else print it."""
+    printed = written.output is None
+    try:
+        if written.output is not None:
+            write_table(written.output, made, overwrite=written.overwrite)
+            say(f"Written: {written.output}")
+    except NotWrittenError:  # a result that cannot be kept can still be read
+        printed = True
+        raise
+    finally:
+        _show(made, estimates, prediction, written, printed)
 
 
 def _show(

@@ -56,7 +56,7 @@ def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -
     if file is not None and is_scanned(file, play=True):
         every = {name: scanned(file, data, history, agent) for name, agent in agents.items()}
         found = next(iter(every.values()))
-        check_people(found, False)
+        check_people(found)
         return Contenders({name: one.model for name, one in every.items()}, found.scan, None)
     if kinds == {"offers"}:
         models = {name: model_named(agent, 0) for name, agent in agents.items()}

@@ -25,7 +25,7 @@ from penchant.tables.offer_columns import offer_columns
 from penchant.tables.reading import Reading, ReadingKind
 
 NOT_OF_PLAY = {"example", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
-NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference"}
+NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference", "price"}
 NOT_OF_OFFERS = (NOT_OF_PLAY - {"example"}) | {"decision"}
 OF_PLAY = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
 OF_PLAY |= {"linearized"}

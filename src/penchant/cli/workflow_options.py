@@ -19,6 +19,7 @@ from penchant.cli.options import (
     Decimal,
     Delimiter,
     Encoding,
+    ExampleName,
     Executed,
     Flag,
     Gaps,
@@ -33,12 +34,14 @@ from penchant.cli.options import (
     Locations,
     Means,
     MissingReward,
+    ModelName,
     Number,
     Offers,
     OptionalNumber,
     OptOut,
     Output,
     Overwrite,
+    Price,
     Prior,
     Reference,
     Repeated,
@@ -56,7 +59,7 @@ _simulation = Group("Simulation", sort_key=5)
 _ranges = Parameter(metavar="NAME=LOW:HIGH,...")
 
 
-@Parameter(name="*", group=Group("Table", sort_key=1))
+@Parameter(name="*", group=Group("Columns", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Played:
     """Which column of the table is what, and how the file is read.
@@ -127,16 +130,48 @@ class Played:
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What describes the options of a choice experiment, which needs no --model.
+    """What describes the options of a choice experiment, which needs no --model."""
+
+    attributes: Attributes = None
+    opt_out: OptOut = None
+    reference: Reference = field(default_factory=list)
+    price: Price = None
+
+
+OptionColumn = Annotated[
+    Column, Parameter(help="Column that names the option, where each has a row of its own.")
+]
+
+
+@Parameter(name="*", group=Group("Choice experiment", sort_key=2))
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """What describes the options of a choice experiment, which needs no --model."""
+
+    option: OptionColumn = None
+    attributes: Attributes = None
+    opt_out: OptOut = None
+    reference: Reference = field(default_factory=list)
+
+
+@Parameter(name="*", group=Group("Choice experiment", sort_key=2))
+@dataclass(frozen=True, kw_only=True)
+class Sets:
+    """Sets of attributes of a choice experiment, which are compared in place of models.
 
     Parameters
     ----------
+    attributes
+        A set, 'cost + C(brand) + cost:income', once for each: 1 for constants of the options alone,
+        all for all attributes. These two if not given; one set is compared with constants alone.
+        One set of weights for all subjects; --subject COLUMN for one each.
     price
-        Attribute that says what an option costs: parameters are then what a unit of each of the
-        others is worth, the willingness to pay.
+        With --group: attribute that says what an option costs. Groups are then compared in what a
+        unit of each of the others is worth to them, the willingness to pay.
     """
 
-    attributes: Attributes = None
+    option: OptionColumn = None
+    attributes: Annotated[Repeated, Parameter(metavar="FORMULA")] = field(default_factory=list)
     opt_out: OptOut = None
     reference: Reference = field(default_factory=list)
     price: Annotated[str | None, Parameter(metavar="ATTRIBUTE")] = None
@@ -158,7 +193,10 @@ class Rivals:
         Distance over which rewards are correlated, for ucl and gp-ucb; estimated if not given.
     """
 
-    model: Annotated[Repeated, Parameter(metavar="NAME[:SETTINGS]")] = field(default_factory=list)
+    model: Annotated[
+        list[ModelName | str],
+        Parameter(metavar="NAME[:SETTINGS]", n_tokens=1, show_default=False, show_choices=False),
+    ] = field(default_factory=list)
     grid: Grid = None
     locations: Locations = None
     noise_variance: Annotated[float | None, Parameter(metavar="VARIANCE")] = None
@@ -174,7 +212,8 @@ class Judged:
     ----------
     folds
         Cross-validation: block leaves out one block after another; a number N every N-th decision,
-        in N ways; or the column of a table that names each decision's fold. None if not given.
+        in N ways; or the column of a table that names each decision's fold; subject, in a choice
+        experiment, one person after another. None if not given.
     criterion
         What ranks the models: bic, aic, or held-out; the last with --folds, else bic.
     prior
@@ -199,8 +238,12 @@ class Contest:
         repeated. That the larger contains the smaller is on your word.
     average
         Average predictions over shape parameters instead of taking the best.
+    group
+        Column of what subjects were assigned to, or of a score: groups are then compared, too, in
+        everybody's parameters under the best model, with --prior.
     """
 
+    group: Column = None
     nested: Annotated[Repeated, Parameter(metavar="N,N")] = field(default_factory=list)
     average: Flag = False
 
@@ -259,7 +302,7 @@ class Simulated:
     landscape: LandscapeName = None
     means: Means = field(default_factory=list)
     offers_from: Annotated[str | None, Parameter(metavar="FILE")] = None
-    example: Annotated[str | None, Parameter(metavar="NAME")] = None
+    example: ExampleName = None
     offers: Offers = field(default_factory=list)
     decisions: OptionalNumber = None
     blocks: Number = 1

@@ -48,7 +48,7 @@ def fit(
 ) -> Estimate: ...
 @overload
 def fit(
-    data: History | Sequence[History] | Choices | Reading,
+    data: History | Sequence[History] | Choices | Reading | ManyPeople,
     model: Model,
     *,
     parameter_prior: Prior | MapPrior | None = None,
@@ -75,7 +75,8 @@ def fit(
     data
         `Choices`: decisions among options with attributes (explanatory variables). Or an
         `Episode`, or several that share their parameters: task data, choices and rewards in order.
-        Or what `read` returns, or a `scan` of files that do not fit in memory.
+        Or what `read` returns, or a `scan` of files: of choices that do not fit in memory; of play
+        or offers, which are read at once for one set of parameters.
     model
         For episodes: how choices follow from the history, such as `UCL` or `QLearning`.
     parameter_prior
@@ -128,6 +129,8 @@ def fit(
     """
     data = as_described(data_of(data), model)
     refuse_word(parameter_prior)
+    if isinstance(data, ManyPeople) and (model is not None or data.kind != "choices"):
+        data, engine = as_described(_at_once(data, model, engine), model), None
     several = isinstance(data, (list, tuple)) and len(data) > 0
     if is_history(data) or (several and all(is_history(e) for e in data)):
         only = (method, constraints, covariance, start, max_steps)
@@ -141,11 +144,6 @@ def fit(
                 "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
             )
         return fit_model(as_episodes(data), model, parameter_prior=parameter_prior, strict=strict)
-    if isinstance(data, ManyPeople) and (model is not None or data.kind != "choices"):
-        raise DataError(
-            f"data must be in memory for one set of parameters of a model; got a scan of "
-            f"{data.kind}. Use fit_each for one estimate per subject, or read the files with read."
-        )
     if isinstance(data, Chunks) and model is None:
         return fit_chunks(
             data.on(engine, threads),
@@ -178,6 +176,21 @@ def fit(
         max_steps=max_steps,
         threads=threads,
     )
+
+
+def _at_once(data: ManyPeople, model: Model | None, engine: Any) -> Any:
+    """Play or offers of a scan, which one set of parameters of a model needs together."""
+    if model is None:
+        raise DataError(
+            f"model must be given with a scan of {data.kind}; got none. Pass UCL(...) or "
+            "QLearning(...)."
+        )
+    if engine is not None:
+        raise DataError(
+            "engine must be left out for one set of parameters of a model, which is fitted in "
+            f"memory; got {type(engine).__name__}. It is for fit_each, and for choices."
+        )
+    return data.in_memory("one set of parameters of a model")
 
 
 def weights_only(prior: Prior | MapPrior | None) -> ParameterPrior | None:
@@ -251,7 +264,7 @@ def _with_map(
     return estimate
 
 
-def check_prior(model: Model, prior: Prior | None) -> None:
+def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
     """A prior on natural parameters must name those of the model."""
     if isinstance(prior, DensityPrior):
         prior.of_model(model)

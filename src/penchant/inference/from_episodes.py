@@ -12,6 +12,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
+from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
@@ -143,7 +144,10 @@ class FromEpisodes(Source):
     def _error(self, found: Found, natural: Natural) -> float:
         """Standard error by the delta method."""
         slope = natural.gradient(*self._split(found))
-        used = slope != 0
+        used = np.flatnonzero(slope)
+        if len(used) == 1:
+            only = used[0]
+            return float(abs(slope[only]) * np.sqrt(found.covariance[only, only]))
         return float(np.sqrt(slope[used] @ found.covariance[np.ix_(used, used)] @ slope[used]))
 
     def parameters(
@@ -200,7 +204,8 @@ class FromEpisodes(Source):
     ) -> Matrix:
         """Intervals of estimates of one model, found together; none depends on the others."""
         known = self._naturals(space)
-        places = [[n.name for n in known].index(name) for name in names]
+        all_names = [n.name for n in known]
+        places = [all_names.index(name) for name in names]
         if kind == "calibrated":  # the lattice of the draws is laid for all parameters
             return _intervals(found, known, level, kind, rng, n_drawn)[:, places]
         return _intervals(found, [known[i] for i in places], level, kind)
@@ -331,17 +336,28 @@ class FromEpisodes(Source):
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
         if available is not None:
             raise DataError("available must be left out for a model; got one. Episodes have it.")
+        if isinstance(data, ManyPeople):
+            work: Any = (
+                predict.PredictedOnAverage(self.model, self.profile, self.peak)
+                if average
+                else predict.Predicted(self.model, *self._working(found))
+            )
+            return data.portions(work, "Predicting")
         episodes = self.problem().episodes if data is None else record.as_episodes(data)
         if average:
             return predict.averaged(self.model, episodes, self.profile, self.peak)
-        psi = self.working_psi(found)
-        return predict.probabilities(self.model, episodes, self._split(found)[0], psi)
+        return predict.probabilities(self.model, episodes, *self._working(found))
 
-    def log_likelihoods(self, found: Found, data: Any) -> Vector:
+    def log_likelihoods(self, found: Found, data: Any) -> Any:
         """Log-probability of each decision scored."""
+        if isinstance(data, ManyPeople):
+            work = predict.PredictedChosen(self.model, *self._working(found))
+            return data.portions(work, "Predicting")
         episodes = self.problem().episodes if data is None else record.as_episodes(data)
-        psi = self.working_psi(found)
-        return predict.decision_log_likelihoods(self.model, episodes, self._split(found)[0], psi)
+        return predict.decision_log_likelihoods(self.model, episodes, *self._working(found))
+
+    def _working(self, found: Found) -> tuple[Vector, Vector]:
+        return self._split(found)[0], self.working_psi(found)
 
     # -- data ------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from penchant._frames import as_it_came
 from penchant._progress import progress
 from penchant._typing import Vector
 from penchant.bandit.episode import Episode
@@ -51,6 +52,7 @@ from penchant.softmax.validity import OUTSIDE, Validity, outside_words, small_de
 from penchant.wording import argument, either, linearise_anew
 
 
+@as_it_came
 def fit_linearized(
     episodes: Episode | Sequence[Episode],
     model: Model,
@@ -102,6 +104,7 @@ def fit_linearized(
     return found
 
 
+@as_it_came
 def fit_linearized_each(
     episodes: Sequence[Episode],
     model: Model,
@@ -318,7 +321,7 @@ def _warn(said: str) -> None:
             ),
             "linearisation",
         ),
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

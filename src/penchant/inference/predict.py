@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
 from penchant.models.model import Model
+from penchant.models.record import as_episodes
 from penchant.softmax.probabilities import log_probabilities
 from penchant.wording import weak_prior
 
@@ -50,6 +53,45 @@ def decision_log_likelihoods(
     log_p = _log_probabilities(model, episodes, theta, psi)
     chosen = np.concatenate([e.scored_options for e in episodes])
     return np.asarray(log_p[np.arange(len(chosen)), chosen])
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a model says of the decisions of some subjects of a scan; picklable."""
+
+    model: Model
+    theta: Vector
+    psi: Vector
+
+    def __call__(self, data: Any) -> Matrix:
+        """Probability of every option at every decision scored."""
+        return probabilities(self.model, as_episodes(data), self.theta, self.psi)
+
+
+@dataclass(frozen=True)
+class PredictedChosen:
+    """The same of what was chosen alone."""
+
+    model: Model
+    theta: Vector
+    psi: Vector
+
+    def __call__(self, data: Any) -> Vector:
+        """Log-probability of what was chosen."""
+        return decision_log_likelihoods(self.model, as_episodes(data), self.theta, self.psi)
+
+
+@dataclass(frozen=True)
+class PredictedOnAverage:
+    """The same averaged over psi."""
+
+    model: Model
+    grid: Grid
+    peak: Peak
+
+    def __call__(self, data: Any) -> Matrix:
+        """Probability of every option at every decision scored."""
+        return averaged(self.model, as_episodes(data), self.grid, self.peak)
 
 
 def averaged(model: Model, episodes: Sequence[Episode], grid: Grid, peak: Peak) -> Matrix:

@@ -20,7 +20,11 @@ _INFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class Framed:
-    """A result that is a data frame, too."""
+    """A result that is a data frame, too: of the kind that the data came in, or as asked for.
+
+    `to_frame()` gives a pandas frame for data that came as one, a polars frame for polars, a
+    pyarrow table for pyarrow, and a pandas frame for files, arrays and whatever else.
+    """
 
     def to_pandas(self) -> Any:
         """The frame of `to_frame` as a pandas one."""

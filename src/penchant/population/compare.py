@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._frames import as_it_came
 from penchant.arguments import check_level
 from penchant.errors import DataError
 from penchant.population.comparison import (
@@ -26,7 +27,13 @@ from penchant.population.estimate import PopulationEstimate
 from penchant.population.people import ByKind, is_score, labels_by
 from penchant.population.pool import pool
 from penchant.population.scores import relations
-from penchant.population.subjects import Scale, SubjectEstimates, subject_estimates
+from penchant.population.subjects import (
+    GroupScale,
+    Scale,
+    SubjectEstimates,
+    subject_estimates,
+    with_logarithms,
+)
 from penchant.tails import t_point
 
 DegreesOfFreedom = Literal["own", "subjects"]
@@ -84,6 +91,7 @@ class _Pair:
         return PairTest(self.labels[0], self.labels[1], found, np.nan)
 
 
+@as_it_came
 def compare_groups(
     groups: Any,
     pairs: Sequence[tuple[Any, Any]] | None = None,
@@ -91,7 +99,7 @@ def compare_groups(
     by: Any = None,
     people: Any = None,
     kind: ByKind | None = None,
-    scale: Scale = "theta",
+    scale: GroupScale = "log",
     adjust: Adjustment = "holm",
     degrees_of_freedom: DegreesOfFreedom = "own",
     level: float = 0.95,
@@ -116,7 +124,10 @@ def compare_groups(
     kind
         "groups" or "scores", where numbers may be either.
     scale
-        For estimates of subjects: "theta" or "natural".
+        For estimates of subjects, where they are compared. "log": the parameters that summaries
+        show, positive ones (a temperature, a rate of discounting) by their logarithm, as they
+        spread over orders of magnitude: a difference of 0.69 is a factor of 2. "natural": all of
+        them as they are shown. "theta": the parameters that were fitted, such as 1/temperature.
     adjust
         For the number of tests: "holm", "bonferroni", "benjamini-hochberg" or "none". The tests per
         parameter are one family, the joint ones another.
@@ -145,12 +156,15 @@ def compare_groups(
     <GroupComparison by score: 2 parameters>
     """
     check_level(level)
+    _check_scale(scale)
+    logs: tuple[str, ...] = ()
     if by is not None:
         labels = labels_by(groups, by, people)
-        everyone = subject_estimates(groups, scale=scale)
+        everyone, logs = _everyone(groups, scale)
         if is_score(labels, kind):
-            return _by_score(
-                everyone, labels, adjust, level, by if isinstance(by, str) else "score"
+            return replace(
+                _by_score(everyone, labels, adjust, level, by if isinstance(by, str) else "score"),
+                logs=logs,
             )
         groups = {
             label: everyone.subset([i for i, own in enumerate(labels) if own == label])
@@ -166,7 +180,9 @@ def compare_groups(
             f"degrees_of_freedom must be 'own' or 'subjects'; got {degrees_of_freedom!r}. "
             "Choose one."
         )
-    populations = {label: _population(found, scale) for label, found in groups.items()}
+    pooled = {label: _population(found, scale) for label, found in groups.items()}
+    populations = {label: population for label, (population, _) in pooled.items()}
+    logs = (*logs, *dict.fromkeys(name for _, own in pooled.values() for name in own))
     _check_alike(populations)
     chosen = _checked_pairs(populations, pairs)
     made = [_pair(populations, labels, degrees_of_freedom, level) for labels in chosen]
@@ -184,7 +200,23 @@ def compare_groups(
         ),
         adjustment=adjust,
         level=level,
+        logs=logs,
     )
+
+
+def _check_scale(scale: str) -> None:
+    if scale not in ("log", "natural", "theta"):
+        raise DataError(
+            f"scale must be 'log', 'natural' or 'theta'; got {scale!r}. Leave it out for 'log'."
+        )
+
+
+def _everyone(estimates: Any, scale: GroupScale) -> tuple[SubjectEstimates, tuple[str, ...]]:
+    """Estimates of subjects on this scale, and which of them are logarithms."""
+    if scale == "log":
+        return with_logarithms(estimates)
+    plain: Scale = scale
+    return subject_estimates(estimates, scale=plain), ()
 
 
 def _by_score(
@@ -215,10 +247,12 @@ def _by_score(
     )
 
 
-def _population(found: Any, scale: Scale) -> PopulationEstimate:
+def _population(found: Any, scale: GroupScale) -> tuple[PopulationEstimate, tuple[str, ...]]:
+    """What is known of a group, and which parameters are logarithms."""
     if isinstance(found, PopulationEstimate):
-        return found
-    return pool(found, rule="mean-sample", scale=scale)
+        return found, ()
+    everyone, logs = _everyone(found, scale)
+    return pool(everyone, rule="mean-sample"), logs
 
 
 def _check_alike(populations: Mapping[Any, PopulationEstimate]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
 from penchant.output.document import plain, plain_label
@@ -310,6 +310,8 @@ class GroupComparison(Shown):
         One per pair: all parameters at once, with full covariances.
     relations, score
         One per parameter where subjects were compared by a score, and what that is called.
+    logs
+        Parameters that were compared by their logarithm.
     """
 
     populations: Mapping[Any, PopulationEstimate]
@@ -319,6 +321,7 @@ class GroupComparison(Shown):
     level: float
     relations: tuple[Relation, ...] = ()
     score: str = ""
+    logs: tuple[str, ...] = ()
 
     def of(self, name: str) -> tuple[Difference, ...]:
         """The differences of one parameter."""
@@ -329,7 +332,7 @@ class GroupComparison(Shown):
         if self.relations:
             table = relations_table(self.relations, self.score, self.level)
             lost = (_left_out("all", p) for p in self.populations.values() if p.left_out)
-            return replace(table, notes=(*lost, *table.notes))
+            return replace(table, notes=(*lost, *self._scale_words(), *table.notes))
         rows: list[tuple[str, ...]] = []
         for pair, found in groupby(self.differences, lambda d: f"{d.first} - {d.second}"):
             rows.append((pair, *[""] * 8))
@@ -355,8 +358,25 @@ class GroupComparison(Shown):
         )
         doubts = (f"{c}: {p.message}" for c, p in self.populations.items() if p.message)
         lost = (_left_out(label, p) for label, p in self.populations.items() if p.left_out)
-        notes = (*lost, f"p-values adjusted: {self.adjustment}.", *map(str, self.joint), *doubts)
+        notes = (
+            *lost,
+            *self._scale_words(),
+            f"p-values adjusted: {self.adjustment}.",
+            *map(str, self.joint),
+            *doubts,
+        )
         return Table("Differences between groups", facts, header, tuple(rows), notes, NARROW)
+
+    def _scale_words(self) -> tuple[str, ...]:
+        """On which scale parameters are compared, where it is not their own."""
+        if not self.logs:
+            return ()
+        what = "adds to the logarithm" if self.relations else "is of logarithms"
+        subject = "a slope" if self.relations else "a difference"
+        return (
+            f"{listing(self.logs)} on the logarithmic scale, as positive parameters spread over "
+            f"orders of magnitude: {subject} {what}, 0.69 for a factor of 2.",
+        )
 
     def __repr__(self) -> str:
         if self.relations:
@@ -367,7 +387,9 @@ class GroupComparison(Shown):
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per pair and parameter; per parameter, by a score."""
         names, found = (RELATED, self.relations) if self.relations else (NAMES, self.differences)
-        return frame({name: [getattr(one, name) for one in found] for name in names}, backend)
+        columns = {name: [getattr(one, name) for one in found] for name in names}
+        columns["scale"] = ["log" if one.name in self.logs else "identity" for one in found]
+        return frame(columns, backend or came_as(self))
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
@@ -376,6 +398,7 @@ class GroupComparison(Shown):
             "version": 1,
             "adjustment": self.adjustment,
             "level": self.level,
+            "logarithms": list(self.logs),
             "groups": [
                 {"group": plain_label(label), "n_subjects": p.n_subjects, "rule": p.rule}
                 for label, p in self.populations.items()

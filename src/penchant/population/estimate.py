@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, listing
@@ -220,7 +220,7 @@ class PopulationEstimate(Shown):
 
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """One row per parameter."""
-        return frame(self._columns(level), backend)
+        return frame(self._columns(level), backend or came_as(self))
 
     def _columns(self, level: float) -> dict[str, list[Any]]:
         found = self.parameters_at(level)
@@ -286,7 +286,7 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Shown):
             label = [category] * len(population.names)
             for name, found in {"category": label, **own}.items():
                 columns.setdefault(name, []).extend(found)
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def summary(self, level: float = 0.95) -> str:
         """All categories as text."""

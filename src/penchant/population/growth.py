@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.output.document import plain, plain_label
@@ -225,7 +225,7 @@ class GrowthOrders(Sequence[GrowthOrder], Shown):
                     getattr(order.curves[k], what) if order.curves else float("nan")
                     for order in self.orders
                 ]
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {name}" for name, count in self.counts().items())

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from penchant._frames import as_it_came
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -125,6 +126,7 @@ def pool(
     names: Sequence[str] | None = ...,
     subjects: Sequence[Any] | None = ...,
 ) -> PopulationEstimates: ...
+@as_it_came
 def pool(
     estimates: Any,
     covariances: Any = None,

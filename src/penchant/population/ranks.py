@@ -18,6 +18,7 @@ import scipy
 from penchant._typing import BoolVector, Matrix, Vector
 
 MOST_SPLITS = 20_000  # ways to split people into two groups that are all counted
+MOST_TIED = 13  # tied or equal pairs for which all signs are counted; more are taken as normal
 ROUNDING = 1e-9  # scores are whole numbers, and their sums may be rounded
 
 
@@ -125,8 +126,21 @@ def surest_differences(first: Matrix, second: Matrix) -> Vector:
 
 def signed_rank_p_value(differences: Vector) -> float:
     """Wilcoxon's signed-rank test, two-sided; infinite differences are the largest."""
-    known = differences[~np.isnan(differences)]
-    if not (known != 0).any():
+    known = differences[~np.isnan(differences) & (differences != 0)]
+    if not len(known):
         return float("nan")
-    ranked = np.sign(known) * scipy.stats.rankdata(np.abs(known))
-    return float(scipy.stats.wilcoxon(ranked).pvalue)
+    ranks = scipy.stats.rankdata(np.abs(known))
+    tied = len(np.unique(ranks)) < len(ranks) or len(known) < (~np.isnan(differences)).sum()
+    if tied and len(known) <= MOST_TIED:
+        return _exact_signed(np.rint(2 * ranks).astype(int), known > 0)
+    return float(scipy.stats.wilcoxon(np.sign(known) * ranks).pvalue)
+
+
+def _exact_signed(ranks: Vector, positive: BoolVector) -> float:
+    """Of whole ranks, tied ones alike: all signs are counted, by sum of the positive ranks."""
+    ways = np.ones(1)
+    for rank in ranks:
+        ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
+    observed = int(ranks[positive].sum())
+    tails = ways[: observed + 1].sum(), ways[observed:].sum()
+    return float(min(1.0, 2.0 * min(tails) / ways.sum()))

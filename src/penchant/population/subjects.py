@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, listing
+from penchant.models.model import Model, natural_parameters
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 
 Scale = Literal["theta", "natural"]
+GroupScale = Literal["log", "natural", "theta"]
 LOST = ("separated", "not identified", "stopped early", "at a bound")
 
 
@@ -154,6 +156,38 @@ def subject_estimates(
     spread = np.array([found[2] for found in made])
     _check_labels(labels, own, values)
     return SubjectEstimates(own, labels, values, spread, status, scale)
+
+
+def positive(model: Any) -> BoolVector:
+    """Which natural parameters of the model are positive by nature."""
+    return np.array([n.is_positive(model.shape) for n in natural_parameters(model)])
+
+
+def logarithms(values: Vector, covariance: Matrix, logs: BoolVector) -> tuple[Vector, Matrix]:
+    """Estimates with the logarithms of some: d log x = dx / x divides their covariances."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(logs, 1.0 / values, 1.0)
+        logged = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
+    return logged, covariance * np.outer(slope, slope)
+
+
+def with_logarithms(estimates: Any) -> tuple[SubjectEstimates, tuple[str, ...]]:
+    """Natural parameters of subjects, positive ones by their logarithm; and which these are.
+
+    Numbers stay as they are: what they measure is not known.
+    """
+    found = subject_estimates(estimates, scale="natural")
+    fits = _fits(estimates)
+    model = None if fits is None else fits[0].model
+    if model is None or not isinstance(model, Model):
+        return found, ()
+    logs = positive(model)
+    assert found.covariances is not None
+    pairs = zip(found.estimates, found.covariances, strict=True)
+    made = [logarithms(values, spread, logs) for values, spread in pairs]
+    named = tuple(name for name, log in zip(found.names, logs, strict=True) if log)
+    values, covariances = map(np.array, zip(*made, strict=True))
+    return replace(found, estimates=values, covariances=covariances), named
 
 
 def _fits(estimates: Any) -> list[Any] | None:

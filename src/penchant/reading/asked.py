@@ -27,6 +27,8 @@ class Asked:
         {part: column}.
     attributes
         Attributes of options: names, or a formula.
+    rivals
+        {name: attributes} of sets that are compared: all of their variables are made.
     offers
         {attribute: column or number of each option}, as for `offers_from_frame`.
     options
@@ -49,6 +51,7 @@ class Asked:
 
     columns: Mapping[str, Any] = field(default_factory=dict)
     attributes: str | Sequence[str] | None = None
+    rivals: Mapping[str, str | Sequence[str]] | None = None
     offers: Mapping[str, Sequence[Any]] | None = None
     options: Sequence[Any] | Mapping[Any, Any] | None = None
     opt_out: str | None = None

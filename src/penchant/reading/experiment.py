@@ -14,7 +14,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError, listing, named
 from penchant.output.notes import counted
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
-from penchant.reading.formula import Factor, Formula, formula_of
+from penchant.reading.formula import Factor, Formula, formula_of, union_of
 from penchant.reading.variables import MOST_LEVELS, Columns
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import long_columns
@@ -23,6 +23,7 @@ from penchant.tables.surveys import DOUBTFUL, OPT_OUTS, WideLayout, plain, wide_
 from penchant.wording import argument
 
 DECISION, OPTION, TAKEN = "decision", "option", "chosen"
+ALL = "all"  # attributes that tell options apart, where a set is named so
 PASSED = ("subject", "weight", "available", "offset")
 
 
@@ -142,7 +143,7 @@ def _wide_sets(
         np.repeat(np.arange(len(rows)), m).tolist(),
         option,
         [None] * len(option),
-        repeated,
+        np.repeat(np.arange(len(rows)), m),
         outside,
     )
 
@@ -215,17 +216,22 @@ def _choices(sets: _Sets, asked: Asked, table: pa.Table, opt_out: str | None) ->
     """Choices among the sets, by the attributes asked for or by all that may be."""
     columns = Columns(sets.cells, sets.outside, asked)
     notes: list[str] = []
-    if asked.attributes is None:
-        formula = _all_attributes(sets, columns, asked, notes)
-    else:
-        formula = formula_of(asked.attributes, list(sets.cells))
+    formulas = _formulas(sets, columns, asked, notes)
+    formula = union_of(list(formulas.values()))
     variables = columns.variables(formula)
+    constants: list[str] = []
     if formula.constants:
         for label in list(dict.fromkeys(sets.option))[1:]:
             variables[f"constant:{label}"] = np.array([float(o == label) for o in sets.option])
-    elif opt_out is not None:
-        variables[f"constant:{opt_out}"] = sets.outside.astype(float)
+            constants.append(f"constant:{label}")
+    alone = [] if opt_out is None else [f"constant:{opt_out}"]
+    if opt_out is not None and not all(own.constants for own in formulas.values()):
+        variables[alone[0]] = sets.outside.astype(float)
         notes.append(f"{opt_out} is an option of its own, with a constant and attributes of 0")
+    of_each = {
+        name: [*columns.variables(own), *(constants if own.constants else alone)]
+        for name, own in formulas.items()
+    }
     passed = {part: asked.columns[part] for part in PASSED if asked.columns.get(part)}
     frame: dict[str, Any] = {f"{part} of": sets.cells[name] for part, name in passed.items()}
     codes = {key: k for k, key in enumerate(dict.fromkeys(sets.decision))}
@@ -245,8 +251,44 @@ def _choices(sets: _Sets, asked: Asked, table: pa.Table, opt_out: str | None) ->
         **how,
     )
     used = [factor.name for term in formula.terms for factor in term]
-    arguments = {"attributes": list(dict.fromkeys(used)), "variables": list(variables)}
+    arguments: dict[str, Any] = {
+        "attributes": list(dict.fromkeys(used)),
+        "variables": list(variables),
+        "sets": of_each,
+        "rows": _rows_of(choices, sets),
+    }
     return Built(choices, {}, {}, table, (*columns.notes, *notes), arguments)
+
+
+def _formulas(sets: _Sets, columns: Columns, asked: Asked, notes: list[str]) -> dict[str, Formula]:
+    """The attributes asked for, or all that may be; of every set, where several are compared."""
+    if asked.rivals is None:
+        if asked.attributes is None:
+            return {ALL: _all_attributes(sets, columns, asked, notes)}
+        return {ALL: formula_of(asked.attributes, list(sets.cells))}
+    return {
+        name: _all_attributes(sets, columns, asked, notes)
+        if given == ALL
+        else formula_of(given, list(sets.cells))
+        for name, given in asked.rivals.items()
+    }
+
+
+def _rows_of(choices: Choices, sets: _Sets) -> IntVector:
+    """Row of the table that every row of the choices comes from."""
+    codes = {key: k for k, key in enumerate(dict.fromkeys(sets.decision))}
+    of = zip(sets.decision, sets.option, sets.rows.tolist(), strict=True)
+    places = {(codes[key], option): row for key, option, row in of}
+    assert choices.decision_labels is not None and choices.option is not None
+    labels = choices.option_labels or ()
+    owner = np.repeat(np.arange(choices.n_decisions), np.diff(choices.first_row))
+    return np.array(
+        [
+            places[(int(choices.decision_labels[k]), str(labels[i]))]
+            for k, i in zip(owner.tolist(), choices.option.tolist(), strict=True)
+        ],
+        dtype=np.int64,
+    )
 
 
 def _flags(taken: Sequence[Any]) -> Any:

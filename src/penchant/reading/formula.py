@@ -74,6 +74,12 @@ def formula_of(given: str | Sequence[str], names: Sequence[str]) -> Formula:
     return found
 
 
+def union_of(formulas: Sequence[Formula]) -> Formula:
+    """All terms of several formulas, each once."""
+    terms = dict.fromkeys(term for formula in formulas for term in formula.terms)
+    return Formula(tuple(terms), any(formula.constants for formula in formulas))
+
+
 def _parsed(text: str) -> Formula:
     terms: dict[Term, None] = {}
     constants = False

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._frames import came_as, marked
 from penchant.errors import DataError, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.source import Source
@@ -185,7 +186,9 @@ def read(
         raw = read_raw(source, delimiter=delimiter, decimal=decimal, encoding=encoding)
     else:
         raw = Raw(check_frame(source))
-    return reading_of(raw, asked, where=where, kind=kind)
+    found = reading_of(raw, asked, where=where, kind=kind)
+    marked(found.data, came_as(source))
+    return marked(found, came_as(source))
 
 
 def _check(kind: str | None, base: int | None) -> None:
@@ -225,6 +228,7 @@ def reading_of(
         doubts=built.doubts,
         raw=raw,
         rows=place.rows.tolist(),
+        asked=(asked, where),
     )
 
 

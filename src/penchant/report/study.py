@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
+from penchant._frames import as_it_came
 from penchant.errors import DataError
 from penchant.inference.nominal import Nominal
 from penchant.models.model import Declared, Model
@@ -61,6 +62,7 @@ class Study(Findings):
         )
 
 
+@as_it_came
 def study(
     data: StudyData,
     model: Model,

@@ -25,11 +25,12 @@ from penchant.figures.words import in_words
 from penchant.models.model import Declared, Model, natural_parameters
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
+from penchant.population.subjects import positive
 from penchant.report.study_words import capital, exact_words, not_simulated, simulation_words
 from penchant.softmax.estimate import Estimate
 from penchant.studies.findings import Findings
 from penchant.studies.forward_table import both, stacked
-from penchant.studies.groups import Group, natural_again, positive
+from penchant.studies.groups import Group, natural_again
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
+from penchant.choices.columns import ChoiceColumns
 from penchant.errors import DataError, named, nearest
 from penchant.scale.stored import FILE, ROW
 from penchant.tables.arrays import decision_weights
@@ -75,19 +76,27 @@ class Layout:
         return frozenset(n for role in needed for n in self.columns.roles()[role])
 
     @property
+    def unnamed(self) -> Layout:
+        """The same where nobody asks what decisions and subjects are called."""
+        return replace(self, columns=replace(self.columns, decision=(), subject=None))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Columns that are read, each once."""
         return tuple(dict.fromkeys(name for part in self.columns.roles().values() for name in part))
 
 
-def _matrix(columns: Sequence[Vector], kept: BoolVector | None, n_rows: int) -> Matrix:
+def _matrix(parts: Sequence[Part], n_rows: int) -> Matrix:
     """Columns side by side, block by block of rows while these stay in the processor's cache."""
-    matrix = np.empty((n_rows, len(columns)))
-    given = columns if kept is None else [column[kept] for column in columns]
-    for begin in range(0, n_rows, BLOCK):
-        block = matrix[begin : begin + BLOCK]
-        for a, column in enumerate(given):
-            block[:, a] = column[begin : begin + BLOCK]
+    matrix = np.empty((n_rows, len(parts[0].variables)))
+    before = 0
+    for part in parts:
+        whole = matrix[before : before + part.n_rows]
+        for begin in range(0, part.n_rows, BLOCK):
+            block = whole[begin : begin + BLOCK]
+            for a, column in enumerate(part.variables):
+                block[:, a] = column[begin : begin + BLOCK]
+        before += part.n_rows
     return matrix
 
 
@@ -248,14 +257,19 @@ def _check_options(rows: Rows, name: str, first_row: IntVector) -> None:
 
 @dataclass(frozen=True)
 class Part:
-    """Decisions of some rows of one file, as arrays."""
+    """Decisions of some rows of one file, as arrays; rows not on offer are left out."""
 
-    explanatory: Matrix
+    variables: tuple[Vector, ...]
     sizes: IntVector
     chosen: IntVector
     weights: Vector | None
     offset: Vector | None
     subject: pa.Array | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.sizes.sum())
 
 
 def part_of(
@@ -292,12 +306,12 @@ def part_of(
                 "decision."
             )
         sizes = np.add.reduceat(on_offer.astype(np.int64), starts)
-    _check_one_each(rows, picked, starts, sizes)
+    if not again:
+        _check_one_each(rows, picked, starts, sizes)
     kept = slice(None) if on_offer is None else on_offer
     decided = sizes > 0
     first = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=first[1:])
-    explanatory = _matrix(variables, on_offer, int(first[-1]))
     at = np.flatnonzero(picked[kept])
     if not at.size:
         raise DataError(
@@ -305,7 +319,7 @@ def part_of(
             f"{rows.begin + len(rows.table) - 1}. Correct it, or drop these decisions."
         )
     return Part(
-        explanatory=explanatory,
+        variables=tuple(variables if on_offer is None else (v[on_offer] for v in variables)),
         sizes=sizes[decided],
         chosen=at - first[:-1][decided],
         weights=None
@@ -358,11 +372,29 @@ def _weights(
     return weights
 
 
-def choices_of(parts: Sequence[Part], layout: Layout) -> Choices:
-    """Decisions of all parts, one after another."""
-    sizes = np.concatenate([part.sizes for part in parts])
+def _first_rows(parts: Sequence[Part]) -> IntVector:
+    sizes = _joined([part.sizes for part in parts])
     first_row = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=first_row[1:])
+    return first_row
+
+
+def columns_of(parts: Sequence[Part], layout: Layout) -> ChoiceColumns:
+    """Decisions of all parts, one after another; the variables of one part are not copied."""
+    return ChoiceColumns(
+        variables=tuple(
+            _joined(columns) for columns in zip(*(p.variables for p in parts), strict=True)
+        ),
+        first_row=_first_rows(parts),
+        chosen=_joined([part.chosen for part in parts]),
+        weights=None if layout.columns.weight is None else _joined([p.weights for p in parts]),
+        offset=None if layout.columns.offset is None else _joined([p.offset for p in parts]),
+    )
+
+
+def choices_of(parts: Sequence[Part], layout: Layout) -> Choices:
+    """Decisions of all parts, one after another."""
+    first_row = _first_rows(parts)
     subject, labels = None, None
     if layout.columns.subject is not None:
         coded = pa.chunked_array([p.subject for p in parts]).combine_chunks().dictionary_encode()
@@ -370,9 +402,9 @@ def choices_of(parts: Sequence[Part], layout: Layout) -> Choices:
         labels = python_values(np.asarray(coded.dictionary.to_pylist(), dtype=object))
     weights = None if layout.columns.weight is None else _joined([p.weights for p in parts])
     return Choices(
-        explanatory=_joined([part.explanatory for part in parts]),
+        explanatory=_matrix(parts, int(first_row[-1])),
         first_row=first_row,
-        chosen=np.concatenate([part.chosen for part in parts]),
+        chosen=_joined([part.chosen for part in parts]),
         names=tuple(str(name) for name in layout.columns.explanatory),
         weights=weights,
         weight_kind="probability" if layout.weight_kind == "probability" else "frequency",

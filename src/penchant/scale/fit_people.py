@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-import pyarrow as pa
-
+from penchant._progress import progress
 from penchant.errors import DataError
 from penchant.files.atomic import locked
-from penchant.scale.engines import check_engine
+from penchant.scale.engines import check_engine, in_order
 from penchant.scale.people import Limits, Portion, portions_of
 from penchant.scale.spans import Span
 from penchant.scale.stored import StoredFile
 from penchant.scale.stored_estimates import StoredEstimates
 from penchant.scale.streamed import Output, output_at, streamed, typed
 
+T = TypeVar("T")
 MOST_ROWS = 20_000_000  # that are read at once
 
 
@@ -57,12 +57,12 @@ class Doing:
     """Work on a portion, to be done wherever its files can be read; estimates have one type."""
 
     reader: Reader
-    work: Callable[[Any], pa.Table]
+    work: Callable[[Any], Any]
 
-    def __call__(self, portion: Portion) -> pa.Table:
+    def __call__(self, portion: Portion) -> Any:
         """Read it and do the work."""
-        table = self.work(self.reader(portion))
-        return typed(table) if hasattr(self.work, "one") else table
+        found = self.work(self.reader(portion))
+        return typed(found) if hasattr(self.work, "one") else found
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,21 @@ class People:
                 "much of it."
             )
         return self.reader(Portion(tuple(spans), 0))
+
+    def each(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Results of the work on each portion, in order; on all at once, where nobody is named."""
+        if self.reader.subject is None:
+            yield work(self.in_memory("one history"))
+            return
+        kept = Kept()  # for a sorted copy, until all is done
+        portions = portions_of(
+            self.files, self.reader.columns, self.reader.subject, self.reader.limits, kept.folder
+        )
+        with progress(what, sum(portion.n_subjects for portion in portions)) as advance:
+            found = in_order(Doing(self.reader, work), portions, None, None)
+            for portion, result in zip(portions, found, strict=True):
+                advance(portion.n_subjects)
+                yield result
 
     def place(self, output: Any, overwrite: bool) -> tuple[Any, Output]:
         """Where results go; to a folder that is removed with what is returned, if nowhere."""

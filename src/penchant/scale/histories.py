@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from penchant.scale.stored import StoredFile
 from penchant.tables.columns import USUAL, flagged, play_columns
 from penchant.tables.offer_columns import NO_COLUMN, offer_columns
 
+T = TypeVar("T")
 PEOPLE = 256  # whose searches go together
 MANY = 4_000_000  # rewards beyond which some stand for all
 OFFERS = ("subject", "block", "chosen", "scored")
@@ -109,6 +110,10 @@ class HistoryScan:
     def in_memory(self, what: str) -> Any:
         """All data at once."""
         return self.people.in_memory(what)
+
+    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Results of the work on some subjects after others."""
+        return self.people.each(work, what)
 
     def rewards(self) -> Vector:
         """Rewards received; beyond four million evenly spaced ones, with the ends of all."""

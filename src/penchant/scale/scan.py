@@ -24,6 +24,7 @@ from penchant.scale.columns import (
     check_names,
     check_present,
     choices_of,
+    columns_of,
     is_labelled,
     part_of,
     starts_of,
@@ -46,7 +47,7 @@ from penchant.tables.reading import TITLES, ReadingKind
 T = TypeVar("T")
 CHUNK_ROWS = 1_000_000
 SUBJECTS = 8192  # of choices, which are fitted together
-CACHED = 2**19  # numbers that stay in the processor's cache
+CACHED = 2**22  # numbers of a slice: few enough that nothing made of them leaves the cache for long
 
 
 @dataclass(frozen=True)
@@ -59,23 +60,34 @@ class Looking:
 
     def __call__(self, spans: tuple[Span, ...]) -> Any:
         """Read the chunk and do it; slice by slice, where results of slices can be added."""
+        layout = self.layout
         added = getattr(self.work, "added", None)
         if added is None or not self.again:
-            return self.work(read_chunk(spans, self.layout, self.again))
-        names = [name for name in self.layout.names if name in self.layout.needed]
-        n_rows = max(CACHED // len(self.layout.columns.explanatory), 1)
-        return reduce(added, map(self.work, slices(spans, names, self.layout, n_rows)))
+            return self.work(read_chunk(spans, layout, self.again))
+        of_columns = getattr(self.work, "of_columns", None)
+        n_rows = max(CACHED // len(layout.columns.explanatory), 1)
+        if of_columns is None:
+            pieces = slices(spans, layout, n_rows)
+            return reduce(added, (self.work(choices_of(parts, layout)) for parts in pieces))
+        pieces = slices(spans, layout, n_rows, unnamed=True)
+        return reduce(added, (of_columns(columns_of(parts, layout)) for parts in pieces))
 
 
 def slices(
-    spans: Sequence[Span], names: Sequence[str], layout: Layout, n_rows: int
-) -> Iterator[Choices]:
-    """Parts of a chunk of about this many rows, the same in whichever files these lie."""
+    spans: Sequence[Span], layout: Layout, n_rows: int, unnamed: bool = False
+) -> Iterator[list[Part]]:
+    """Parts of a chunk of about this many rows, the same in whichever files these lie.
+
+    `unnamed`, where what decisions and subjects are called matters only to find where they begin.
+    """
     parts: list[Part] = []
     before = 0
     for span in spans:
-        rows = span.read(names, places=False)
-        starts = starts_of(rows.table, layout.key)
+        here = layout.unnamed if unnamed and span.size else layout
+        rows = span.read([name for name in here.names if name in here.needed], places=False)
+        starts = (
+            np.arange(0, span.n_rows, span.size) if span.size else starts_of(rows.table, here.key)
+        )
         first, end = np.append(starts, span.n_rows), before + span.n_rows
         cuts = np.arange(before // n_rows + 1, end // n_rows + 1) * n_rows - before
         closed = {*np.searchsorted(starts, cuts).tolist()}
@@ -83,13 +95,13 @@ def slices(
             begin, stop = int(first[one]), int(first[other])
             table = rows.table.slice(begin, stop - begin)
             piece = replace(rows, table=table, begin=rows.begin + begin)
-            parts.append(part_of(piece, layout, True, starts[one:other] - begin))
+            parts.append(part_of(piece, here, True, starts[one:other] - begin))
             if other in closed:
-                yield choices_of(parts, layout)
+                yield parts
                 parts = []
         before = end
     if parts:
-        yield choices_of(parts, layout)
+        yield parts
 
 
 def read_chunk(spans: Sequence[Span], layout: Layout, again: bool = False) -> Choices:
@@ -178,6 +190,10 @@ class Scan:
     def in_memory(self, what: str) -> Any:
         """All data at once."""
         return self.people.in_memory(what)
+
+    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Results of the work on some subjects after others."""
+        return self.people.each(work, what)
 
     def rewards(self) -> Vector:
         """None: options pay nothing that was received."""
@@ -532,12 +548,15 @@ class _Cutting:
             if last - begin >= chunk_rows:
                 begin = last
                 wanted.append(begin)
+        sizes = np.diff(np.append(self.starts, self.n_rows))
         at = np.searchsorted(self.starts, wanted)
-        cuts = np.append(self.starts[at[at < len(self.starts)]], self.n_rows)
-        return [
-            Span(self.file, begin, end, self.edges)
-            for begin, end in pairwise(np.unique(cuts).tolist())
-        ]
+        decisions = np.unique(np.append(at, len(self.starts))).tolist()
+        rows = np.append(self.starts, self.n_rows)
+        found = []
+        for one, other in pairwise(decisions):
+            size = int(sizes[one]) if (sizes[one:other] == sizes[one]).all() else 0
+            found.append(Span(self.file, int(rows[one]), int(rows[other]), self.edges, size))
+        return found
 
 
 def _name_at(table: pa.Table, key: Sequence[str], row: int) -> tuple[Any, ...]:

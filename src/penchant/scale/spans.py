@@ -18,12 +18,19 @@ _ROW = re.compile(r"\brow (\d+)\b")
 
 @dataclass(frozen=True)
 class Span:
-    """Rows begin..end of a file, whose groups of rows begin at `edges`."""
+    """Rows begin..end of a file, whose groups of rows begin at `edges`.
+
+    Attributes
+    ----------
+    size
+        Rows of each decision, where all here have as many and it is known; else 0.
+    """
 
     file: StoredFile
     begin: int
     end: int
     edges: tuple[int, ...]
+    size: int = 0
 
     @property
     def n_rows(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
@@ -369,8 +369,8 @@ class Estimate(Found, Framed):
         data
             `Choices` with the same variables (in any order), or an array
             (n_decisions, n_options, n_parameters); for a model, episodes. If not given, the data
-            of the fit. A scan of choices gives an iterator, with the probabilities of one chunk
-            after another.
+            of the fit. A scan gives an iterator, with the probabilities of one chunk after
+            another; of play and offers, of some subjects after others.
         available
             Mask, for an array.
         average
@@ -384,8 +384,8 @@ class Estimate(Found, Framed):
         """
         return self.source.predict(self, data, available, average)
 
-    def log_likelihoods(self, data: Any = None) -> Vector:
-        """Log-probability of each decision, of the data or of new ones."""
+    def log_likelihoods(self, data: Any = None) -> Any:
+        """Log-probability of each decision, of the data or of new ones; by portions of a scan."""
         return self.source.log_likelihoods(self, data)
 
     @property
@@ -566,7 +566,7 @@ class Estimate(Found, Framed):
                 "low": low_high[:, 0].tolist(),
                 "high": low_high[:, 1].tolist(),
             }
-            return frame(columns, backend)
+            return frame(columns, backend or came_as(self))
         found = self.parameters_at(level, kind, rng)
         columns = {
             word: [getattr(p, word) for p in found]
@@ -575,7 +575,7 @@ class Estimate(Found, Framed):
         if self.validity is not None:
             columns["ratio"] = [self.validity.ratio] * len(found)
             columns["valid"] = [self.validity.valid] * len(found)
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def to_dict(
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame, marked
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
@@ -89,7 +89,11 @@ class Estimates(Sequence[Estimate], Framed):
         return len(self.subjects)
 
     def __iter__(self) -> Iterator[Estimate]:
-        return (self.estimate(i) for i in range(len(self)))
+        return (self._at(i) for i in range(len(self)))
+
+    def _at(self, i: int) -> Estimate:
+        """The estimate at a place, which comes as the same kind of frame."""
+        return marked(self.estimate(i), came_as(self))
 
     @overload
     def __getitem__(self, index: int | str) -> Estimate: ...
@@ -99,9 +103,10 @@ class Estimates(Sequence[Estimate], Framed):
         if isinstance(index, slice):
             kept = range(len(self))[index]
             made = [self.estimate(i) for i in kept]
-            return Estimates.of_each([self.subjects[i] for i in kept], made)
+            some = Estimates.of_each([self.subjects[i] for i in kept], made)
+            return marked(some, came_as(self))
         if isinstance(index, (int, np.integer)):
-            return self.estimate(range(len(self))[index])
+            return self._at(range(len(self))[index])
         return self.of(index)
 
     def of(self, subject: Any) -> Estimate:
@@ -112,7 +117,7 @@ class Estimates(Sequence[Estimate], Framed):
                 f"subject must be one of the {len(self)} fitted; got {subject!r}."
                 f"{nearest(str(subject), known) or ' See `estimates.subjects`.'}"
             )
-        return self.estimate(self.subjects.index(subject))
+        return self._at(self.subjects.index(subject))
 
     # -- of all subjects -------------------------------------------------------------------------
 
@@ -209,7 +214,7 @@ class Estimates(Sequence[Estimate], Framed):
             columns["intervals"] = [kind] * len(self)
         if not linear:
             columns["message"] = list(self.messages)
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def table(
         self,

@@ -73,6 +73,18 @@ class PredictedAt:
         return predicted(self.theta, self.names, choices, None)
 
 
+@dataclass(frozen=True)
+class LogLikelihoodsAt:
+    """Log-probabilities of what was chosen in a piece."""
+
+    theta: Vector
+    names: tuple[str, ...]
+
+    def __call__(self, choices: Choices) -> Vector:
+        """Of these choices."""
+        return decision_log_likelihoods(self.theta, choices.select(self.names))
+
+
 class PassedChoices(Protocol):
     """What can be asked of choices that are looked at in passes."""
 
@@ -312,10 +324,14 @@ class FromChoices(Source):
         choices = self._needed("predict()") if data is None else data
         return predicted(found.theta, found.names, choices, available)
 
-    def log_likelihoods(self, found: Found, data: Any) -> Vector:
+    def log_likelihoods(self, found: Found, data: Any) -> Any:
         """Log-probability of each decision."""
-        choices = self._needed("log_likelihoods()") if data is None else data
         theta = _finite(found, "log_likelihoods()")
+        if data is None and self.passed is not None:
+            data = self.passed.chunks
+        if isinstance(data, Chunks):
+            return data.each(LogLikelihoodsAt(theta, found.names), "Predicting")
+        choices = self._needed("log_likelihoods()") if data is None else data
         return decision_log_likelihoods(theta, choices.select(found.names))
 
     def bias(self, found: Found) -> Vector:

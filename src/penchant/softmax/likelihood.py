@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numba.core import event
 
-from penchant._compiled import compiling_words, say_once
+from penchant._compiled import compiling_words, is_news, say_once
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_threads
 from penchant.choices import Choices
@@ -22,7 +22,7 @@ from penchant.softmax._lanes import LANES, Kind, kind_of
 
 
 class _FirstCompilation(event.Listener):
-    """Says once per process that a kernel is being compiled; a kernel from the cache is silent."""
+    """Says once per environment that kernels are compiled; a kernel from the cache is silent."""
 
     said = False
 
@@ -31,7 +31,8 @@ class _FirstCompilation(event.Listener):
         dispatcher = event.data["dispatcher"]
         if not self.said and "penchant" in dispatcher.py_func.__module__:
             self.said = True
-            say_once(compiling_words(dispatcher.stats.cache_path))
+            if is_news(dispatcher.stats.cache_path):
+                say_once(compiling_words(dispatcher.stats.cache_path))
 
     def on_end(self, event: Any) -> None:
         """Nothing to say."""
@@ -124,7 +125,12 @@ def locked_table(
         np.ascontiguousarray(chosen),
         empty if weights is None else weights,
     )
-    views = tuple(array.view() for array in table)
+    return locked(table)
+
+
+def locked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Views that cannot be written to, whether the arrays can or not."""
+    views = tuple(array.view() for array in arrays)
     for view in views:
         view.flags.writeable = False
     return views
@@ -259,8 +265,8 @@ class PackedLikelihood:
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
         if not theta.any():
-            return _moments(self._sums_at_zero, self.n_parameters)
-        return _moments(self._sums(theta), self.n_parameters)
+            return moments_from(self._sums_at_zero, self.n_parameters)
+        return moments_from(self._sums(theta), self.n_parameters)
 
     @cached_property
     def _sums_at_zero(self) -> Vector:
@@ -271,7 +277,7 @@ class PackedLikelihood:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
         side = self.packed[2]
         if self.n_blocks and self.even and not self.has_offset:
-            information = _moments(self._sums_at_zero, self.n_parameters).information
+            information = moments_from(self._sums_at_zero, self.n_parameters).information
             return np.asarray(information / side[:, :LANES].sum())
         d = self.n_parameters
         spread = np.zeros((d, d))
@@ -291,7 +297,8 @@ def lower_triangle(d: int) -> tuple[IntVector, IntVector]:
     return np.tril_indices(d)
 
 
-def _moments(sums: Vector, d: int) -> Moments:
+def moments_from(sums: Vector, d: int) -> Moments:
+    """What the compiled loops add up in one vector."""
     information = np.empty((d, d))
     lower = lower_triangle(d)
     information[lower] = sums[1 + d :]

@@ -14,12 +14,14 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks
+from penchant.choices.columns import ChoiceColumns
 from penchant.output.notes import counted
 from penchant.softmax.careful import Careful, CarefulMoments
+from penchant.softmax.column_moments import column_moments
 from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers
-from penchant.softmax.likelihood import Moments, likelihood_of
+from penchant.softmax.likelihood import MANY_VARIABLES, Moments, likelihood_of
 from penchant.softmax.newton import maximise
-from penchant.softmax.separation import weight_of_small
+from penchant.softmax.separation import NEGLIGIBLE, weight_of_small
 from penchant.softmax.solution import scaled_inverse
 
 T = TypeVar("T")
@@ -270,6 +272,15 @@ class MomentsAt:
         """Of these."""
         small = 0.0 if self.unit is None else WeightOfSmall(self.unit)(choices)
         return likelihood_of(choices, 1).moments(self.theta), small
+
+    @property
+    def of_columns(self) -> Callable[[ChoiceColumns], tuple[Moments, float]] | None:
+        """The same of choices in columns, where there are not too many of these for the lanes."""
+        return None if len(self.theta) > MANY_VARIABLES else self._of_columns
+
+    def _of_columns(self, columns: ChoiceColumns) -> tuple[Moments, float]:
+        limits = None if self.unit is None else NEGLIGIBLE * self.unit
+        return column_moments(columns, self.theta, limits)
 
     @staticmethod
     def added(one: tuple[Moments, float], other: tuple[Moments, float]) -> tuple[Moments, float]:

@@ -118,7 +118,7 @@ class Source:
         """Choice probabilities, of the data or of new ones."""
         self._lacks("predict()")
 
-    def log_likelihoods(self, found: Found, data: Any) -> Vector:
+    def log_likelihoods(self, found: Found, data: Any) -> Any:
         """Log-probability of each decision, of the data or of new ones."""
         self._lacks("log_likelihoods()")
 

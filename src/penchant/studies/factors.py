@@ -17,10 +17,10 @@ import numpy as np
 from penchant._typing import Matrix
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
-from penchant.population.subjects import SubjectEstimates
+from penchant.population.subjects import SubjectEstimates, positive
 from penchant.softmax.transformations import Parameter
 from penchant.studies.data import StudyData
-from penchant.studies.groups import exact_on_working_scale, positive
+from penchant.studies.groups import exact_on_working_scale
 from penchant.studies.subject_fit import SubjectFit
 from penchant.tables.labels import in_natural_order
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant.errors import DataError, nearest
 from penchant.population.comparison import GroupComparison
 from penchant.population.estimate import PopulationEstimate, Rule
@@ -475,7 +475,7 @@ class Findings:
 
     def to_frame(self, name: str = "subjects", backend: Backend | None = None) -> Any:
         """One of the tables as a data frame."""
-        return frame(self.columns(name), backend)
+        return frame(self.columns(name), backend or came_as(self))
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {status}" for status, count in self.counts().items())

@@ -14,22 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector
 from penchant.models.model import Model, natural_parameters
 from penchant.population.estimate import PopulationEstimate
-from penchant.population.subjects import SubjectEstimates
-from penchant.softmax.estimate import Estimate
+from penchant.population.subjects import SubjectEstimates, logarithms, positive
 from penchant.softmax.transformations import Parameter
 from penchant.studies.data import ALL, StudyData
 from penchant.studies.plan import CATEGORIES, Category
 from penchant.studies.subject_fit import SubjectFit
 
 LOG = "log "
-
-
-def positive(model: Model) -> BoolVector:
-    """Which natural parameters of the model are positive by nature."""
-    return np.array([n.is_positive(model.shape) for n in natural_parameters(model)])
 
 
 def exact_on_working_scale(
@@ -39,7 +32,8 @@ def exact_on_working_scale(
     logs = positive(model)
     mine = [fits[subject].exact for subject in subjects]
     names = tuple(n.name for n in natural_parameters(model))
-    values, covariances = map(np.array, zip(*(_logged(fit, logs) for fit in mine), strict=True))
+    made = [logarithms(fit.natural, fit.natural_covariance, logs) for fit in mine]
+    values, covariances = map(np.array, zip(*made, strict=True))
     return SubjectEstimates(
         tuple(LOG + name if log else name for name, log in zip(names, logs, strict=True)),
         tuple(subjects),
@@ -48,15 +42,6 @@ def exact_on_working_scale(
         tuple(fit.status for fit in mine),
         "natural",
     )
-
-
-def _logged(fit: Estimate, logs: BoolVector) -> tuple[Any, Any]:
-    """d log x = dx / x, so that covariances are divided by the values."""
-    values = fit.natural
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.where(logs, 1.0 / values, 1.0)
-        logged = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
-    return logged, fit.natural_covariance * np.outer(slope, slope)
 
 
 def natural_again(population: PopulationEstimate, level: float) -> tuple[Parameter, ...]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from penchant._frames import as_it_came
 from penchant.errors import DataError, named
 from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_of_choices
@@ -21,6 +22,7 @@ from penchant.wording import ticked
 Kind = Literal["play", "offers"]
 
 
+@as_it_came
 def read_study(
     table: Any,
     *,

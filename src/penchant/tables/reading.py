@@ -53,6 +53,8 @@ class Reading:
         What is allowed, but often a mistake.
     raw, rows
         The table as the files hold it, and which row of it each row of `table` comes from.
+    asked
+        What was said of the table when it was read, and which rows were to be kept.
     """
 
     data: Any
@@ -69,6 +71,7 @@ class Reading:
     doubts: tuple[str, ...] = ()
     raw: Raw | None = None
     rows: Sequence[int] | None = None
+    asked: Any = None
 
     @property
     def subjects(self) -> tuple[Any, ...]:

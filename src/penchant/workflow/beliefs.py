@@ -19,17 +19,20 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import learnt_from
+from penchant.choices import Choices
 from penchant.errors import DataError, listing
 from penchant.inference.from_episodes import model_source
 from penchant.models.model import Declared
-from penchant.models.record import as_episodes
+from penchant.models.record import as_episodes, data_of
 from penchant.output.notes import counted
 from penchant.output.shown import Shown
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
+from penchant.softmax.from_choices import FromChoices
+from penchant.softmax.probabilities import log_probabilities
 from penchant.tables.events import NOTHING
 
 
@@ -112,7 +115,9 @@ class Latent(Shown):
         if rows is not None:
             order = self._order(rows)
             columns = {name: np.asarray(values)[order] for name, values in columns.items()}
-        return frame({name: _plain(values) for name, values in columns.items()}, backend)
+        return frame(
+            {name: _plain(values) for name, values in columns.items()}, backend or came_as(self)
+        )
 
     def _order(self, rows: Sequence[Any]) -> IntVector:
         """Which events have a row, in the order of the rows."""
@@ -133,6 +138,7 @@ class Latent(Shown):
         return f"<Latent variables of {counted(len(self), 'event')}: {said}{more}>"
 
 
+@as_it_came
 def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     """Probabilities, values, prediction errors and uncertainty at every event.
 
@@ -143,7 +149,8 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
         whose choices are separated have no finite estimate otherwise, and NaN here.
     episodes
         Episodes to describe, in this order; those of the fit if not given. With estimates of many
-        subjects, each by its own subject's estimate.
+        subjects, each by its own subject's estimate. For estimates of choices: `Choices`, or what
+        `read` returned; `value` is then the objective, theta'x.
 
     Notes
     -----
@@ -163,6 +170,8 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     """
     many = isinstance(estimates, Estimates)
     fits = list(estimates) if isinstance(estimates, Estimates) else [estimates]
+    if fits and isinstance(fits[0].source, FromChoices):
+        return _of_choices(estimates, data_of(episodes))
     if episodes is None:
         pairs = [(fit, episode) for fit in fits for episode in _of_fit(fit)]
     else:
@@ -222,6 +231,96 @@ def _described(
     return columns, {"probability": p, **matrices}
 
 
+def _of_choices(estimates: Estimate | Estimates, choices: Choices | None) -> Latent:
+    """Probabilities and objectives of the options of every decision."""
+    if isinstance(estimates, Estimates):
+        if choices is None:
+            return _joined_people([_of_choices(one, None) for one in estimates])
+        labels = choices.subject_labels or ()
+        if choices.subject is None:
+            raise DataError(
+                "episodes must say whose they are for estimates of many subjects; got choices "
+                "without a subject. Name its column when reading them."
+            )
+        values, log_p = (np.full(choices.n_rows, np.nan) for _ in range(2))
+        for code, label in enumerate(labels):
+            one = estimates.of(label)
+            kept = np.repeat(choices.subject == code, np.diff(choices.first_row))
+            values[kept], log_p[kept] = _at(one, choices.subset(choices.subject == code))
+        without = tuple(e.subject for e in estimates if not np.isfinite(e.theta).all())
+        return _of_rows(choices, values, log_p, without)
+    own = estimates.choices if choices is None else choices
+    if own is None:
+        raise DataError(
+            "episodes must be given for an estimate without its choices; got none, as they are not "
+            "stored with an estimate. Pass them."
+        )
+    lost = () if np.isfinite(estimates.theta).all() else (estimates.subject,)
+    return _of_rows(own, *_at(estimates, own), lost)
+
+
+def _at(estimate: Estimate, choices: Choices) -> tuple[Vector, Vector]:
+    """The objective and the log-probability of every row; NaN without a finite estimate."""
+    if not np.isfinite(estimate.theta).all():
+        blank = np.full(choices.n_rows, np.nan)
+        return blank, blank
+    own = choices.select(estimate.names)
+    known = 0.0 if own.offset is None else own.offset
+    return own.explanatory @ estimate.theta + known, log_probabilities(estimate.theta, own)
+
+
+def _joined_people(parts: Sequence[Latent]) -> Latent:
+    """What was found of one subject after another."""
+    columns = {
+        name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns
+    }
+    widest = max(part.options["probability"].shape[1] for part in parts)
+    options = {
+        name: np.concatenate([_widened(part.options[name], widest) for part in parts])
+        for name in parts[0].options
+    }
+    lengths = tuple(n for part in parts for n in part.lengths)
+    return Latent(columns, options, lengths, tuple(s for part in parts for s in part.without))
+
+
+def _widened(values: Matrix, width: int) -> Matrix:
+    more = width - values.shape[1]
+    return np.pad(values, ((0, 0), (0, more)), constant_values=np.nan)
+
+
+def _of_rows(choices: Choices, values: Vector, log_p: Vector, without: tuple[Any, ...]) -> Latent:
+    """Columns of the decisions, and matrices of their options, empty where a set has fewer."""
+    sizes = np.diff(choices.first_row)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(owner)) - choices.first_row[:-1][owner]
+    p = np.exp(log_p)
+    options = {}
+    for name, rows in (("probability", p), ("value", values)):
+        options[name] = np.full((len(sizes), int(sizes.max())), np.nan)
+        options[name][owner, place] = rows
+    people = choices.subject_labels or (None,)
+    codes = np.zeros(len(sizes), np.int64) if choices.subject is None else choices.subject
+    told = np.isfinite(log_p) & (p > 0)
+    surprise = np.where(told, -p * np.where(told, log_p, 0.0), np.where(np.isnan(p), np.nan, 0.0))
+    columns: dict[str, Any] = {
+        "subject": _objects([people[code] for code in codes.tolist()]),
+        "event": np.arange(len(sizes)),
+        "chosen": choices.chosen,
+        "scored": np.ones(len(sizes), dtype=bool),
+        "probability": p[choices.chosen_row],
+        "log_probability": log_p[choices.chosen_row],
+        "entropy": np.add.reduceat(surprise, choices.first_row[:-1]),
+        "value": values[choices.chosen_row],
+    }
+    return Latent(columns, options, (len(sizes),), without)
+
+
+def _objects(values: list[Any]) -> Any:
+    labels = np.empty(len(values), dtype=object)
+    labels[:] = values
+    return labels
+
+
 def _of_chosen(values: Matrix, chosen: IntVector, which: BoolVector) -> Vector:
     found = np.full(len(chosen), np.nan)
     found[which] = values[np.flatnonzero(which), chosen[which]]
@@ -243,9 +342,7 @@ def _joined(
     }
     options = {name: np.concatenate([m[name] for _, m in parts]) for name in parts[0][1]}
     for name in ("subject", "block"):
-        labels = np.empty(len(columns[name]), dtype=object)
-        labels[:] = columns[name]
-        columns[name] = labels
+        columns[name] = _objects(list(columns[name]))
     return Latent(columns, options, lengths, without)
 
 

@@ -7,15 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from penchant._frames import as_it_came
 from penchant.bandit.episode import Episode
+from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, for_task
+from penchant.models.spatial.map_basis import MapPrior
+from penchant.reading.rivals import Attributed, is_set, rival_sets
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
+from penchant.tables.reading import Reading
 from penchant.wording import argument
 from penchant.workflow.compare_people import compare_people
+from penchant.workflow.compare_sets import compare_sets
 from penchant.workflow.comparison import Criterion, ModelComparison
 from penchant.workflow.folds import Folds, held_out, splits
 from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
@@ -23,15 +29,17 @@ from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
 WEAK = ScaledPrior()
 
 
+@as_it_came
 def compare_models(
-    models: Mapping[str, Model],
-    episodes: Episode | Sequence[Episode] | ManyPeople,
+    models: Mapping[str, Model | Attributed],
+    episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
     *,
     folds: Folds | None = None,
     criterion: Criterion | None = None,
-    parameter_prior: ParameterPrior | None = WEAK,
+    parameter_prior: ParameterPrior | MapPrior | None = WEAK,
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
+    pool: bool = False,
     threads: int | None = None,
     engine: Any = None,
 ) -> ModelComparison:
@@ -40,28 +48,34 @@ def compare_models(
     Parameters
     ----------
     models
-        By name.
+        By name. Of a choice experiment, sets of attributes: formulas, "cost + C(brand)", with "1"
+        for constants of the options alone and "all" for all attributes; or lists of names.
     episodes
-        Of all subjects: `Episode`s, or `Offers`. Or a `scan` of these, which is compared by "bic"
-        or "aic": a few numbers of each subject are in memory.
+        Of all subjects: `Episode`s, or `Offers`; or what `read` returned; or `Choices`. Or a `scan`
+        of play or offers, which is compared by "bic" or "aic": a few numbers of each subject are in
+        memory.
     folds
         Cross-validation: "block" leaves out one block after another; a number k every k-th
         decision, in k ways; or labels, an array for each episode with a label for each event. A
         decision that is left out is not scored, but stays in the history that others follow.
-        Subjects with all decisions in one fold are left out, and named.
+        Subjects with all decisions in one fold are left out, and named. Of a choice experiment: a
+        number, a label for each decision, or with `pool` "subject", one person after another.
     criterion
         By which models are ranked: "bic", "aic" or "held_out", the cross-validated log-likelihood;
         the last if folds are given, else "bic".
     parameter_prior
         Prior on the weights of the fits that predict held-out decisions. Without one (None),
         choices that are separated in training make the loss infinite sooner or later, and the
-        result says for which models. AIC, BIC and likelihood ratios are of maximum-likelihood fits
-        always.
+        result says for which models. With a `MapPrior`, models without a map have a `ScaledPrior`
+        of the same strength as its other weights. AIC, BIC and likelihood ratios are of
+        maximum-likelihood fits always.
     nested
         Pairs (smaller, larger) of names for likelihood-ratio tests. That the larger model contains
         the smaller is on your word; where it fits worse, the result says so.
     average
         Average predictions over the shape parameters instead of taking the best.
+    pool
+        Of a choice experiment: one set of weights for all subjects together.
     threads
         Processors to use; all if None.
     engine
@@ -83,7 +97,33 @@ def compare_models(
     ... )
     >>> found.best, found.n_best.tolist()
     ('learner', [8, 0])
+
+    Sets of attributes of a choice experiment, for all subjects together:
+
+    >>> reading = pn.read(pn.datasets.load("menu"))
+    >>> sets = {"all": "all", "price": "price", "constants": "1"}
+    >>> pn.compare_models(sets, reading, pool=True).best
+    'all'
     """
+    sets = _checked_sets(models, episodes)
+    if sets is not None:
+        choices, attributes = rival_sets(*sets)
+        return compare_sets(
+            attributes,
+            choices,
+            folds=folds,
+            criterion=criterion,
+            parameter_prior=_of_choices(parameter_prior),
+            nested=nested,
+            pool=pool or choices.subject is None,
+            threads=threads,
+            words=f"{_folds_words(folds)}, {_prior_words(parameter_prior)}",
+        )
+    if pool:
+        raise DataError(
+            "pool must be left out but for sets of attributes of a choice experiment; got True. "
+            "Models are compared subject by subject."
+        )
     named = _checked_models(models)
     if isinstance(episodes, ManyPeople):
         if folds is not None or criterion == "held_out":
@@ -132,7 +172,17 @@ def compare_models(
     return found
 
 
-def _checked_models(models: Mapping[str, Model]) -> dict[str, Model]:
+def _checked_sets(
+    models: Any, data: Any
+) -> tuple[Reading | Choices, Mapping[str, Attributed]] | None:
+    """A choice experiment and sets of its attributes; None for other data or models."""
+    experiment = isinstance(data, Choices) or (isinstance(data, Reading) and data.kind == "choices")
+    if not experiment or not isinstance(models, Mapping) or not models:
+        return None
+    return (data, models) if all(is_set(model) for model in models.values()) else None
+
+
+def _checked_models(models: Mapping[str, Any]) -> dict[str, Model]:
     if not isinstance(models, Mapping) or not models:
         raise DataError(
             f"models must be one or more by name; got {type(models).__name__}. "
@@ -159,13 +209,18 @@ def _subjects(episodes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]
     return tuple(s for s in every if s in heard), tuple(s for s in every if s not in heard)
 
 
+def _of_choices(prior: ParameterPrior | MapPrior | None) -> ParameterPrior | None:
+    """The prior of choices, which have no map."""
+    return ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
+
+
 def _folds_words(folds: Folds | None) -> str:
     if isinstance(folds, str):
-        return "blocks that the fit did not see"
+        return f"{folds}s that the fit did not see"
     if isinstance(folds, (int, np.integer)):
         return f"decisions that the fit did not see, one in {folds} left out at a time"
     return "decisions that the fit did not see, folds as given"
 
 
-def _prior_words(prior: ParameterPrior | None) -> str:
+def _prior_words(prior: ParameterPrior | MapPrior | None) -> str:
     return "maximum likelihood" if prior is None else f"{prior} prior"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
 from penchant.models.model import Model
@@ -38,6 +38,8 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
             for name, count in found.held_out.without.items()
             if count
         ]
+    if found.pooled:
+        return (notes[0].replace(" for each subject", " for all"), *notes[1:], *_ratios(found))
     if found.selection is None:
         notes.append("No share and PXP, as a score is infinite.")
     else:
@@ -46,7 +48,7 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
             f"selection with {EVIDENCE[found.criterion]} as log-evidence; probability that all "
             f"models are as frequent: {found.selection.equal_probability:.3f}."
         )
-    notes += [_said(ratio, found.subjects) for ratio in found.likelihood_ratios]
+    notes += _ratios(found)
     if found.left_out:
         notes.append(f"Left out, without a decision: {listing(map(str, found.left_out))}.")
     if found.undivided:
@@ -55,6 +57,10 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
             f"{listing(map(str, found.undivided))}."
         )
     return tuple(notes)
+
+
+def _ratios(found: ModelComparison) -> list[str]:
+    return [_said(ratio, found.subjects) for ratio in found.likelihood_ratios]
 
 
 def comparison_document(found: ModelComparison) -> dict[str, Any]:
@@ -106,9 +112,10 @@ def _said(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
     n, low = len(ratio.statistics), int((ratio.p_values < 0.05).sum())
     words = (
         f"{ratio.smaller} in {ratio.larger}: likelihood ratio {ratio.total:.2f} with "
-        f"{ratio.df * n} degrees of freedom in total, p-value {p_value(ratio.total_p_value)}; "
-        f"below 0.05 for {low} of {n} subjects."
+        f"{ratio.df * n} degrees of freedom"
     )
+    words += f"{' in total' if n > 1 else ''}, p-value {p_value(ratio.total_p_value)}"
+    words += f"; below 0.05 for {low} of {n} subjects." if n > 1 else "."
     if len(ratio.impossible):
         who = listing(str(subjects[i]) for i in ratio.impossible)
         words += f" The larger model fits worse for {who}: the models are not nested."
@@ -174,6 +181,11 @@ class ModelComparison(Shown):
     def names(self) -> tuple[str, ...]:
         """Of the models."""
         return tuple(self.models)
+
+    @property
+    def pooled(self) -> bool:
+        """Whether all subjects are taken together, with one set of parameters."""
+        return self.subjects == (None,)
 
     @property
     def aic(self) -> Matrix:
@@ -250,6 +262,7 @@ class ModelComparison(Shown):
         return self.names.index(name)
 
     @cached_property
+    @as_it_came
     def selection(self) -> ModelSelection | None:
         """Random-effects Bayesian model selection over subjects; None if a score is infinite.
 
@@ -278,7 +291,7 @@ class ModelComparison(Shown):
                 "bic": self.bic.ravel().tolist(),
                 "held_out_log_likelihood": self.held_out_log_likelihood.ravel().tolist(),
             },
-            backend,
+            backend or came_as(self),
         )
 
     def decisions(self, backend: Backend | None = None) -> Any:
@@ -295,13 +308,16 @@ class ModelComparison(Shown):
             "event": held.events.tolist(),
             "fold": held.folds.tolist(),
         }
-        return frame(columns | {k: v.tolist() for k, v in held.log_likelihoods.items()}, backend)
+        return frame(
+            columns | {k: v.tolist() for k, v in held.log_likelihoods.items()},
+            backend or came_as(self),
+        )
 
     def table(self) -> Table:
         """The summary as a table."""
         held = self.held_out_log_likelihood.sum(axis=0)
         chosen = self.selection
-        rows = tuple(
+        rows: tuple[tuple[str, ...], ...] = tuple(
             (
                 name,
                 str(self.n_parameters[k]),
@@ -315,9 +331,13 @@ class ModelComparison(Shown):
             )
             for k, name in enumerate(self.names)
         )
-        header = ("model", "k", "log-lik.", "AIC", "BIC", "held-out", "best for", "share", "PXP")
+        header: tuple[str, ...] = ("model", "k", "log-lik.", "AIC", "BIC", "held-out")
+        header += ("best for", "share", "PXP")
+        who = counted(len(self.subjects), "subject")
+        if self.pooled:
+            who, header, rows = "all subjects together", header[:6], tuple(r[:6] for r in rows)
         return Table(
-            f"{counted(len(self.names), 'model')} of {counted(len(self.subjects), 'subject')}",
+            f"{counted(len(self.names), 'model')} of {who}",
             (
                 ("Decisions", f"{int(self.n_decisions.sum()):,}"),
                 ("Best", f"{self.best or 'none'}, by the total {WORDS[self.criterion]}"),

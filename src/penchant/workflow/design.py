@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
@@ -85,7 +85,10 @@ class Design(Shown):
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per number tried."""
         names = ("n", "share", "error", "typical")
-        return frame({name: [getattr(t, name) for t in self.tried] for name in names}, backend)
+        return frame(
+            {name: [getattr(t, name) for t in self.tried] for name in names},
+            backend or came_as(self),
+        )
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""

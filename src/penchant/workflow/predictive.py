@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._progress import progress
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
@@ -108,7 +108,7 @@ class PredictiveCheck(Shown):
                 "high": high.tolist(),
                 "p_value": self.p_values.tolist(),
             },
-            backend,
+            backend or came_as(self),
         )
 
     def table(self, level: float = 0.95) -> Table:
@@ -145,6 +145,7 @@ BY_RECEIPT = (
 )
 
 
+@as_it_came
 def predictive_check(
     estimates: Estimate | Estimates,
     *,

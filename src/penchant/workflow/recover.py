@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
@@ -263,14 +263,14 @@ class Recovery(Shown):
     def where(self, name: str, n_parts: int = 5, backend: Backend | None = None) -> Any:
         """Where the data can tell a parameter and where not, in parts of its range, as a table."""
         rows = self.of(name).where(n_parts)
-        return frame({key: [row[key] for row in rows] for key in rows[0]}, backend)
+        return frame({key: [row[key] for row in rows] for key in rows[0]}, backend or came_as(self))
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per parameter: bias, spread, coverage, correlation, share without estimate."""
         columns: dict[str, list[Any]] = {"name": [p.name for p in self.parameters]}
         for quantity in QUANTITIES:
             columns[quantity] = [getattr(p, quantity) for p in self.parameters]
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def subjects(self, backend: Backend | None = None) -> Any:
         """One row per simulated person: status, and true value, estimate and interval of each."""
@@ -280,7 +280,7 @@ class Recovery(Shown):
             columns[p.name] = p.estimated.tolist()
             columns[f"{p.name}_low"] = p.interval[:, 0].tolist()
             columns[f"{p.name}_high"] = p.interval[:, 1].tolist()
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def table(self) -> Table:
         """The summary as a table."""

@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 from scipy import special
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
 from penchant.output.shown import Shown
@@ -76,7 +76,7 @@ class ModelSelection(Shown):
                 "exceedance": self.exceedance.tolist(),
                 "protected_exceedance": self.protected_exceedance.tolist(),
             },
-            backend,
+            backend or came_as(self),
         )
 
     def table(self) -> Table:

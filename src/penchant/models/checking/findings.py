@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import learnt_from
 from penchant.models.model import Declared
@@ -75,7 +75,7 @@ class ModelCheck(Shown):
         found = {
             word: [getattr(one, word) for one in self.problems] for word in ("code", "message")
         }
-        return frame(found, backend)
+        return frame(found, backend or came_as(self))
 
     def __repr__(self) -> str:
         found = ", ".join(dict.fromkeys(finding.code for finding in self.problems)) or "ok"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penchant._frames import as_it_came
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing
 from penchant.models.offers.offers import Offers, read_chosen, read_offers
@@ -36,6 +37,7 @@ Cell = str | float | Sequence[Any]
 CORRECT = "Correct it, or leave the cell empty where nothing was chosen."
 
 
+@as_it_came
 def offers_from_frame(
     frame: Any,
     *,

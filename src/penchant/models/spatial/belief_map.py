@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._frames import frame
+from penchant._frames import came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.models.spatial.ucl import UCL
@@ -208,7 +208,7 @@ class BeliefMap:
             for axis, name in zip(np.asarray(self.locations).T, "xyz", strict=False):
                 columns[name] = axis.tolist()
         columns |= {"mean": self.mean.tolist(), "sd": self.sd.tolist()}
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
@@ -63,7 +63,7 @@ class Contrast(Shown):
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per parameter."""
-        return frame(self._columns(), backend)
+        return frame(self._columns(), backend or came_as(self))
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""

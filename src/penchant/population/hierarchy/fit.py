@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._frames import as_it_came
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
@@ -28,6 +29,7 @@ FEWEST = 5  # subjects
 SMALL = 50  # subjects below which REML is the default
 
 
+@as_it_came
 def fit_population(
     data: Choices | Sequence[Episode] | ManyPeople,
     model: Model | None = None,

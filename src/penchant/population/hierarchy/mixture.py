@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.model import Model
@@ -81,7 +81,7 @@ class PopulationMixture(Shown):
             columns[name] = self.responsibilities[:, k].tolist()
         for k, name in enumerate(self.names):
             columns[f"{name}_evidence"] = self.evidence[:, k].tolist()
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def table(self) -> Table:
         """For reading."""
@@ -128,6 +128,7 @@ class PopulationMixture(Shown):
         }
 
 
+@as_it_came
 def fit_mixture(
     data: Any,
     models: Mapping[str, Model],

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError
@@ -270,6 +270,7 @@ class PopulationFit(Framed):
 
     # -- differences -----------------------------------------------------------------------------
 
+    @as_it_came
     def contrast(self, factor: str, words: str, *, level: float = 0.95) -> Contrast:
         """The difference between two groups, or two conditions, of every parameter.
 
@@ -369,6 +370,7 @@ class PopulationFit(Framed):
             raise self._without_data("predict")
         return predicted(self, data, average)
 
+    @as_it_came
     def sample(
         self,
         draws: int = 4000,
@@ -407,7 +409,7 @@ class PopulationFit(Framed):
         groups = list(dict.fromkeys(group for _, group in sds)) or [None]
         ends = self.interval(level)
         header = ["", "coefficient", "std. error", f"{100 * level:g} % low", "high"]
-        header += ["sd", "low", "high"]
+        header += ["sd", "(low)", "(high)"]
         rows = []
         for a, name in enumerate(self.names):
             row = [name, number(self.coefficients[a], 4), number(self.standard_errors[a], 3)]
@@ -511,7 +513,7 @@ class PopulationFit(Framed):
             "link": [self._link_of(name) for name in self.names],
             "status": [self.status] * len(self.names),
         }
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def _link_of(self, name: str) -> str:
         own = [p for p in self.parameter_names if name == p or name.startswith(p + ":")]

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
@@ -176,7 +176,7 @@ class PopulationSample(Shown):
             "low": ends[:, 0].tolist(),
             "high": ends[:, 1].tolist(),
         }
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def to_arviz(self) -> Any:
         """An `arviz.InferenceData` with one chain; needs penchant[bayes]."""

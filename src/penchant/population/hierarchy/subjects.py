@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, listing
@@ -231,7 +231,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Shown):
             columns |= self._ml_columns()
         columns["influence"] = self.influence.tolist()
         columns["evidence"] = self.evidence.tolist()
-        return frame(columns, backend)
+        return frame(columns, backend or came_as(self))
 
     def _ml_columns(self) -> dict[str, list[Any]]:
         found = self.ml

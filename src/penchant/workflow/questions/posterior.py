@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate
@@ -64,7 +64,9 @@ class Posterior:
     def to_frame(self, backend: Backend | None = None) -> Any:
         """A table with one row per parameter."""
         rows = [self._row(a) for a in range(len(self.names))]
-        return frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return frame(
+            {name: [row[name] for row in rows] for name in rows[0]}, backend or came_as(self)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON."""
