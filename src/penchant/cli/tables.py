@@ -345,6 +345,8 @@ def typed_again(data: Data, history: History) -> list[str]:
 
 
 def _model(reading: Reading) -> str:
+    if reading.task is not None:
+        return reading.task
     if reading.kind == "play":
         return "q-learning"
     if "delay" in reading.columns:
