@@ -70,7 +70,7 @@ def compare_models(
     *,
     folds: Folds | None = None,
     criterion: Criterion | PopulationCriterion | None = None,
-    parameter_prior: ParameterPrior | None = WEAK,
+    parameter_prior: ParameterPrior | MapPrior | None = WEAK,
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     pool: bool = False,
