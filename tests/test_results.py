@@ -14,6 +14,7 @@ from penchant.output.shown import Framed, decoded, encoded
 HOLD_DATA = {"Live", "Reading", "Study", "StudyData", "StoredEstimates"}
 HOLD_DATA |= {"Asker", "Offer", "Posterior", "Advice", "Helper"}  # a conversation
 HOLD_DATA |= {"BeliefMap", "Gains"}  # of a model with a map of its own, and simulated
+HOLD_DATA |= {"Apprenticeship", "EarlyWarning", "Warned", "WarningScores"}
 
 
 def classes():

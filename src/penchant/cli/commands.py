@@ -387,17 +387,19 @@ def assist(
 ) -> int:
     """A machine beside its operator: what it would gain, and what it would have said.
 
-    simulate plays operators of several kinds with and without it: who gains, and who does not. All
-    are made up: nothing follows for people. replay reads play and prints what the machine would
-    have said of every choice; as nobody heard it, it tells nothing of rewards. Exit code 0: done;
-    2: wrong usage or data.
+    simulate plays operators of several kinds with and without it: who gains, and who does not.
+    simulate apprentice lets the machine go on alone after watching experts, simulate warning tells
+    who will do poorly. All are made up: nothing follows for people. replay reads play and prints
+    what the machine would have said of every choice; as nobody heard it, it tells nothing of
+    rewards. Exit code 0: done; 2: wrong usage or data.
 
     Parameters
     ----------
     action
         simulate or replay.
     file
-        replay: CSV or Parquet file, one row per event; - for stdin.
+        replay: CSV or Parquet file, one row per event; - for stdin. simulate: team, apprentice or
+        warning; team if not given.
     """
     from penchant.cli.assisting import run_assist
 
