@@ -1,4 +1,4 @@
-"""Further files as programs write them, each with a mess of its own, read without a word of help."""
+"""Further files as programs write them, each with its own mess, read without a word of help."""
 
 import json
 
