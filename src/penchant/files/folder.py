@@ -16,7 +16,6 @@ from penchant.errors import DataError, listing
 from penchant.files.lines import lines_of_rows
 from penchant.files.source import Source, source
 from penchant.files.table import read_table
-from penchant.output.notes import counted
 from penchant.wording import either
 
 DESCRIPTION = "dataset_description.json"
@@ -139,7 +138,7 @@ def read_raw(
     whole = joined([_with(table, own) for table, own in zip(tables, told, strict=True)])
     if len(about) == 1 and about[0] not in files:
         whole = _with_people(whole, read_table(about[0], **read))  # type: ignore[arg-type]
-    left = f"{counted(len(empty), 'file')} left out, as nothing is in it: "
+    left = f"{len(empty)} file{'s' * (len(empty) > 1)} left out, as nothing is in it: "
     notes = (left + listing(Path(file).name for file in empty),) if empty else ()
     return Raw(whole, pieces, str(path), delimiter, encoding, notes)
 
