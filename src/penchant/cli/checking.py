@@ -40,6 +40,7 @@ from penchant.models.record import doubts_of, for_task
 from penchant.output.notes import counted
 from penchant.reading.doubts import FEW
 from penchant.reading.read import reading_of
+from penchant.reading.tasks import task_named
 from penchant.softmax.estimates import Estimates
 from penchant.tables.reading import TITLES, Reading
 
@@ -79,11 +80,13 @@ def _document(estimate: Any) -> dict[str, Any]:
     }
 
 
-PLAY_ALONE = ("task", "reward", "is_choice", "executed", "gaps", "shown", "missing_reward")
+PLAY_ALONE = ("reward", "is_choice", "executed", "gaps", "shown", "missing_reward")
 
 
 def is_history(file: str | None, data: Data, terms: Terms, agent: Agent, history: History) -> bool:
     """Whether the file holds task data (a history of play): the options say so, or its columns."""
+    if agent.model is None and history.task is not None:
+        return task_named(history.task).kind == "play"
     if agent.model is not None or _says_play(history):
         return True
     asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
@@ -92,8 +95,10 @@ def is_history(file: str | None, data: Data, terms: Terms, agent: Agent, history
     return kind_of(file, data, history) == "play"
 
 
-def is_offered(file: str | None, data: Data, terms: Terms) -> bool:
-    """Whether the file holds decisions between offers, by its columns."""
+def is_offered(file: str | None, data: Data, terms: Terms, history: History) -> bool:
+    """Whether the file holds decisions between offers, by its columns or its task."""
+    if history.task is not None:
+        return task_named(history.task).kind == "offers"
     asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
     if file is None or file == "-" or asked:
         return False
@@ -256,7 +261,7 @@ def run_check(
         return run_check_offers(file, data, agent, history, json)
     if is_history(file, data, terms, agent, history):
         return run_check_play(file, data, agent, history, json)
-    if is_offered(file, data, terms):
+    if is_offered(file, data, terms, history):
         return _run_check_read(file, data, history, json)
     refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
     refuse(history, "without --model", "Say which: --model ucl or --model q-learning")

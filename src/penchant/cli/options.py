@@ -283,6 +283,7 @@ ModelName = Literal[
     "inequity",
     "ultimatum",
     "peers",
+    "cambridge",
 ]
 
 

@@ -362,6 +362,8 @@ def typed_again(data: Data, history: History) -> list[str]:
 
 def model_of(reading: Reading) -> str:
     """The model to begin with."""
+    if reading.task is not None:
+        return reading.task
     if reading.kind == "play":
         return "q-learning"
     if "delay" in reading.columns:

@@ -235,8 +235,9 @@ def reading_of(
 def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
     """What the table is, by its columns."""
     told = asked.with_hints(clean)
-    if _task(clean, told, None) is not None:
-        return "play"
+    task = _task(clean, told, None)
+    if task is not None:
+        return task.kind
     long = _is_long(clean, told)
     return _kind(clean, told, long, None if long or told.offers else _wide(clean, told))
 
@@ -247,7 +248,8 @@ def _task(clean: Cleaned, asked: Asked, kind: ReadingKind | None) -> NamedTask |
         return task_named(asked.task)
     said = asked.offers is not None or asked.attributes is not None or asked.options is not None
     said |= any(asked.columns.get(part) for part in ("chosen", "reward", "option", "executed"))
-    return None if said or kind not in (None, "play") else recognised_task(clean.table)
+    task = None if said else recognised_task(clean.table)
+    return task if task is not None and kind in (None, task.kind) else None
 
 
 def _is_long(clean: Cleaned, asked: Asked) -> bool:
@@ -259,8 +261,8 @@ def _built(
 ) -> tuple[ReadingKind, Built]:
     task = _task(clean, asked, kind)
     if task is not None:
-        _check_policies("play", asked)
-        return "play", from_task(clean, asked, task)
+        _check_policies(task.kind, asked)
+        return task.kind, from_task(clean, asked, task, place)
     long = _is_long(clean, asked)
     wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
     found = kind or _kind(clean, asked, long, wide)
