@@ -9,10 +9,12 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
+from penchant.inference.fit import fit_model
 from penchant.inference.following.bounds import Bounds, is_small, may_reach_far, rises_to
 from penchant.inference.following.cells import Cells
 from penchant.inference.following.neighbourhood import Neighbourhood
 from penchant.inference.following.plain import plain_estimate
+from penchant.inference.maps import check_map
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid, Grids, grid_steps, searched_grids
 from penchant.inference.search.peaks import Peak, settled_at_limits
@@ -21,7 +23,9 @@ from penchant.inference.status import are_lost, estimate_at, nothing_known
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
 from penchant.models.record import for_task
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING
 
 TIED = 1e-3  # log-units within which a cell far from a peak may be as high
@@ -29,7 +33,7 @@ CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to
 OFTEN = 1.5  # the grid is looked at again at the latest when the history has grown by this factor
 
 
-def live(model: Model, *, parameter_prior: Prior | None = None) -> Live:
+def live(model: Model, *, parameter_prior: Prior | MapPrior | None = None) -> Live:
     """Estimate while somebody plays.
 
     Parameters
@@ -37,7 +41,8 @@ def live(model: Model, *, parameter_prior: Prior | None = None) -> Live:
     model
         How the history explains the decisions.
     parameter_prior
-        Prior on the weights; `ScaledPrior()` gives finite estimates from the first choices on.
+        Prior on the weights; `ScaledPrior()` gives finite estimates from the first choices on, and
+        `MapPrior()` the map in mind of a model with a `prior_map`.
 
     Examples
     --------
@@ -68,13 +73,17 @@ class Live:
     Cells whose bound is not far below the peak are solved anew; the others need no work.
     """
 
-    def __init__(self, model: Model, parameter_prior: Prior | None = None) -> None:
+    def __init__(self, model: Model, parameter_prior: Prior | MapPrior | None = None) -> None:
         if Declared(model).attributes:
             raise DataError(
                 f"model must learn from rewards; got {type(model).__name__}, a model of Offers. "
                 "Collect Offers and use fit."
             )
         self.model = model
+        self.map_prior = parameter_prior if isinstance(parameter_prior, MapPrior) else None
+        if isinstance(parameter_prior, MapPrior):
+            check_map(model)
+            parameter_prior = ScaledPrior(parameter_prior.others)
         self.parameter_prior = parameter_prior
         self._episode = Episode([], [])
         self._before: tuple[Episode, ...] = ()
@@ -180,6 +189,8 @@ class Live:
         self._problem = problem
         if not self.n_decisions:
             return nothing_known(problem)
+        if self.map_prior is not None:
+            return fit_model(played, model, parameter_prior=self.map_prior)
         followed = self._follow(problem)
         if followed is not None:
             return followed
