@@ -95,7 +95,7 @@ class Record:
         known = self.prepared.get((role, name))
         if known is None:
             known = self.prepared[role, name] = (self._joined(role, name),)
-        return known[0]
+        return np.asarray(known[0])
 
     def _joined(self, role: str, name: str) -> Matrix:
         """What all episodes hold under a name, one after another; nobody changes it."""
@@ -141,7 +141,7 @@ class Record:
         return np.asarray(np.where(chosen < 0, chosen, at))
 
     @cached_property
-    def prepared(self) -> dict[Any, tuple[Matrix, ...]]:
+    def prepared(self) -> dict[Any, tuple[Any, ...]]:
         """What models made of offers or times, once for all psi."""
         return {}
 

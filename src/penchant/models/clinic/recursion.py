@@ -135,7 +135,7 @@ def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> Int
     key = "codes", name, low, high
     if key not in record.prepared:
         record.prepared[key] = (_checked(values, name, low, high, record),)
-    return record.prepared[key][0]
+    return np.asarray(record.prepared[key][0])
 
 
 def _checked(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
