@@ -19,6 +19,7 @@ from penchant.cli.options import (
     Decimal,
     Delimiter,
     Encoding,
+    ExampleName,
     Executed,
     Flag,
     Gaps,
@@ -33,6 +34,7 @@ from penchant.cli.options import (
     Locations,
     Means,
     MissingReward,
+    ModelName,
     Number,
     Offers,
     OptionalNumber,
@@ -57,7 +59,7 @@ _simulation = Group("Simulation", sort_key=5)
 _ranges = Parameter(metavar="NAME=LOW:HIGH,...")
 
 
-@Parameter(name="*", group=Group("Table", sort_key=1))
+@Parameter(name="*", group=Group("Columns", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Played:
     """Which column of the table is what, and how the file is read.
@@ -191,7 +193,10 @@ class Rivals:
         Distance over which rewards are correlated, for ucl and gp-ucb; estimated if not given.
     """
 
-    model: Annotated[Repeated, Parameter(metavar="NAME[:SETTINGS]")] = field(default_factory=list)
+    model: Annotated[
+        list[ModelName | str],
+        Parameter(metavar="NAME[:SETTINGS]", n_tokens=1, show_default=False, show_choices=False),
+    ] = field(default_factory=list)
     grid: Grid = None
     locations: Locations = None
     noise_variance: Annotated[float | None, Parameter(metavar="VARIANCE")] = None
@@ -297,7 +302,7 @@ class Simulated:
     landscape: LandscapeName = None
     means: Means = field(default_factory=list)
     offers_from: Annotated[str | None, Parameter(metavar="FILE")] = None
-    example: Annotated[str | None, Parameter(metavar="NAME")] = None
+    example: ExampleName = None
     offers: Offers = field(default_factory=list)
     decisions: OptionalNumber = None
     blocks: Number = 1

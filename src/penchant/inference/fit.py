@@ -264,7 +264,7 @@ def _with_map(
     return estimate
 
 
-def check_prior(model: Model, prior: Prior | None) -> None:
+def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
     """A prior on natural parameters must name those of the model."""
     if isinstance(prior, DensityPrior):
         prior.of_model(model)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
@@ -322,7 +322,18 @@ def with_start(model: M, name: str, rewards: Vector, *, estimable: bool) -> M:
     if not is_open(vars(model)[name]):
         return model
     start, why = expected_before_play(rewards, estimable=estimable)
+    try:
+        found: M = _started(model, name, start, why)
+        return found
+    except TypeError:  # arrays cannot be remembered
+        return _with(model, name, start, why)
+
+
+def _with(model: M, name: str, start: float | None, why: str) -> M:
     return replace(model, **{name: start, "because": why})  # type: ignore[type-var]
+
+
+_started = lru_cache(maxsize=64)(_with)  # while somebody plays, the answer is mostly the last one
 
 
 def with_agents_start(model: M, name: str, parameters: Mapping[str, Any]) -> M:
@@ -341,7 +352,8 @@ def zero_is_common(rewards: Vector) -> bool:
     >>> zero_is_common(np.array([0.0, 1.0, 1.0])), zero_is_common(np.array([31.0, 64.0]))
     (True, False)
     """
-    return bool(min((rewards <= 0).mean(), (rewards >= 0).mean()) >= RARE)
+    fewest = min(np.count_nonzero(rewards <= 0), np.count_nonzero(rewards >= 0))
+    return bool(fewest / len(rewards) >= RARE)
 
 
 def ends_of(rewards: Vector) -> str:

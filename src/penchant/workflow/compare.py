@@ -15,6 +15,7 @@ from penchant.errors import DataError
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, for_task
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.reading.rivals import Attributed, is_set, rival_sets
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.tables.reading import Reading
@@ -35,7 +36,7 @@ def compare_models(
     *,
     folds: Folds | None = None,
     criterion: Criterion | None = None,
-    parameter_prior: ParameterPrior | None = WEAK,
+    parameter_prior: ParameterPrior | MapPrior | None = WEAK,
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     pool: bool = False,
@@ -65,8 +66,9 @@ def compare_models(
     parameter_prior
         Prior on the weights of the fits that predict held-out decisions. Without one (None),
         choices that are separated in training make the loss infinite sooner or later, and the
-        result says for which models. AIC, BIC and likelihood ratios are of maximum-likelihood fits
-        always.
+        result says for which models. With a `MapPrior`, models without a map have a `ScaledPrior`
+        of the same strength as its other weights. AIC, BIC and likelihood ratios are of
+        maximum-likelihood fits always.
     nested
         Pairs (smaller, larger) of names for likelihood-ratio tests. That the larger model contains
         the smaller is on your word; where it fits worse, the result says so.
@@ -111,7 +113,7 @@ def compare_models(
             choices,
             folds=folds,
             criterion=criterion,
-            parameter_prior=parameter_prior,
+            parameter_prior=_of_choices(parameter_prior),
             nested=nested,
             pool=pool or choices.subject is None,
             threads=threads,
@@ -207,6 +209,11 @@ def _subjects(episodes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]
     return tuple(s for s in every if s in heard), tuple(s for s in every if s not in heard)
 
 
+def _of_choices(prior: ParameterPrior | MapPrior | None) -> ParameterPrior | None:
+    """The prior of choices, which have no map."""
+    return ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
+
+
 def _folds_words(folds: Folds | None) -> str:
     if isinstance(folds, str):
         return f"{folds}s that the fit did not see"
@@ -215,5 +222,5 @@ def _folds_words(folds: Folds | None) -> str:
     return "decisions that the fit did not see, folds as given"
 
 
-def _prior_words(prior: ParameterPrior | None) -> str:
+def _prior_words(prior: ParameterPrior | MapPrior | None) -> str:
     return "maximum likelihood" if prior is None else f"{prior} prior"

@@ -20,7 +20,7 @@ from penchant.models.record import for_agents
 from penchant.models.task import Task
 from penchant.output.document import plain
 from penchant.output.shown import Shown
-from penchant.output.table import WIDEST, Table
+from penchant.output.table import NARROW, Table
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion
@@ -117,7 +117,7 @@ class ModelRecovery(Shown):
     def _fits(self) -> bool:
         """Whether both matrices can have the names above them, in one piece."""
         longest = max(map(len, self.names))
-        return longest + 2 * sum(len(name) + 2 for name in self.names) < WIDEST
+        return longest + 2 * sum(len(name) + 2 for name in self.names) < NARROW
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""

@@ -12,7 +12,8 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Declared
 
-HESSIAN_STEP = 3e-5  # of search units
+STEP = 3e-3  # of search units, between slopes whose differences make a curvature
+CLOSE_STEP = 3e-5  # the same beside a kink or the end of a range
 NOTHING = 1e-290  # information of choices so certain that its inverse would overflow: none
 LARGEST = 1e100  # error of a slope that a curvature is updated by
 NEARLY = 1e-6  # a step of search units that is too short to matter for the height of a peak
@@ -272,7 +273,7 @@ class Climbs:
     def _differences(
         self, rows: IntVector, at: Points, drift: Matrix, solved: bool = False
     ) -> Matrix:
-        """Second derivative of the profile in psi, by central differences of the first.
+        """Second derivative of the profile in psi, by differences of the first.
 
         The weights go with psi as `drift` (n, n_weights, n_shape) says, or are `solved` anew. With
         weights that stay, what they take back would have to be added: where choices tell little but
@@ -282,23 +283,44 @@ class Climbs:
         n, q = u.shape
         hessian = np.zeros((n, q, q))
         for a in range(q):
-            both = np.stack([u, u])
-            both[0, :, a] = np.maximum(u[:, a] - HESSIAN_STEP, profiles.bounds[a, 0])
-            both[1, :, a] = np.minimum(u[:, a] + HESSIAN_STEP, profiles.bounds[a, 1])
-            theta = at.theta + (both - u)[:, :, a, None] * drift[:, :, a]
-            pairs = np.tile(at.subject, 2), profiles.from_search(both.reshape(2 * n, q))
+            places, shares = _stencil(u[:, a], profiles.bounds[a], self._smooth)
+            m = len(places)
+            beside = np.repeat(u[None], m, axis=0)
+            beside[:, :, a] = places
+            theta = at.theta + (beside - u)[:, :, a, None] * drift[:, :, a]
+            pairs = np.tile(at.subject, m), profiles.from_search(beside.reshape(m * n, q))
             if solved:
-                planes = None if self.planes is None else self.planes.take(np.tile(rows, 2))
-                gradient = profiles.solve(*pairs, theta.reshape(2 * n, -1), planes=planes).gradient
+                planes = None if self.planes is None else self.planes.take(np.tile(rows, m))
+                gradient = profiles.solve(*pairs, theta.reshape(m * n, -1), planes=planes).gradient
             else:
-                gradient = profiles.partial_gradient(*pairs, theta.reshape(2 * n, -1))
-            below, above = gradient.reshape(2, n, q)
-            hessian[:, :, a] = (above - below) / (both[1, :, a] - both[0, :, a])[:, None]
+                gradient = profiles.partial_gradient(*pairs, theta.reshape(m * n, -1))
+            hessian[:, :, a] = (shares[:, :, None] * gradient.reshape(m, n, q)).sum(axis=0)
         return (hessian + hessian.transpose(0, 2, 1)) / 2
 
     def _newton_steps(self, rows: IntVector, curvature: Matrix) -> Matrix:
         at = self.u[rows], self.points.gradient[rows]
         return newton_steps(*at, curvature, self.profiles.bounds, self._held[rows])
+
+
+def _stencil(u: Vector, bounds: Vector, smooth: bool) -> tuple[Matrix, Matrix]:
+    """Places around u inside bounds, and the shares by which slopes there make a derivative.
+
+    (n_places, n) each. Two places on each side, whose error is of the fourth order, so that they
+    need not be so close that little is left of the slopes' digits. Beside a kink or the end of a
+    range one on each side, close by.
+    """
+    close = np.stack([np.maximum(u - CLOSE_STEP, bounds[0]), np.minimum(u + CLOSE_STEP, bounds[1])])
+    apart = np.stack([[-1.0], [1.0]]) / (close[1] - close[0])
+    if not smooth:
+        return close, apart
+    wide = np.minimum(STEP, np.minimum(u - bounds[0], bounds[1] - u) / 2.0)
+    inside = wide >= 10.0 * CLOSE_STEP
+    wide = np.where(inside, wide, 1.0)
+    places = u + np.array([[-2.0], [-1.0], [1.0], [2.0]]) * wide
+    shares = np.array([[1.0], [-8.0], [8.0], [-1.0]]) / (12.0 * wide)
+    none = np.zeros_like(u)
+    near = np.stack([u, *close, u]), np.stack([none, *apart, none])
+    return np.where(inside, places, near[0]), np.where(inside, shares, near[1])
 
 
 def climb_together(

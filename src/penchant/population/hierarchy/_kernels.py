@@ -4,10 +4,21 @@ import math
 
 import numpy as np
 
+from penchant._compiled import njit
 from penchant.softmax._kernels import compiled
 from penchant.softmax._lanes import exponentials, whole_blocks
 
 LARGE = 1e280
+NEGLIGIBLE = 1e-16  # probability of a node that adds nothing to moments
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def product(one, other, size):
+    """Sum of products, in whatever order is fastest."""
+    total = 0.0
+    for j in range(size):
+        total += one[j] * other[j]
+    return total
 
 
 @compiled
@@ -138,32 +149,27 @@ def node_moments(mass, nodes, centre, precisions, constants, group, extra, wante
     precisions, constants : (n_groups, r, r) and (n_groups,), of the normal density
     group : (n,); extra : (n, J, f), more functions of the nodes
     wanted : 0: evidence; 1: means of u = (e, vech ee', extra), with e = node - centre, too; 2: its
-        covariances too
+        covariances too; 3: the same of (e, extra) alone
     found : evidence (n,), probability of each node (n, J), means (n, K), covariances (n, K, K)
     """
     evidence, share, means, covariances = found
     n, n_nodes, r = nodes.shape
     f = extra.shape[2]
-    size = r + r * (r + 1) // 2 + f
-    e = np.empty(r)
-    u = np.empty((n_nodes, size))
+    size = r + f + (r * (r + 1) // 2 if wanted < 3 else 0)
+    e, p = np.empty((r, n_nodes)), np.empty(n_nodes)
+    u, weighted = np.empty((size, n_nodes)), np.empty(n_nodes)
     for i in range(n):
         g = group[i]
         highest = -np.inf
         for j in range(n_nodes):
+            squared = 0.0
             for a in range(r):
-                e[a] = nodes[i, j, a] - centre[i, a]
-            at, squared = r, 0.0
-            for a in range(r):
-                u[j, a] = e[a]
-                for b in range(a + 1):
-                    both = e[a] * e[b]
-                    u[j, at] = both
-                    squared += (1.0 if a == b else 2.0) * precisions[g, a, b] * both
-                    at += 1
-            for q in range(f):
-                u[j, at + q] = extra[i, j, q]
-            share[i, j] = mass[i, j] + constants[g] - 0.5 * squared
+                e[a, j] = nodes[i, j, a] - centre[i, a]
+                along = 0.5 * precisions[g, a, a] * e[a, j]
+                for b in range(a):
+                    along += precisions[g, a, b] * e[b, j]
+                squared += along * e[a, j]
+            share[i, j] = mass[i, j] + constants[g] - squared
             highest = max(highest, share[i, j])
         if not highest > -np.inf:
             highest = 0.0
@@ -176,24 +182,30 @@ def node_moments(mass, nodes, centre, precisions, constants, group, extra, wante
             share[i, j] /= total
         if wanted == 0:
             continue
-        for a in range(size):
-            means[i, a] = 0.0
+        kept = 0
         for j in range(n_nodes):
-            for a in range(size):
-                means[i, a] += share[i, j] * u[j, a]
+            if share[i, j] < NEGLIGIBLE:
+                continue
+            p[kept] = share[i, j]
+            at = r
+            for a in range(r):
+                u[a, kept] = e[a, j]
+                for b in range(a + 1 if wanted < 3 else 0):
+                    u[at, kept] = e[a, j] * e[b, j]
+                    at += 1
+            for q in range(f):
+                u[at + q, kept] = extra[i, j, q]
+            kept += 1
+        for a in range(size):
+            means[i, a] = product(p, u[a], kept)
         if wanted == 1:
             continue
         for a in range(size):
-            for b in range(size):
-                covariances[i, a, b] = 0.0
-        for j in range(n_nodes):
-            p = share[i, j]
-            if p < 1e-18:
-                continue
-            for a in range(size):
-                one = p * (u[j, a] - means[i, a])
-                for b in range(a + 1):
-                    covariances[i, a, b] += one * (u[j, b] - means[i, b])
+            for j in range(kept):
+                u[a, j] -= means[i, a]
         for a in range(size):
-            for b in range(a):
+            for j in range(kept):
+                weighted[j] = p[j] * u[a, j]
+            for b in range(a + 1):
+                covariances[i, a, b] = product(weighted, u[b], kept)
                 covariances[i, b, a] = covariances[i, a, b]

@@ -145,6 +145,26 @@ class Marginal:
         hessian = (hessian + hessian.T) / 2
         return Known(value, evidence, scores, hessian, share, means, covariances, loadings)
 
+    def information_on_beta(self, x: Vector) -> Matrix:
+        """Minus the Hessian in the coefficients alone, as `at` has it, for less."""
+        s = self.structure
+        _, share, _, covariances = self._moments(x, 3)
+        _, numbers = self.split(x)
+        r = len(s.random)
+        precisions, _ = _precisions(s.spread.matrices(numbers))
+        design = np.concatenate([s.design[:, s.random], s.design[:, s.fixed]], axis=1)
+        size = design.shape[1]
+        inner = np.zeros((len(design), size, size))
+        pull = np.zeros_like(inner)
+        pull[:, :r, :r] = precisions[s.group]
+        pull[:, range(r, size), range(r, size)] = 1.0
+        inner[:, :r, :r] = precisions[s.group]
+        if len(s.fixed):
+            inner[:, r:, r:] = np.einsum("ij,ijab->iab", share, self.nodes.information)
+        inner -= pull @ covariances @ pull
+        inner *= s.counts[:, None, None]
+        return np.asarray(np.einsum("iax,iab,iby->xy", design, inner, design, optimize=True))
+
     def _moments(self, x: Vector, wanted: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
         beta, numbers = self.split(x)
         s, nodes = self.structure, self.nodes
@@ -154,11 +174,13 @@ class Marginal:
         means = s.means(beta)
         mass, extra = self._expanded(means)
         size = self._size if wanted else 0
+        if wanted == 3:
+            size = len(s.random) + len(s.fixed)
         found = (
             np.empty(n),
             np.empty((n, n_nodes)),
             np.empty((n, size)),
-            np.empty((n, size, size) if wanted == 2 else (0, 0, 0)),
+            np.empty((n, size, size) if wanted > 1 else (0, 0, 0)),
         )
         centre = np.ascontiguousarray(means[:, s.random])
         node_moments(

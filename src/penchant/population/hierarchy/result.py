@@ -409,7 +409,7 @@ class PopulationFit(Framed):
         groups = list(dict.fromkeys(group for _, group in sds)) or [None]
         ends = self.interval(level)
         header = ["", "coefficient", "std. error", f"{100 * level:g} % low", "high"]
-        header += ["sd", "low", "high"]
+        header += ["sd", "(low)", "(high)"]
         rows = []
         for a, name in enumerate(self.names):
             row = [name, number(self.coefficients[a], 4), number(self.standard_errors[a], 3)]

@@ -27,6 +27,8 @@ SHARPEST = 8.0  # largest t of a spread: a correlation of 0.992
 TRUSTED = 0.7  # by which a number of the spread may change before nodes are placed anew
 THINNEST = 0.002  # smallest standard deviation, in those of a subject's likelihood
 AT_BOUND = 25.0  # times that: no spread
+ALONE = 0.1  # smallest standard deviation of its own beside correlated ones, in the same units
+MANY = 1000.0  # subjects from which on a smaller one could be told
 MOST_REPEATS = 20
 FARTHEST = 0.7  # by which a logarithm of a spread may change in one step
 SHORTEST = 0.02  # share of a step that is taken at least
@@ -101,10 +103,8 @@ class Goal(NamedTuple):
         s = marginal.structure
         if not self.restricted:
             return marginal.value(x) + self.prior(s, x)[0]
-        known = marginal.at(x)
-        b = s.n_beta
-        determinant = float(np.linalg.slogdet(-known.hessian[:b, :b])[1])
-        return known.value - 0.5 * determinant + self.prior(s, x)[0]
+        determinant = float(np.linalg.slogdet(marginal.information_on_beta(x))[1])
+        return marginal.value(x) - 0.5 * determinant + self.prior(s, x)[0]
 
 
 class Found(NamedTuple):
@@ -155,6 +155,7 @@ def search(
     information: Matrix,
     numbers: Vector | None = None,
     hold: BoolVector | None = None,
+    posterior: Posterior | None = None,
 ) -> Found:
     """The best population, from coefficients, a covariance and places of all coordinates.
 
@@ -162,6 +163,8 @@ def search(
     ----------
     hold
         Numbers of the spread that stay as they are (True), for profiles.
+    posterior
+        Of subjects, where a search has ended nearby: all nodes are placed at once.
     """
     people, s, goal = task.people, task.structure, task.goal
     own = matrix[np.ix_(s.random, s.random)]
@@ -171,12 +174,12 @@ def search(
         numbers = s.spread.numbers(np.stack([own] * s.spread.n_groups))
     x = np.concatenate([beta, numbers])
     floors = _floors(s, information, people)
-    x = np.maximum(x, _bounds(s, floors)[0])
+    x = np.clip(x, *bounds_of(s, floors))
     held = np.zeros(len(x), dtype=bool)
     if hold is not None:
         held[s.n_beta :] = hold
-    posterior = _at_modes(people, s, x, h)
-    k = min(ROUGH, task.k)
+    k = task.k if posterior is not None else min(ROUGH, task.k)
+    posterior = _at_modes(people, s, x, h) if posterior is None else posterior
     rule = task.rule(k)
     marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
     settled, rounds, reach, level = False, 0, 1.0, -np.inf
@@ -277,7 +280,7 @@ def maximise(
     s = marginal.structure
     linear = np.zeros(len(x))
     known = marginal.at(x)
-    bounds = _trusted(_bounds(s, floors), x, s) if trusted else _bounds(s, floors)
+    bounds = _trusted(bounds_of(s, floors), x, s) if trusted else bounds_of(s, floors)
     enough = max((0.03 * still) ** 2, 1e-14)
     for _ in range(repeats if goal.restricted else 1):
         if goal.restricted and s.spread.n_parameters:
@@ -369,19 +372,27 @@ def _slope_of_determinant(marginal: Marginal, x: Vector, known: Known, held: Boo
             at = x.copy()
             at[a] += sign * step
             at[:b] -= sign * step * follow[:, a - b]
-            sides.append(np.linalg.slogdet(-marginal.at(at).hessian[:b, :b])[1])
+            sides.append(np.linalg.slogdet(marginal.information_on_beta(at))[1])
         found[a] = (sides[0] - sides[1]) / (2 * step)
     return found
 
 
-def _bounds(s: Structure, floors: Vector) -> tuple[Vector, Vector]:
-    """Of all parameters: spreads do not vanish, correlations stay below 1."""
+def bounds_of(s: Structure, floors: Vector) -> tuple[Vector, Vector]:
+    """Of all parameters: spreads do not vanish, correlations stay below 1.
+
+    What a coordinate has of its own beside those before it ends where it cannot be told from none:
+    a covariance of less than full rank is reached there, not crept towards for ever.
+    """
     n_beta, r = s.n_beta, s.spread.size
+    lowest = floors[s.spread.places]
+    if s.spread.correlated:
+        told = ALONE * min(1.0, (MANY / max(len(s.counts), 1)) ** 0.25)
+        lowest[1:] += np.log(told / THINNEST)
     size = n_beta + s.spread.n_parameters
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
     for g in range(s.spread.n_groups):
         first = n_beta + g * s.spread.n_block
-        low[first : first + r] = floors[s.spread.places]
+        low[first : first + r] = lowest
         low[first + r : first + s.spread.n_block] = -SHARPEST
         high[first + r : first + s.spread.n_block] = SHARPEST
     return low, high
