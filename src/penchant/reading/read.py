@@ -220,7 +220,7 @@ def reading_of(
         table=built.table,
         source=raw.name,
         options=built.options,
-        notes=(*clean.notes, *built.notes),
+        notes=(*raw.notes, *clean.notes, *built.notes),
         program=clean.program,
         arguments=built.arguments,
         model=built.model,
@@ -274,6 +274,8 @@ def _built(
         return found, from_offers(clean, asked, place, layout)
     if wide is not None:
         return found, from_wide(clean, asked, *wide, place)
+    if not long:
+        _refuse_words(clean, asked)
     return found, from_long(clean, asked, place)
 
 
@@ -343,10 +345,7 @@ def _kind(
         )
     if played:
         return "play"
-    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
-    if chosen in names:
-        free = [name for name in names if name not in clean.own and name != chosen]
-        refuse_unknown_words(free, seen_words(clean.table, str(chosen)), str(chosen))
+    _refuse_words(clean, asked)
     refuse_one_row_per_subject(names, asked.columns.get("subject"))
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
@@ -355,6 +354,15 @@ def _kind(
         f"play, {argument('offers')} for offers, {argument('option')} and "
         f"{argument('attributes')} for choices; in a wide table, {argument('options')}."
     )
+
+
+def _refuse_words(clean: Cleaned, asked: Asked) -> None:
+    """Ask what the words of the choices mean, where the columns describe options."""
+    names = clean.table.column_names
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    if chosen in names:
+        free = [name for name in names if name not in clean.own and name != chosen]
+        refuse_unknown_words(free, seen_words(clean.table, str(chosen)), str(chosen))
 
 
 def read_task(name: str, source: Any, **options: Any) -> Reading:
