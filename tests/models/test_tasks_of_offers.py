@@ -64,6 +64,22 @@ def ultimatum(rng, n):
     return {"offer": np.column_stack([np.zeros(n), rng.integers(0, 20, n).astype(float)])}
 
 
+def staked(rng, n):
+    stakes, turn = np.array([0.05, 0.25, 0.5, 0.75, 0.95]), rng.random(n) < 0.5
+    share = rng.integers(5, 10, n) / 10
+    return {
+        "stake": np.where(turn[:, None], stakes, stakes[::-1]),
+        "delay": np.tile(np.arange(5) / 4, (n, 1)),
+        "points": np.repeat(rng.integers(20, 300, (n, 1)), 5, axis=1),
+        "probability": np.repeat(share[:, None], 5, axis=1),
+    }
+
+
+def coloured(rng, n):
+    share = rng.integers(1, 10, n) / 10
+    return {"probability": np.column_stack([1 - share, share])}
+
+
 # -- the equations, one option at a time -----------------------------------------------------------
 
 
@@ -133,6 +149,17 @@ def literal_utility(offer, i, k, s):
     return [offer["amount"][i] ** s / (1 + k * offer["delay"][i])]
 
 
+def literal_stakes(offer, i, rho):
+    s, points, q = offer["stake"][i], offer["points"][i] / 100, offer["probability"][i]
+    won = math.log(1 + points * (1 + s))
+    lost = math.log(1 + rho * points * (1 - s))
+    return [q * won + (1 - q) * lost, -offer["delay"][i]]
+
+
+def literal_colours(offer, i):
+    return [math.log(offer["probability"][i]), float(i == 0)]
+
+
 MODELS = {
     **{
         f"effort {kind}": (M.Effort(kind), worked, literal_effort(kind), truth)
@@ -194,6 +221,18 @@ MODELS = {
         literal_utility,
         {"temperature": 2.0, "discount_rate": 0.01, "curvature": 0.7},
     ),
+    "cambridge, stakes": (
+        M.CambridgeGamble(),
+        staked,
+        literal_stakes,
+        {"temperature": 0.1, "impatience": 0.2, "loss_sensitivity": 1.7},
+    ),
+    "cambridge, colours": (
+        M.CambridgeGamble("colours"),
+        coloured,
+        literal_colours,
+        {"probability_distortion": 1.4, "colour_bias": 0.6},
+    ),
 }
 EACH = pytest.mark.parametrize("name", list(MODELS))
 
@@ -212,7 +251,7 @@ def test_variables_are_those_of_the_equation(name):
     found = model.explanatory(pn.Offers(np.zeros(23), described), *psi)
     for t in range(23):
         row = {attribute: values[t] for attribute, values in described.items()}
-        for i in range(2):
+        for i in range(found.shape[1]):
             np.testing.assert_allclose(found[t, i], literal(row, i, *psi), rtol=1e-11, atol=1e-13)
 
 
@@ -237,7 +276,9 @@ def test_values_are_the_objective_times_the_temperature_and_the_model_checks(nam
     theta, psi = weights_and_shape(model, truth)
     values = model.option_values(decisions.offers, truth)
     q = model.explanatory(decisions, *psi) @ theta
-    np.testing.assert_allclose(values / truth["temperature"], q, rtol=1e-12, atol=1e-12)
+    values = values / truth.get("temperature", 1.0)
+    values, q = (each - each[:, :1] for each in (values, q))  # what is added to all changes nothing
+    np.testing.assert_allclose(values, q, rtol=1e-10, atol=1e-10)
     found = M.check_model(model, decisions, rng=np.random.default_rng(1))
     assert found.ok, found.summary()
 

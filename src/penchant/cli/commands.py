@@ -259,8 +259,9 @@ def fit(
     if history.task is not None and agent.model is None:
         from penchant.reading.tasks import task_named
 
-        name: Any = task_named(history.task).command
-        agent = replace(agent, model=name)
+        task = task_named(history.task)
+        name: Any = task.command
+        agent = replace(agent, model=name, settings=agent.settings or list(task.settings))
     if data.price is not None:
         from penchant.cli.worth import run_fit_worth
 

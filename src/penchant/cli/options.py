@@ -283,6 +283,7 @@ ModelName = Literal[
     "inequity",
     "ultimatum",
     "peers",
+    "cambridge",
 ]
 
 
@@ -297,10 +298,18 @@ TaskName = Annotated[
         "go-no-go",
         "balloons",
         "selection",
-        "gain-loss",
-        "iowa",
-        "reversal",
+        "aversive",
+        "cambridge",
+        "cambridge-colours",
+        "description",
+        "ambiguity",
+        "peers",
+        "ultimatum",
         "inputs",
+        "iowa",
+        "gain-loss",
+        "bandit",
+        "reversal",
     ]
     | str
     | None,
