@@ -277,6 +277,12 @@ def map_rows(kept: Kept) -> list[str]:
     return said
 
 
+def without_empty(parts: list[str]) -> list[str]:
+    """The parts without those of a table that nothing was computed for yet."""
+    empty = {k for k, part in enumerate(parts) if part.startswith("| ") and part.count("\n") < 2}
+    return [part for k, part in enumerate(parts) if not {k, k + 1, k + 2} & empty]
+
+
 def page(kept: Kept, people: Kept, arguments: str) -> str:
     told = about(arguments)
     told["command"] = f"python benchmarks/assist.py {arguments}".strip()
@@ -309,6 +315,7 @@ def page(kept: Kept, people: Kept, arguments: str) -> str:
         "Squared-exponential maps with sd 12, which the basis of 16 functions is not made for.",
         "\n".join(map_rows(kept)),
     ]
+    parts = without_empty(parts)
     if fit:
         parts.append(
             f"A fit of four plays takes {np.median(fit[0]):.1f} times the processor time of one "
