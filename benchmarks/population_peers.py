@@ -104,7 +104,7 @@ def beside_nuts(replicate: int) -> dict[str, Any]:
     pn.fit_population(data, model, estimator="ml").sample(200, rng=np.random.default_rng(0))
     fit, fitted = _timed(lambda: pn.fit_population(data, model, estimator="ml"))
     sample, drawn = _timed(lambda: fit.sample(4000, rng=np.random.default_rng(1)))
-    x, slow = _timed(lambda: everybody_by_nuts(fit, draws=1500, tune=500, seed=3))
+    x, slow = _timed(lambda: everybody_by_nuts(fit, draws=800, tune=300, seed=3))
     theirs = reported(fit, x)
     mean, sd = theirs.mean(axis=0), theirs.std(axis=0, ddof=1)
     return {
@@ -133,7 +133,7 @@ def nuts_seen(found: dict[str, np.ndarray]) -> list[Seen]:
         Seen("Pareto k", several(found["k"], ".2f"), "0.7", bool((found["k"] < 0.7).all())),
         Seen("processor s: fit", several(fitted, ".2f"), "", None),
         Seen("processor s: `sample()`, 4,000 draws", several(drawn, ".2f"), "", None),
-        Seen("processor s: NUTS, 2 x 1,500 draws", several(slow, ".0f"), "", None),
+        Seen("processor s: NUTS, 2 x 800 draws", several(slow, ".0f"), "", None),
         Seen(
             "NUTS / (fit and `sample()`)",
             several(ratios, ".0f"),

@@ -72,6 +72,7 @@ def made():
         pn.results.ModelRecovery(("a", "b"), np.array([[3, 1], [0, 4]]), np.array([0, 0]), "aic"),
         population,
         population.subjects,
+        pn.results.PopulationComparison({"one": population, "again": population}),
         pn.results.PopulationSample(("a", "b"), rng.normal(size=(50, 2)), "importance", 0.4, 41.0),
     ]
 

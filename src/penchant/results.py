@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from penchant.studies.data import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
     from penchant.workflow.beliefs import Latent as Latent
+    from penchant.workflow.compare_populations import PopulationComparison as PopulationComparison
     from penchant.workflow.comparison import ModelComparison as ModelComparison
     from penchant.workflow.design import Design as Design
     from penchant.workflow.draws import log_likelihood_draws as log_likelihood_draws

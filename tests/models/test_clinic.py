@@ -295,11 +295,23 @@ def test_a_filter_that_breaks_down_is_passed_over():
     assert np.isfinite(pn.fit(episode, model, parameter_prior=pn.ScaledPrior()).theta).all()
 
 
-def test_a_population_of_a_filter_that_may_break_down_is_refused():
+def test_a_population_has_nobody_where_a_filter_breaks_down():
+    """Places at which the model does not exist have likelihood 0, and the fit is finite."""
     model, _, _, _ = CASES["filter"]
-    plays = [played("filter", seed, f"s{seed}", 60) for seed in range(5)]
-    with pytest.raises(pn.DataError, match="model must exist at all shape parameters"):
-        pn.fit_population(plays, model)
+    plays = [played("filter", seed, f"s{seed}", 40) for seed in range(5)]
+    found = pn.fit_population(plays, model, nodes=3)
+    assert np.isfinite(found.coefficients).all()
+    assert np.isfinite(found.log_likelihood)
+    assert np.isfinite(found.subjects.mean).all()
+    people = found.source.people
+    typical, sd = people.typical
+    far = typical[None, None, None] + np.stack([0 * sd, 12 * sd, -12 * sd])[None, :, None]
+    values = people.values(np.array([0]), far)
+    assert np.isfinite(values[0, 0, 0])
+    assert np.isneginf(values).any()
+    slopes = people.derivatives(np.array([0]), far)
+    np.testing.assert_allclose(slopes.value, values, rtol=1e-12)
+    assert np.isfinite(slopes.gradient).all()
 
 
 @pytest.mark.slow

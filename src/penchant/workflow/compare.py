@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.tables.reading import Reading
 from penchant.wording import argument
 from penchant.workflow.compare_people import compare_people
+from penchant.workflow.compare_populations import (
+    PopulationComparison,
+    PopulationCriterion,
+    compare_populations,
+)
 from penchant.workflow.compare_sets import compare_sets
 from penchant.workflow.comparison import Criterion, ModelComparison
 from penchant.workflow.folds import Folds, held_out, splits
@@ -29,7 +34,7 @@ from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
 WEAK = ScaledPrior()
 
 
-@as_it_came
+@overload
 def compare_models(
     models: Mapping[str, Model | Attributed],
     episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
@@ -40,9 +45,39 @@ def compare_models(
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     pool: bool = False,
+    population: Literal[False] = False,
     threads: int | None = None,
     engine: Any = None,
-) -> ModelComparison:
+) -> ModelComparison: ...
+
+
+@overload
+def compare_models(
+    models: Mapping[str, Model | Attributed],
+    episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
+    *,
+    population: Literal[True],
+    criterion: PopulationCriterion | None = None,
+    nested: Sequence[tuple[str, str]] = (),
+    threads: int | None = None,
+) -> PopulationComparison: ...
+
+
+@as_it_came
+def compare_models(
+    models: Mapping[str, Model | Attributed],
+    episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
+    *,
+    folds: Folds | None = None,
+    criterion: Criterion | PopulationCriterion | None = None,
+    parameter_prior: ParameterPrior | MapPrior | None = WEAK,
+    nested: Sequence[tuple[str, str]] = (),
+    average: bool = False,
+    pool: bool = False,
+    population: bool = False,
+    threads: int | None = None,
+    engine: Any = None,
+) -> ModelComparison | PopulationComparison:
     """Compare models of the same decisions, each fitted to every subject by itself.
 
     Parameters
@@ -76,6 +111,10 @@ def compare_models(
         Average predictions over the shape parameters instead of taking the best.
     pool
         Of a choice experiment: one set of weights for all subjects together.
+    population
+        Compare models with everybody under the population of each (`fit_population`, by maximum
+        likelihood): a `PopulationComparison`, ranked by "loo", the log-evidence of everybody under
+        the population of all others, or by "aic" or "bic" of the populations.
     threads
         Processors to use; all if None.
     engine
@@ -106,6 +145,13 @@ def compare_models(
     'all'
     """
     refuse_word(parameter_prior)
+    if population:
+        return _populations(models, episodes, folds, criterion, nested, pool, threads, engine)
+    if criterion == "loo":
+        raise DataError(
+            "criterion must be 'aic', 'bic' or 'held_out'; got 'loo', which is of populations. "
+            "Give population=True."
+        )
     sets = _checked_sets(models, episodes)
     if sets is not None:
         choices, attributes = rival_sets(*sets)
@@ -171,6 +217,29 @@ def compare_models(
     )
     found.scores()  # refuses a criterion that there is nothing for
     return found
+
+
+def _populations(
+    models: Mapping[str, Any],
+    episodes: Any,
+    folds: Folds | None,
+    criterion: str | None,
+    nested: Sequence[tuple[str, str]],
+    pool: bool,
+    threads: int | None,
+    engine: Any,
+) -> PopulationComparison:
+    """Models under their populations: of play and offers."""
+    named = _checked_models(models)
+    for name, value in (("folds", folds), ("pool", pool or None), ("engine", engine)):
+        if value is not None:
+            raise DataError(
+                f"{name} must be left out with population=True; got {value!r}. People are left "
+                "out one by one."
+            )
+    if isinstance(episodes, ManyPeople):
+        episodes = episodes.in_memory("a population")
+    return compare_populations(named, as_episodes(episodes), criterion, nested, threads)
 
 
 def _checked_sets(

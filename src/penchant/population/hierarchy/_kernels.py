@@ -97,47 +97,57 @@ def weight_moments(table, pairs, theta, values, gradient, information):
     most = 0
     for r in range(len(chosen)):
         most = max(most, first_row[r + 1] - first_row[r])
-    u, mean = np.empty(most), np.empty(d)
+    away, known = np.empty((d, most)), np.zeros(most)
+    about, weighted = np.empty((d, most)), np.empty(most)
+    u = np.zeros(whole_blocks(most))
+    values[:] = 0.0
+    gradient[:] = 0.0
+    information[:] = 0.0
     for k in range(len(theta)):
-        for t in range(theta.shape[1]):
-            log_likelihood = 0.0
+        for j in range(bounds[k], bounds[k + 1]):
+            r = order[j]
+            start, c = first_row[r], first_row[r] + chosen[r]
+            m = first_row[r + 1] - start
+            count = counts[r] if len(counts) else 1.0
             for a in range(d):
-                gradient[k, t, a] = 0.0
-                for b in range(d):
-                    information[k, t, a, b] = 0.0
-            for j in range(bounds[k], bounds[k + 1]):
-                r = order[j]
-                start, c = first_row[r], first_row[r] + chosen[r]
-                m = first_row[r + 1] - start
-                count = counts[r] if len(counts) else 1.0
+                for i in range(m):
+                    away[a, i] = x[start + i, a] - x[c, a]
+            if len(offset):
+                for i in range(m):
+                    known[i] = offset[start + i] - offset[c]
+            for t in range(theta.shape[1]):
+                for i in range(m):
+                    u[i] = known[i]
+                for a in range(d):
+                    weight = theta[k, t, a]
+                    for i in range(m):
+                        u[i] += weight * away[a, i]
                 highest = 0.0
                 for i in range(m):
-                    utility = offset[start + i] - offset[c] if len(offset) else 0.0
-                    for a in range(d):
-                        utility += theta[k, t, a] * (x[start + i, a] - x[c, a])
-                    u[i] = utility
-                    highest = max(highest, utility)
+                    highest = max(highest, u[i])
+                for i in range(m):
+                    u[i] -= highest
+                exponentials(u[: whole_blocks(m)])
                 total = 0.0
                 for i in range(m):
-                    u[i] = math.exp(u[i] - highest)
                     total += u[i]
-                log_likelihood -= count * (highest + math.log(total))
+                values[k, t] -= count * (highest + math.log(total))
+                for i in range(m):
+                    u[i] /= total
                 for a in range(d):
-                    mean[a] = 0.0
+                    mean = product(u, away[a], m)
+                    gradient[k, t, a] -= count * mean
                     for i in range(m):
-                        mean[a] += u[i] / total * (x[start + i, a] - x[c, a])
-                    gradient[k, t, a] -= count * mean[a]
+                        about[a, i] = away[a, i] - mean
                 for a in range(d):
+                    for i in range(m):
+                        weighted[i] = u[i] * about[a, i]
                     for b in range(a + 1):
-                        both = 0.0
-                        for i in range(m):
-                            one = x[start + i, a] - x[c, a] - mean[a]
-                            both += u[i] / total * one * (x[start + i, b] - x[c, b] - mean[b])
-                        information[k, t, a, b] += count * both
+                        information[k, t, a, b] += count * product(weighted, about[b], m)
+        for t in range(theta.shape[1]):
             for a in range(d):
                 for b in range(a):
                     information[k, t, b, a] = information[k, t, a, b]
-            values[k, t] = log_likelihood
 
 
 @compiled

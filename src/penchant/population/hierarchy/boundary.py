@@ -20,15 +20,18 @@ from penchant.population.hierarchy.search import (
     Found,
     Search,
     begin,
+    elsewhere,
     evaluated,
     flat_coordinates,
     search,
     spread_shares,
+    would_move,
 )
 from penchant.population.hierarchy.spread import Spread
 
 ONE_SIDED = 1.353  # by which F falls at a one-sided limit of 95 %
 UNSETTLED = 0.1  # log-units of integration error
+MOVES = 0.2  # standard errors by which other draws may move a parameter
 THIN = 0.3  # standard deviations of a subject's likelihood below which a spread may be none
 LOST = 0.05  # log-units that a spread must be worth
 AT_ONE = 0.985  # correlation from which on another start is tried
@@ -65,7 +68,7 @@ def fit_plan(plan: Plan) -> Fitted:
             break
         gone.append((random[thin[0]], best.found))
         random, best = thin[1], thin[2]
-    task, found, error, apart = best
+    task, found, error = best
     for a, before in gone:
         name = plan.people.coordinates.names[a]
         words = f"No spread was found in {name}"
@@ -74,33 +77,32 @@ def fit_plan(plan: Plan) -> Fitted:
             words += f": its standard deviation is at most {most:.3g} "
             words += f"({plan.people.coordinates.links[name]})"
         status["no spread in " + name] = words + "."
-    if abs(error) > _limit(start):
-        worst = np.argsort(-np.abs(apart))[:5]
+    if not error.settled:
+        worst = np.argsort(-np.abs(error.apart))[:5]
         people = listing(str(plan.people.subjects[i]) for i in worst)
         status["integration not settled"] = (
-            f"The log-likelihood changes by {error:.2g} with {_other(plan)} nodes, most for "
-            f"{people}: give more than nodes={task.k}."
+            f"The log-likelihood changes by {error.total:.2g} with {_other(plan, task)} nodes, "
+            f"most for {people}: give more than nodes={task.k}."
         )
     if not found.settled:
         status["stopped early"] = (
             f"The search stopped after {found.n_rounds} rounds before parameters stood still."
         )
     about = _described(plan, found, start) if gone else found
-    return Fitted(task, found, about, abs(error), status)
+    return Fitted(task, found, about, abs(error.total), status)
 
 
 class _Reached(NamedTuple):
-    """A search, its end, and how much nodes change it: in all, and for each subject."""
+    """A search, its end, and how much nodes change it."""
 
     task: Search
     found: Found
-    error: float
-    apart: Vector
+    error: _Error
 
     @classmethod
     def of(cls, plan: Plan, task: Search, found: Found) -> _Reached:
         """With its integration error."""
-        return cls(task, found, *_integration_error(plan, task, found))
+        return cls(task, found, _integration_error(plan, task, found))
 
 
 def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reached:
@@ -110,7 +112,7 @@ def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reache
     first = _Reached.of(plan, task, found)
     if len(flat_coordinates(task.structure, found.x, found.floors)):
         return first
-    if plan.nodes is None and abs(first.error) > _limit(start):
+    if plan.nodes is None and not first.error.settled:
         task = plan.closer(task)
         s = task.structure
         here = found.x[: s.n_beta], *start, found.x[s.n_beta :]
@@ -125,13 +127,8 @@ def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reache
     return first if found is first.found else _Reached.of(plan, task, found)
 
 
-def _other(plan: Plan) -> str:
-    return "more" if plan.nodes is None else "fewer"
-
-
-def _limit(start: _Start) -> float:
-    """Log-units of integration error from which on it is said."""
-    return UNSETTLED * _crowd(len(start.h))
+def _other(plan: Plan, task: Search) -> str:
+    return "more" if plan.nodes is None or len(task.structure.random) > MOST else "fewer"
 
 
 def _crowd(n: int) -> float:
@@ -161,7 +158,7 @@ def _without_spread(
     shares = spread_shares(s, found.x, found.floors)
     flat = flat_coordinates(s, found.x, found.floors)
     level = task.goal.level(found.marginal, found.x) if found.settled else -np.inf
-    if len(random) > MOST or abs(best.error) > _limit(start):
+    if len(random) > MOST or not best.error.settled:
         # too costly, or not to be told: only what has no spread at all
         shares = np.where(np.isin(np.arange(len(shares)), flat), shares, np.inf)
     for c in np.argsort(shares):
@@ -181,18 +178,34 @@ def _described(plan: Plan, found: Found, start: _Start) -> Found:
     return search(task, found.x[: task.structure.n_beta], *start)
 
 
-def _integration_error(plan: Plan, task: Search, found: Found) -> tuple[float, Vector]:
+class _Error(NamedTuple):
+    """Change of F with other nodes, that of each subject's evidence, whether it is small."""
+
+    total: float
+    apart: Vector
+    settled: bool
+
+
+def _integration_error(plan: Plan, task: Search, found: Found) -> _Error:
     """Change of F with two nodes fewer in each direction, and of each subject's evidence.
 
     Where that is much it says more of the fewer nodes than of those in use: then the change with
-    more.
+    more. Of draws it is enough that parameters hardly move with others.
     """
     if not len(task.structure.random):
-        return 0.0, np.zeros(len(task.structure.design))
+        return _Error(0.0, np.zeros(len(task.structure.design)), True)
     apart = found.known.evidence - evaluated(task.coarser(), found)
-    if plan.nodes is None and abs(apart.sum()) > UNSETTLED * _crowd(len(apart)):
-        apart = evaluated(plan.checked(task), found) - found.known.evidence
-    return float(apart.sum()), apart
+    if abs(apart.sum()) < UNSETTLED * _crowd(len(apart)):
+        return _Error(float(apart.sum()), apart, True)
+    if plan.nodes is not None and len(task.structure.random) <= MOST:
+        return _Error(float(apart.sum()), apart, False)
+    other = elsewhere(plan.checked(task), found)
+    apart = other.evidence(found.x) - found.known.evidence
+    error = float(apart.sum())
+    settled = abs(error) < UNSETTLED * _crowd(len(apart))
+    if len(task.structure.random) > MOST:  # errors of draws are many and small
+        settled |= would_move(other, found) < MOVES
+    return _Error(error, apart, settled)
 
 
 def _most_spread(plan: Plan, random: list[int], a: int, found: Found, start: _Start) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.population.hierarchy.marginal import Marginal, Structure
-from penchant.population.hierarchy.search import Found, Goal, bounds_of, maximise
+from penchant.population.hierarchy.search import Found, Goal, bounds_of, log_determinant, maximise
 from penchant.population.hierarchy.spread import Spread
 from penchant.tails import chi_square_point, normal_point, normal_tail
 
@@ -177,7 +177,7 @@ class _Profile(NamedTuple):
         value = known.value
         if self.restricted:
             b = self.marginal.structure.n_beta
-            value -= 0.5 * float(np.linalg.slogdet(information[:b, :b])[1])
+            value -= 0.5 * log_determinant(information[:b, :b])
         return _At(best, value, information)
 
 

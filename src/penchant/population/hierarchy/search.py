@@ -15,7 +15,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Known, Marginal, Nodes, Structure
 from penchant.population.hierarchy.modes import find_modes, starting_places
-from penchant.population.hierarchy.rules import N_DRAWS, ROUGH, Rule, turns
+from penchant.population.hierarchy.rules import MOST, N_DRAWS, ROUGH, Rule, turns
 
 MOST_ROUNDS = 60
 MOST_STEPS = 60
@@ -76,7 +76,9 @@ class Search:
 
     def coarser(self) -> Search:
         """With two nodes fewer in each direction, or half the draws."""
-        return replace(self, k=max(self.k - 2, 1), n_draws=max(self.n_draws // 2, 8))
+        drawn = len(self.structure.random) > MOST
+        fewer = self.k if drawn and self.k < 5 else max(self.k - 2, 1)
+        return replace(self, k=fewer, n_draws=max(self.n_draws // 2, 8))
 
     @property
     def goal(self) -> Goal:
@@ -103,7 +105,7 @@ class Goal(NamedTuple):
         s = marginal.structure
         if not self.restricted:
             return marginal.value(x) + self.prior(s, x)[0]
-        determinant = float(np.linalg.slogdet(marginal.information_on_beta(x))[1])
+        determinant = log_determinant(marginal.information_on_beta(x))
         return marginal.value(x) - 0.5 * determinant + self.prior(s, x)[0]
 
 
@@ -202,6 +204,8 @@ def search(
         near = task.near
         if rounds > PATIENCE:  # people on the edge of new nodes take turns
             enough, near = max(enough, 50 * task.still), 5 * task.near
+            if rule.drawn:  # as near as one set of draws is to another
+                enough = WOBBLE
         new = _posterior(known if here is best else marginal.at(here), s, here, posterior)
         shifted = _shift(new, posterior)
         if s.fixed.size or rule.drawn:
@@ -250,9 +254,24 @@ def flat_coordinates(s: Structure, x: Vector, floors: Vector) -> IntVector:
 
 def evaluated(task: Search, found: Found) -> Vector:
     """Evidences with the nodes of another search about the same posteriors."""
+    return elsewhere(task, found).evidence(found.x)
+
+
+def elsewhere(task: Search, found: Found) -> Marginal:
+    """The nodes of another search about the same posteriors."""
     everyone = np.arange(len(found.posterior.centre))
     own = task.people, task.structure, task.rule(task.k), found.x, found.posterior
-    return Marginal(_nodes(*own, everyone), task.structure).evidence(found.x)
+    return Marginal(_nodes(*own, everyone), task.structure)
+
+
+def would_move(marginal: Marginal, found: Found) -> float:
+    """Standard errors by which other nodes would move a coefficient or a spread, at most."""
+    low, high = bounds_of(marginal.structure, found.floors)
+    free = np.flatnonzero(~found.held & (found.x > low + 1e-9) & (found.x < high - 1e-9))
+    information = found.information[np.ix_(free, free)]
+    errors = _errors(information, found.held[free])
+    gained = (marginal.at(found.x).gradient - found.known.gradient)[free]
+    return float(np.max(np.abs(_step(gained, information)) / errors, initial=0.0))
 
 
 def maximise(
@@ -372,9 +391,17 @@ def _slope_of_determinant(marginal: Marginal, x: Vector, known: Known, held: Boo
             at = x.copy()
             at[a] += sign * step
             at[:b] -= sign * step * follow[:, a - b]
-            sides.append(np.linalg.slogdet(marginal.information_on_beta(at))[1])
+            sides.append(log_determinant(marginal.information_on_beta(at)))
         found[a] = (sides[0] - sides[1]) / (2 * step)
     return found
+
+
+def log_determinant(information: Matrix) -> float:
+    """Of an information; what is not told at all counts as hardly told."""
+    size = np.abs(np.diag(information))
+    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
+    values = np.linalg.eigvalsh(information / np.outer(scale, scale))
+    return float(np.log(np.maximum(np.abs(values), 1e-12)).sum() + 2 * np.log(scale).sum())
 
 
 def bounds_of(s: Structure, floors: Vector) -> tuple[Vector, Vector]:
