@@ -84,7 +84,8 @@ class Target:
         """The same at many places."""
         if not len(self.marginal.structure.random):
             return np.array([self.value(x) for x in xs])
-        return self.marginal.values(xs) + np.array([self.on_spread(x) for x in xs])
+        priors = np.array([self.on_spread(x) for x in xs])
+        return np.asarray(self.marginal.values(xs) + priors)
 
     def slopes(self, x: Vector) -> tuple[float, Vector, Matrix]:
         """With gradient and Hessian: exact of F, by differences of the prior."""
