@@ -9,13 +9,15 @@ the part on real people.
 """
 
 import argparse
+import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import assist_people
 import numpy as np
 from kept import Kept
-from machine import about
+from machine import about, load
 
 import penchant as pn
 from penchant.assistance.apprentice import apprentice_gains
@@ -148,6 +150,28 @@ def seconds(kept: Kept, n: int) -> None:
                 each.append(time.process_time() - begin)
             ratios.append(each[1] / each[0])
         kept.add("seconds/fit", {"ratios": ratios})
+    if "seconds/decision" not in kept:
+        kept.add("seconds/decision", {"ms": decision_ms(), "load": load()})
+
+
+def decision_ms() -> list[float]:
+    """Processor time from a proposal to its advice as JSON, and of what was done, in play."""
+    field = World.hard().field
+    basis = pn.MapBasis.smooth(GRID, n=25, length_scale=field.length_scale, kernel=field.kernel)
+    model = pn.UCL(locations=GRID, noise_variance=10.0, length_scale=4.0, prior_map=basis)
+    helper = pn.assist(model, field, unassisted=None)
+    rng, found = np.random.default_rng(SEED), []
+    for episode in range(12):
+        truth = World.hard().landscape(World.hard().root, rng)
+        for _ in range(30):
+            option = int(rng.choice(np.argsort(-truth)[:25]))
+            begin = time.process_time()
+            sent = json.dumps(asdict(helper.proposed(option)))
+            helper.executed(option, float(truth[option] + rng.normal(0, 3)))
+            if episode > 1 and sent:
+                found.append(1000 * (time.process_time() - begin))
+        helper.end_episode()
+    return found
 
 
 # -- what is said ----------------------------------------------------------------------------------
@@ -253,11 +277,18 @@ def map_rows(kept: Kept) -> list[str]:
     return said
 
 
+def without_empty(parts: list[str]) -> list[str]:
+    """The parts without those of a table that nothing was computed for yet."""
+    empty = {k for k, part in enumerate(parts) if part.startswith("| ") and part.count("\n") < 2}
+    return [part for k, part in enumerate(parts) if not {k, k + 1, k + 2} & empty]
+
+
 def page(kept: Kept, people: Kept, arguments: str) -> str:
     told = about(arguments)
     told["command"] = f"python benchmarks/assist.py {arguments}".strip()
     world = World.hard().field
-    fit = [line["ratios"] for line in kept.under("seconds")]
+    fit = [line["ratios"] for line in kept.under("seconds") if "ratios" in line]
+    asked = [line for line in kept.under("seconds") if "ms" in line]
     parts = [
         "# A machine that learns from its operator, and helps",
         "Made by `python benchmarks/assist.py --markdown benchmarks/ASSIST.md`; real people by "
@@ -284,10 +315,19 @@ def page(kept: Kept, people: Kept, arguments: str) -> str:
         "Squared-exponential maps with sd 12, which the basis of 16 functions is not made for.",
         "\n".join(map_rows(kept)),
     ]
+    parts = without_empty(parts)
     if fit:
         parts.append(
             f"A fit of four plays takes {np.median(fit[0]):.1f} times the processor time of one "
             f"without a map ({min(fit[0]):.1f} to {max(fit[0]):.1f} over 6 operators)."
+        )
+    if asked:
+        ms = np.array(asked[0]["ms"])
+        parts.append(
+            f"A decision of 100 options and 25 functions, proposed, advised as JSON and executed, "
+            f"takes {np.median(ms):.1f} ms of processor time in the median, and "
+            f"{np.quantile(ms, 0.99):.1f} ms in the 99th percentile of {len(ms)} (load "
+            f"{asked[0]['load']})."
         )
     if people.under("P1"):
         parts += [

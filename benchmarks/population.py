@@ -81,7 +81,9 @@ def page(found: dict[str, dict[int, dict]], machine: dict[str, str]) -> str:
     )
     loads = [float(one["load"]) for row in found.values() for one in row.values()]
     busy = f"load while it ran: {min(loads):.1f} to {max(loads):.1f}"
-    return TEXT.format(table="\n".join(rows), machine=f"{words}; {busy}")
+    missing = [f"`{name}` ({row.about})" for name, row in EVERY.items() if name not in found]
+    lacking = f"Not run here: {', '.join(missing)}." if missing else "All rows were run."
+    return TEXT.format(table="\n".join(rows), lacking=lacking, machine=f"{words}; {busy}")
 
 
 TEXT = """# Populations: how right, how fast
@@ -98,6 +100,8 @@ replicates, and 0.8 % of a share near 5 % with 800.
 | row | people | replicates | what | seen | asked for | |
 |---|---|---|---|---|---|---|
 {table}
+
+{lacking}
 
 {machine}
 """

@@ -273,7 +273,7 @@ def crowds_seen(found: dict[str, np.ndarray]) -> list[Seen]:
 
 
 PEERS: dict[str, Row] = {
-    "nuts": Row("`sample()` beside NUTS, 40 learners and 40 discounters", beside_nuts, nuts_seen),
+    "nuts": Row("`sample()` beside NUTS, 40 learners, then 40 discounters", beside_nuts, nuts_seen),
     "xlogit": Row("mixed logit, 200 people x 12 choices of 3", beside_xlogit, xlogit_seen),
     "each": Row("80 x 100, learners and discounters", beside_each, each_seen),
     "crowd": Row("many Q-learners x 100", crowds, crowds_seen),

@@ -152,7 +152,7 @@ def right(
             Seen(
                 "bias of means, sds",
                 f"{several(off, '+.3f')} (each ± {several(error, '.3f')})",
-                f"below {bias:g}",
+                f"below {bias:g}" if bias < 1 else "",
                 bool((np.abs(off) < bias).all()) if bias < 1 else None,
             )
         )
@@ -165,8 +165,7 @@ def right(
         seen.append(own if sds else own._replace(asked="", met=None))
         own = _within("people covered", found["people"].mean(axis=0), 0.935, 0.965, ".1%", n)
         seen.append(own if people else own._replace(asked="", met=None))
-        seen.append(_statuses(found))
-        return seen
+        return [*seen, *alarms(found), _statuses(found)]
 
     return judged
 

@@ -242,3 +242,13 @@ def test_the_call_for_a_function_of_hbayesdm_runs_on_its_table(name):
     if len(model.shape) < 3:
         estimate = pn.fit(data, model, parameter_prior=pn.ScaledPrior())
         assert np.isfinite(estimate.log_likelihood)
+
+
+def test_a_study_of_a_named_task_keeps_what_was_seen_and_its_conditions():
+    table = made("gng").append_column("drug", pa.array(["a"] * (N // 2) + ["b"] * (N // 2)))
+    reading = pn.read(table)
+    data = pn.read_study(reading, conditions=["drug"])
+    assert [data.condition(one.subject) for one in data.episodes] == ["a", "b"]
+    for one, other in zip(data.episodes, reading.data, strict=True):
+        np.testing.assert_array_equal(one.before["cue"], other.before["cue"])
+        np.testing.assert_array_equal(one.chosen, other.chosen)

@@ -49,6 +49,7 @@ from penchant.cli.options import (
     Scored,
     Seed,
     Shown,
+    TaskName,
     Threads,
     Units,
     Where,
@@ -66,6 +67,8 @@ class Played:
 
     Parameters
     ----------
+    task
+        A named task whose columns FILE has, such as two-step or go-no-go.
     subject
         Column that names the subject. none: use no such column.
     decision
@@ -76,6 +79,7 @@ class Played:
         Labels of the options, in order; or how many there are.
     """
 
+    task: TaskName = None
     subject: Column = None
     block: Block = None
     decision: Column = None
@@ -113,6 +117,7 @@ class Played:
     def history(self, clock: Clock = "choices") -> History:
         """The same, as `fit` has it."""
         return History(
+            task=self.task,
             reward=self.reward,
             block=self.block,
             is_choice=self.is_choice,

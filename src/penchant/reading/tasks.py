@@ -543,7 +543,11 @@ def _played(clean: Cleaned, asked: Asked, task: NamedTask, cells: Columns) -> Bu
     notes = (f"{counted(left, 'row')} with a gap left out",) if left else ()
     columns = {"subject": whose} if whose else {}
     columns |= {"block": block} if block else {}
-    told = {**arguments, "base": 0, "options": None, "locations": None, "decision": None}
+    nothing = ("options", "locations", "decision", "is_choice", "scored", "executed")
+    told = {**arguments, "base": 0, **dict.fromkeys(nothing)}
+    for name in names:  # such as conditions, for a study
+        if name not in table.column_names:
+            table = with_column(table, name, clean.table.column(name).take(pa.array(kept[rows])))
     return Built(episodes, columns, {}, table, notes, told, task=task.command)
 
 

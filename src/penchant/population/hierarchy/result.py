@@ -96,7 +96,7 @@ class PopulationFit(Framed):
     evidence, loo
         Log-evidence of every subject under the population, and under that of all others.
     integration_error
-        By how much the log-likelihood changes with fewer nodes.
+        By how much the log-likelihood changes with other nodes.
     subjects
         Everybody under the population: `PopulationSubjects`.
     estimator, degrees_of_freedom
