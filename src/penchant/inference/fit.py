@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack, overload
@@ -164,6 +165,11 @@ def fit(
         raise DataError(
             f"data must be episodes where a model is given; got {type(data).__name__}. "
             "Make them with Episode(chosen, rewards), or leave the model out."
+        )
+    if isinstance(data, (str, os.PathLike)) or hasattr(data, "columns"):
+        raise DataError(
+            f"data must be choices or episodes, not a table or a file; got {type(data).__name__}. "
+            "Read it first: pn.fit(pn.read(data))."
         )
     return fit_choices(
         data,  # it says what is wrong with anything else

@@ -22,7 +22,7 @@ from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at, nothing_known
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
-from penchant.models.record import for_task
+from penchant.models.record import for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
@@ -74,6 +74,8 @@ class Live:
     """
 
     def __init__(self, model: Model, parameter_prior: Prior | MapPrior | None = None) -> None:
+        refuse_no_model(model)
+        refuse_word(parameter_prior)
         if Declared(model).attributes:
             raise DataError(
                 f"model must learn from rewards; got {type(model).__name__}, a model of Offers. "

@@ -457,7 +457,7 @@ def data_of(given: Any) -> Any:
     return given.data if isinstance(given, Reading) else given
 
 
-def _check_model(model: Any) -> None:
+def refuse_no_model(model: Any) -> None:
     """Say what to write where a name or a class stands for a model."""
     if isinstance(model, str):
         known = import_module("penchant.models.catalogue").CATALOGUE
@@ -483,12 +483,17 @@ def _call(kind: type) -> str:
 
 
 def refuse_word(prior: Any) -> None:
-    """Say what to write where a word stands for a prior."""
+    """Say what to write where a word, a number or a class stands for a prior."""
+    weak = "Write parameter_prior=pn.ScaledPrior() for a weak one, or None for maximum likelihood."
     if isinstance(prior, str):
+        raise DataError(f"parameter_prior must be a prior, not a word; got {prior!r}. {weak}")
+    if isinstance(prior, type):
         raise DataError(
-            f"parameter_prior must be a prior, not a word; got {prior!r}. Write "
-            "parameter_prior=pn.ScaledPrior() for a weak one, or None for maximum likelihood."
+            f"parameter_prior must be a prior, not its class; got {prior.__name__}. Write "
+            f"parameter_prior=pn.{prior.__name__}(...)."
         )
+    if isinstance(prior, (int, float, Mapping, list, tuple)):
+        raise DataError(f"parameter_prior must be a prior; got {prior!r}. {weak}")
 
 
 def as_described(data: Any, model: Model | None) -> Any:
@@ -496,7 +501,7 @@ def as_described(data: Any, model: Model | None) -> Any:
 
     Choices need no model: one of their attributes says what these are worth.
     """
-    _check_model(model)
+    refuse_no_model(model)
     describes = model is not None and bool(Declared(model).attributes)
     return as_episodes(data) if describes and isinstance(data, Choices) else data
 

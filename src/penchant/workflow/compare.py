@@ -14,7 +14,7 @@ from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, for_task
+from penchant.models.record import as_episodes, for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.reading.rivals import Attributed, is_set, rival_sets
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
@@ -144,6 +144,7 @@ def compare_models(
     >>> pn.compare_models(sets, reading, pool=True).best
     'all'
     """
+    refuse_word(parameter_prior)
     if population:
         return _populations(models, episodes, folds, criterion, nested, pool, threads, engine)
     if criterion == "loo":
@@ -258,6 +259,7 @@ def _checked_models(models: Mapping[str, Any]) -> dict[str, Model]:
             'Pass {"learner": QLearning(2), "habit": RandomChoice(2)}.'
         )
     for name, model in models.items():
+        refuse_no_model(model)
         if not isinstance(model, Model):
             raise DataError(
                 f"models must be models such as QLearning(2); got {type(model).__name__} for "

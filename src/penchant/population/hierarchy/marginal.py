@@ -132,6 +132,29 @@ class Marginal:
         """F."""
         return float(self.structure.counts @ self.evidence(x))
 
+    def values(self, xs: Matrix) -> Vector:
+        """F at many places, (n, n_parameters): for draws."""
+        s, nodes = self.structure, self.nodes
+        n, n_nodes, r = nodes.places.shape
+        every = s.spread.many(xs[:, s.n_beta :])
+        sd = np.sqrt(np.einsum("xgaa->xga", every))
+        unit = sd[..., :, None] * sd[..., None, :]
+        scaled = every / unit
+        precisions = np.linalg.inv(scaled) / unit
+        levels = np.linalg.slogdet(scaled)[1] + 2 * np.log(sd).sum(axis=-1)
+        constants = -0.5 * (r * np.log(2 * np.pi) + levels)
+        found = np.empty(n), np.empty((n, n_nodes)), np.empty((n, 0)), np.empty((0, 0, 0))
+        total = np.empty(len(xs))
+        for j, x in enumerate(xs):
+            means = s.means(x[: s.n_beta])
+            mass, extra = self._expanded(means)
+            centre = np.ascontiguousarray(means[:, s.random])
+            node_moments(
+                mass, nodes.places, centre, precisions[j], constants[j], s.group, extra, 0, found
+            )
+            total[j] = s.counts @ found[0]
+        return total
+
     def at(self, x: Vector) -> Known:
         """F with its derivatives."""
         s = self.structure
