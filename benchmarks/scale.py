@@ -8,7 +8,9 @@ Processor time stands beside elapsed time: on a busy machine only the first mean
 from __future__ import annotations
 
 import argparse
+import json
 import resource
+import subprocess
 import tempfile
 import time
 import warnings
@@ -25,12 +27,11 @@ from machine import about
 import penchant as pn
 from penchant.softmax.passes import MomentsAt
 
-OPTIONS = 4
 ROWS_PER_FILE = 10_000_000
 ROWS_PER_GROUP = 1_000_000
 
 
-def write(folder: Path, n_rows: int, n_variables: int) -> list[str]:
+def write(folder: Path, n_rows: int, n_variables: int, m: int) -> list[str]:
     """Files of decisions whose rows stand together, unless they are there; names of variables."""
     names = [f"x{a + 1}" for a in range(n_variables)]
     truth = np.linspace(-0.5, 0.5, n_variables)
@@ -41,8 +42,8 @@ def write(folder: Path, n_rows: int, n_variables: int) -> list[str]:
         rng, left = np.random.default_rng(k), min(ROWS_PER_FILE, n_rows - first)
         with pq.ParquetWriter(path, _schema(names)) as writer:
             for begin in range(0, left, ROWS_PER_GROUP):
-                n = min(ROWS_PER_GROUP, left - begin) // OPTIONS
-                writer.write_table(_group(rng, n, truth, (first + begin) // OPTIONS, names))
+                n = min(ROWS_PER_GROUP, left - begin) // m
+                writer.write_table(_group(rng, (n, m), truth, (first + begin) // m, names))
     return names
 
 
@@ -51,12 +52,15 @@ def _schema(names: list[str]) -> pa.Schema:
     return pa.schema(ids + [(name, pa.float64()) for name in names])
 
 
-def _group(rng: np.random.Generator, n: int, truth: Any, first: int, names: list[str]) -> pa.Table:
-    x = rng.normal(size=(n * OPTIONS, len(truth)))
-    q = (x @ truth + rng.gumbel(size=n * OPTIONS)).reshape(n, OPTIONS)
+def _group(
+    rng: np.random.Generator, size: tuple[int, int], truth: Any, first: int, names: list[str]
+) -> pa.Table:
+    n, m = size
+    x = rng.normal(size=(n * m, len(truth)))
+    q = (x @ truth + rng.gumbel(size=n * m)).reshape(n, m)
     ids = {
-        "decision": np.repeat(np.arange(first, first + n), OPTIONS),
-        "option": np.tile(np.arange(OPTIONS, dtype=np.int8), n),
+        "decision": np.repeat(np.arange(first, first + n), m),
+        "option": np.tile(np.arange(m, dtype=np.int8), n),
         "chosen": (q == q.max(axis=1, keepdims=True)).ravel(),
     }
     return pa.table(ids | {name: x[:, a] for a, name in enumerate(names)}, schema=_schema(names))
@@ -135,6 +139,23 @@ def scattered(folder: Path, names: list[str], place: Path) -> Spent:
         )[0]
 
 
+def regressed(folder: Path, python: str, estimate: pn.Estimate) -> list[tuple[str, str]]:
+    """What one would do instead where sets are pairs: dask-ml, by another Python."""
+    script = Path(__file__).with_name("scale_instead.py")
+    done = subprocess.run(
+        [python, str(script), str(folder)], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+    theta = np.array([found["theta"][name] for name in estimate.names])
+    off = np.abs((theta - estimate.theta) / estimate.standard_errors).max()
+    what = f"instead, logistic regression of differences ({found['versions']})"
+    spent = Spent(found["elapsed"], found["processor"])
+    return [
+        (what, f"{spent}; {found['peak'] / 1e6:.0f} MB; no standard errors, no status"),
+        ("its distance from the estimate", f"{off:.1e} standard errors"),
+    ]
+
+
 def peak() -> int:
     """Largest resident set so far, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -151,12 +172,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--held", type=float, help="gigabytes that the process may map")
     parser.add_argument("--memory", action="store_true", help="fit the same rows in memory, too")
+    parser.add_argument("--options", type=int, default=4)
+    parser.add_argument("--instead", help="a Python with dask-ml, for pairs: --options 2")
     parser.add_argument("--scattered", action="store_true", help="sort rows that lie anywhere")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary, "files")
         folder.mkdir(parents=True, exist_ok=True)
-        names = write(folder, int(given.rows), given.variables)
+        names = write(folder, int(given.rows), given.variables, given.options)
         pa.set_cpu_count(given.threads)
         if given.held:
             hold(given.held)
@@ -195,6 +218,8 @@ def main() -> None:
             share = some.n_decisions / estimate.n_decisions
             rows.append((f"instead, a sample of {share:.0%} in memory", str(spent)))
             rows.append(("its distance from the estimate of all", f"{off:.1f} standard errors"))
+        if given.instead:
+            rows += regressed(folder, given.instead, estimate)
         if given.scattered:
             rows.append(
                 ("sorting rows that lie anywhere", str(scattered(folder, names, Path(temporary))))

@@ -26,6 +26,7 @@ import penchant as pn
 
 DECISIONS = 100
 PER_FILE = 5000
+COMPILING = 64  # people for whom kernels are compiled, if they are not yet
 KINDS = ("q-learning", "ucl")
 
 
@@ -85,17 +86,20 @@ def children() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--people", type=float, default=4096)
+    parser.add_argument("--fewer", type=float, help="people beside whom more are looked at")
     parser.add_argument("--model", choices=KINDS, default="q-learning")
     given = parser.parse_args()
     rows = []
     spent: dict[tuple[int, int], dict[str, Any]] = {}
-    counts = [int(given.people / 2), int(given.people)]  # both with work for two workers
-    for people in counts:
+    fewer = int(given.fewer or given.people / 10)
+    counts = [fewer, int(given.people)]  # both with work for two workers
+    for people in (COMPILING, *counts):
         with tempfile.TemporaryDirectory() as temporary:
             write(Path(temporary), people, given.model)
             scan, model = pn.scan(temporary), model_of(given.model)
-            if people == counts[0]:
+            if people == COMPILING:
                 fitted(scan, model, 1)  # compiles what is not compiled yet
+                continue
             for workers in (1, 2):
                 found = spent[people, workers] = fitted(scan, model, workers)
                 what = f"{people:,} people, {workers} worker{'s' * (workers > 1)}"

@@ -25,6 +25,24 @@ def play_of(people, n=24, seed=0):
     )
 
 
+def play_on_a_map(people, n=12, side=5, seed=3):
+    """Play of places on a square whose rewards change slowly from place to place."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, side**2, (len(people), n))
+    for t in range(2, n):  # some stay where it paid
+        stay = rng.random(len(people)) < 0.5
+        chosen[:, t] = np.where(stay, chosen[:, t - 1], chosen[:, t])
+    reward = 20 + 4 * (chosen % side) + 2 * (chosen // side) + rng.normal(size=chosen.shape) * 3
+    return pa.table(
+        {
+            "who": np.repeat(np.asarray(people), n),
+            "trial": np.tile(np.arange(n), len(people)),
+            "choice": chosen.ravel(),
+            "reward": reward.ravel(),
+        }
+    )
+
+
 def offers_of_people(people, n=20, seed=1):
     """Decisions between sooner and later amounts."""
     rng = np.random.default_rng(seed)

@@ -14,6 +14,7 @@ from penchant.output.shown import Framed, decoded, encoded
 HOLD_DATA = {"Live", "Reading", "Study", "StudyData", "StoredEstimates"}
 HOLD_DATA |= {"Asker", "Offer", "Posterior", "Advice", "Helper"}  # a conversation
 HOLD_DATA |= {"BeliefMap", "Gains"}  # of a model with a map of its own, and simulated
+HOLD_DATA |= {"Apprenticeship", "EarlyWarning", "Warned", "WarningScores"}
 
 
 def classes():
@@ -71,6 +72,7 @@ def made():
         pn.results.ModelRecovery(("a", "b"), np.array([[3, 1], [0, 4]]), np.array([0, 0]), "aic"),
         population,
         population.subjects,
+        pn.results.PopulationComparison({"one": population, "again": population}),
         pn.results.PopulationSample(("a", "b"), rng.normal(size=(50, 2)), "importance", 0.4, 41.0),
     ]
 
@@ -96,6 +98,13 @@ def test_results_are_read_in_every_form(results):
         assert "<table" in one._repr_html_() if hasattr(one, "_repr_html_") else True
         if hasattr(one, "to_latex"):
             assert r"\toprule" in one.to_latex()
+
+
+def test_tables_fit_80_columns(results):
+    for name, one in results.items():
+        if hasattr(one, "table"):
+            lines = one.table().text(80).splitlines()
+            assert max(map(len, lines)) <= 80, (name, max(lines, key=len))
 
 
 def test_frames_are_of_the_kind_asked_for_whatever_is_installed(results):

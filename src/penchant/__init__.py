@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penchant.assistance.field import Trust as Trust
     from penchant.assistance.helper import assist as assist
     from penchant.assistance.team import simulate_team as simulate_team
+    from penchant.assistance.warning import train_warning as train_warning
     from penchant.bandit.beliefs import RewardPrior as RewardPrior
     from penchant.bandit.episode import Episode as Episode
     from penchant.bandit.episode_table import episodes_from_frame as episodes_from_frame

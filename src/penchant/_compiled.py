@@ -16,6 +16,8 @@ from typing import Any
 
 import numba
 
+from penchant._version import __version__
+
 _said: set[str] = set()
 _elsewhere: set[str] = set()
 
@@ -130,7 +132,44 @@ def compiling_words(cache_path: str | None) -> str:
                 f"penchant: compiling for this machine (kept in {folder}, as neither the "
                 "installation nor a home can be written to)"
             )
-    return "penchant: compiling for this machine (only this once: it is kept on disk)"
+    return (
+        "penchant: compiling its numerical code for this machine, about 20 seconds for the first "
+        "fit of each kind; it is kept on disk, and this is said only once."
+    )
+
+
+def is_news(cache_path: str | None) -> bool:
+    """Whether nobody was told yet that code is compiled in this environment; notes that it is.
+
+    The note is an empty file beside the compiled code, for this version of everything. Where none
+    can be written, or nothing is kept, it is news to every process.
+    """
+    if cache_path is None:
+        return True
+    note = os.path.join(_kept_root(cache_path), f"penchant-said-{_versions()}")
+    try:
+        os.makedirs(os.path.dirname(note), exist_ok=True)
+        os.close(os.open(note, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except FileExistsError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _kept_root(cache_path: str) -> str:
+    """The folder that all compiled code of this environment is in."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    for folder in (*_elsewhere, str(getattr(numba.config, "CACHE_DIR", ""))):
+        if folder and cache_path.startswith(folder):
+            return folder
+    inside = os.path.commonpath([package, os.path.abspath(cache_path)]) == package
+    return os.path.join(package, "__pycache__") if inside else os.path.dirname(cache_path)
+
+
+def _versions() -> str:
+    python = sys.implementation.cache_tag
+    return f"{__version__}-{numba.__version__}-{python}"
 
 
 def say_once(words: str) -> None:

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 from penchant._lazy import lazily
 
 if TYPE_CHECKING:
+    from penchant.assistance.apprentice import Apprenticeship as Apprenticeship
+    from penchant.assistance.apprentice import apprentice_gains as apprentice_gains
     from penchant.assistance.helper import Advice as Advice
     from penchant.assistance.helper import Helper as Helper
     from penchant.assistance.helper import replay as replay
     from penchant.assistance.team import Gains as Gains
     from penchant.assistance.team import team_gains as team_gains
+    from penchant.assistance.warned_players import WarningScores as WarningScores
+    from penchant.assistance.warned_players import warning_scores as warning_scores
+    from penchant.assistance.warning import EarlyWarning as EarlyWarning
+    from penchant.assistance.warning import Warned as Warned
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.inference.live import Live as Live
     from penchant.models.checking.findings import ModelCheck as ModelCheck
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
     from penchant.studies.data import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
     from penchant.workflow.beliefs import Latent as Latent
+    from penchant.workflow.compare_populations import PopulationComparison as PopulationComparison
     from penchant.workflow.comparison import ModelComparison as ModelComparison
     from penchant.workflow.design import Design as Design
     from penchant.workflow.draws import log_likelihood_draws as log_likelihood_draws

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from penchant._version import __version__
-from penchant.cli.helping import EXAMPLES, USUAL
+from penchant.cli.helping import EXAMPLES, USUAL, topics
 from penchant.cli.main import app
 
 COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
@@ -36,7 +36,7 @@ def test_options_of_fit_are_grouped(penchant):
     text = penchant("fit", "--help-all").out
     places = [
         text.index(f" {group} ")
-        for group in ("Data", "Terms", "Model", "Agent", "Task data", "Output")
+        for group in ("Columns", "Terms", "Model", "Agent", "Task data", "Output")
     ]
     assert places == sorted(places)
     assert "--no-" not in text and "--empty-" not in text and "[default: []]" not in text
@@ -75,7 +75,8 @@ def test_help_and_wrong_usage_load_no_numerical_library(arguments):
 def test_the_first_screen_of_help_fits_one_and_has_an_example(penchant, command):
     lines = penchant(command, "--help").out.splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 80
-    assert f"  {EXAMPLES[command][0]}" in lines and f"{command} --help-all" in lines[-1]
+    first = EXAMPLES[command][0].splitlines()[0]
+    assert f"  {first}" in lines and f"{command} --help-all" in lines[-1]
     shown = {line.split()[0] for line in lines if line.startswith("  --")}
     assert shown == {f"--{name.replace('_', '-')}" for name in USUAL[command]}
 
@@ -90,3 +91,60 @@ def test_shells_complete_commands_options_and_models(penchant, shell):
 def test_bash_understands_what_completes_it(penchant):
     script = penchant("completion", "bash").out
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("command", USUAL)
+def test_the_first_screen_lists_topics_that_tell_every_option(penchant, command):
+    first = penchant(command, "--help").out
+    told = ""
+    for topic, options in topics(app, command).items():
+        assert f"{topic} ({len(options)})" in first
+        page = penchant(command, f"--help={topic}")
+        assert page.code == 0 and max(map(len, page.out.splitlines())) <= 80
+        told += page.out
+    for argument in app[command].assemble_argument_collection(parse_docstring=True):
+        if not argument.children and argument.name.startswith("-"):
+            assert f"  {argument.name}" in told
+
+
+def test_a_topic_may_stand_apart_and_an_unknown_one_is_refused(penchant, refused):
+    assert penchant("fit", "--help", "columns").out == penchant("fit", "--help=columns").out
+    assert "Did you mean 'columns'?" in refused("fit", "--help=colums")
+    assert "--help must be followed by a topic of penchant fit" in refused("fit", "--help=x")
+
+
+@pytest.mark.parametrize("command", USUAL)
+def test_examples_of_help_use_options_that_there_are(command):
+    known = {
+        name
+        for argument in app[command].assemble_argument_collection(parse_docstring=True)
+        for name in argument.names
+    }
+    for example in EXAMPLES[command]:
+        words = [word for word in example.split() if word.startswith("--")]
+        assert example.startswith(f"penchant {command} ") and {*words} <= known
+
+
+def test_names_that_shells_complete_are_those_there_are():
+    from typing import get_args
+
+    from penchant.cli import options
+    from penchant.datasets import catalogue
+    from penchant.models.catalogue import CATALOGUE
+    from penchant.reading.tasks import TASKS
+
+    def names(annotated):
+        return {*get_args(get_args(get_args(annotated)[0])[0])}
+
+    assert names(options.ExampleName) == {*catalogue.names()}
+    assert names(options.TaskName) == {*TASKS}
+    assert {*get_args(options.ModelName)} == {*CATALOGUE}
+
+
+def test_bash_completes_values_of_examples_tasks_and_models(penchant):
+    script = penchant("completion", "bash").out
+    for option, value in (("--example", "travel-mode"), ("--task", "two-step")):
+        place = script.index(f"{option})")
+        assert value in script[place : place + 400]
+    compare = script[script.index('"--criterion"') :]
+    assert "quasi-hyperbolic" in compare[compare.index("--model)") :][:1500]

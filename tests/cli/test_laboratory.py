@@ -147,3 +147,25 @@ def test_groups_are_compared_and_drawn_in_one_command(penchant, lab, file):
     assert {"groups.svg", "subjects.svg"} <= {
         path.name for path in (lab / "results" / "figures").iterdir()
     }
+
+
+def test_check_prints_what_compares_groups_where_a_column_tells_them(penchant, lab):
+    for file, model in (
+        ("gorilla.csv", " --model hyperbolic"),
+        ("psych-ds", " --model q-learning"),
+    ):
+        wanted = f"Groups: penchant study {file}{model} --prior weak --condition group -o results"
+        assert wanted in penchant("check", file).out
+    survey = penchant("check", "survey.csv")
+    wanted = "study survey.csv --subject subject --prior weak --condition group -o results"
+    assert f"Groups: penchant {wanted}" in survey.err
+    found = json.loads(penchant("check", "gorilla.csv", "--json").out)
+    assert found["groups"].startswith("penchant study gorilla.csv")
+
+
+def test_a_study_takes_a_folder_of_files_as_laboratories_have_them(penchant, lab):
+    asked = ("study", "psych-ds", "--model", "random", "--condition", "group", "--figures", "none")
+    ended = penchant(*asked, "--replicates", "0", "-o", "results", "--json")
+    assert ended.code == 0, ended.err
+    groups = {one["condition"] for one in json.loads(ended.out)["groups"]}
+    assert groups == {"old", "young"}

@@ -60,3 +60,33 @@ def test_a_flag_that_takes_a_word_is_given_one(presses, penchant, refused):
     assert "pavlovian must be True, False or 'by valence'" in refused(
         "fit", presses, "--task", "go-no-go", "--settings", "pavlovian=both"
     )
+
+
+def test_a_named_task_is_compared_and_predicted_row_by_row(presses, penchant, tmp_path):
+    named = ("--task", "go-no-go", "--model", "go-no-go")
+    found = penchant("compare", presses, *named, "--model", "random", "--criterion", "bic")
+    assert "go-no-go" in found.out
+    rows = tmp_path / "rows.csv"
+    penchant("predict", presses, *named, "--output", str(rows))
+    head, *lines = rows.read_text().splitlines()
+    assert {'"cue"', '"keyPressed"', '"probability"', '"cue_value"'} <= set(head.split(","))
+    assert len(lines) == 160
+
+
+def test_offers_of_a_task_are_fitted_by_its_model_with_its_settings(penchant, tmp_path):
+    rng, path = np.random.default_rng(6), tmp_path / "boxes.csv"
+    rows = [
+        f"{s},{rng.integers(0, 2)},{rng.choice([5, 25, 50, 75, 95])},{rng.integers(50, 200)},"
+        f"{rng.integers(0, 2)},{rng.integers(1, 10)}\n"
+        for s in (1, 2)
+        for _ in range(40)
+    ]
+    head = "subjID,gamble_type,percentage_staked,trial_initial_points,red_chosen,n_red_boxes\n"
+    path.write_text(head + "".join(rows))
+    checked = penchant("check", str(path))
+    said = " ".join((checked.out + checked.err).split())
+    assert "taken for the task cambridge: stakes" in said
+    assert "--model cambridge" in said
+    for task, name in (("cambridge", "impatience"), ("cambridge-colours", "colour_bias")):
+        found = penchant("fit", str(path), "--task", task, "--json", "--prior", "weak")
+        assert name in {p["name"] for p in json.loads(found.out)[0]["parameters"]}

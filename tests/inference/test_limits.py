@@ -235,3 +235,26 @@ def test_at_a_limit_the_rate_is_the_limit_and_what_makes_up_for_it_has_no_number
         assert found["learning_rate"] == 0.0
         assert np.isnan(found["temperature"])
         assert np.isfinite(fit.predict()).all()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rewards"),
+    [
+        ([2, 3, 0, 0, 0, 1, 3], [-0.55, -0.19, 1.0, 1.44, 0.67, 0.17, -1.39]),
+        (
+            [1, 0, 3, 3, 0, 3, 0, 0, 0, 2, 1],
+            [0.03, 0.09, 0.84, 0.82, 1.34, -0.32, 0.84, -0.16, 0.36, 0.79, 0.51],
+        ),
+    ],
+)
+def test_a_climb_among_slopes_that_are_rounding_ends_at_the_limit_that_is_as_high(chosen, rewards):
+    episode, model = pn.Episode(chosen, rewards), pn.KalmanFilter(4)
+    found = pn.fit(episode, model)
+    assert found.status == "at a bound"  # not "stopped early": nothing lies beyond
+    assert highest(model, episode, PRIORS) <= found.log_likelihood + 1e-5
+    live = pn.live(model)
+    for option, reward in zip(chosen, rewards, strict=True):
+        live.observe(option, reward)
+    now = live.estimate()
+    assert now.status == found.status
+    assert now.log_likelihood == pytest.approx(found.log_likelihood, abs=1e-8)

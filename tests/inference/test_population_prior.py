@@ -76,23 +76,67 @@ def test_people_who_are_certain_have_an_estimate_under_the_population():
     assert all(np.isfinite([p.estimate, p.standard_error]).all() for p in found.parameters)
 
 
-def test_a_population_is_taken_wherever_a_weak_prior_is():
-    _, episodes = q_learners(6, 30, np.random.default_rng(5))
+@pytest.fixture(scope="module")
+def episodes():
+    return q_learners(6, 30, np.random.default_rng(5))[1]
+
+
+@pytest.fixture(scope="module")
+def alone(episodes):
+    return pn.fit(episodes[2], MODEL, parameter_prior=PRIOR)
+
+
+def estimates(found):
+    return [p.estimate for p in found.parameters]
+
+
+def test_each_of_many_people_is_fitted_under_their_population(episodes, alone):
     each = pn.fit_each(episodes, MODEL, parameter_prior=PRIOR)
-    alone = pn.fit(episodes[2], MODEL, parameter_prior=PRIOR)
-    assert [p.estimate for p in each[2].parameters] == pytest.approx(
-        [p.estimate for p in alone.parameters], rel=1e-5
-    )
+    assert estimates(each[2]) == pytest.approx(estimates(alone), rel=1e-5)
+    assert "population" in str(alone)
+
+
+def test_a_person_is_followed_live_under_their_population(episodes, alone):
     live = pn.live(MODEL, parameter_prior=PRIOR)
     for chosen, reward in zip(episodes[2].chosen, episodes[2].rewards, strict=True):
         live.observe(int(chosen), float(reward))
-    assert [p.estimate for p in live.estimate().parameters] == pytest.approx(
-        [p.estimate for p in alone.parameters], rel=1e-4
-    )
-    found = pn.compare_models({"learner": MODEL}, episodes, folds=3, parameter_prior=PRIOR)
+        assert np.isfinite(estimates(live.estimate())).all()
+    assert estimates(live.estimate()) == pytest.approx(estimates(alone), rel=1e-4)
+
+
+def test_models_are_compared_by_what_a_population_says_of_held_out_decisions(episodes):
+    halves = [np.arange(30) // 15] * 6
+    found = pn.compare_models({"learner": MODEL}, episodes, folds=halves, parameter_prior=PRIOR)
+    total = 0.0
+    for part in (0, 1):
+        mine = halves[2] == part
+        one = episodes[2]
+        train, test = (
+            pn.Episode(one.chosen, one.rewards, scored=scored, subject="x")
+            for scored in (~mine, mine)
+        )
+        fitted = pn.fit(train, MODEL, parameter_prior=PRIOR)
+        total += fitted.log_likelihoods(test).sum()
+    place = found.subjects.index(episodes[2].subject)
+    assert found.held_out_log_likelihood[place, 0] == pytest.approx(total, rel=1e-4)
+    weak = pn.compare_models({"learner": MODEL}, episodes, folds=halves)
     assert np.isfinite(found.scores()).all()
-    assert alone.predict(episodes[2]).shape == (30, 2)
-    assert "population" in str(alone)
+    assert abs(found.totals[0] - weak.totals[0]) > 0.01
+
+
+def test_predictions_are_averaged_over_what_the_population_leaves_open(episodes, alone):
+    best, mean = alone.predict(episodes[3]), alone.predict(episodes[3], average=True)
+    np.testing.assert_allclose(mean.sum(axis=1), 1.0)
+    assert best.shape == mean.shape == (30, 2)
+    assert np.abs(best - mean).max() > 1e-3
+    weak = pn.fit(episodes[2], MODEL, parameter_prior=pn.ScaledPrior())
+    assert np.abs(weak.predict(episodes[3]) - best).max() > 1e-3
+
+
+def test_a_prior_that_was_saved_fits_the_same(episodes, alone, tmp_path):
+    PRIOR.save(tmp_path / "prior.json")
+    again = pn.PopulationPrior.read(tmp_path / "prior.json")
+    assert estimates(pn.fit(episodes[2], MODEL, parameter_prior=again)) == estimates(alone)
 
 
 def test_a_new_persons_weights_are_normal_under_a_mixed_logit():

@@ -107,7 +107,7 @@ def test_what_cannot_be_a_basis_is_refused():
         pn.MapBasis.of([[1.0, np.nan, 3.0]])
     with refused("prior_map must be of the 30 options of the model; got one of 9."):
         model(prior_map=pn.MapBasis.plane(pn.grid(3, 3)))
-    with refused("sd must be > 0, or 'evidence'; got -2."):
+    with refused("sd must be > 0, or 'evidence' or 'prediction'; got -2."):
         pn.MapPrior(sd=-2)
     with refused("model must have a prior_map where parameter_prior is a MapPrior; got none."):
         pn.fit(EPISODE, model(), parameter_prior=pn.MapPrior())

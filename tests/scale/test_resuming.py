@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import penchant as pn
-from logs import choices_of_people, play_of, written
+from logs import choices_of_people, offers_of_people, play_of, play_on_a_map, written
 from penchant.scale import histories, scan
 
 PEOPLE = [f"s{k:02d}" for k in range(7)]
 CHOICES = {"decision": "task", "option": "option", "chosen": "chosen", "subject": "who"}
 CHOICES |= {"explanatory": ["price", "wait"]}
+MAP = pn.UCL(locations=pn.grid(5, 5), noise_variance=9.0, length_scale=2.0)
 
 
 class Interrupted(Executor):
@@ -66,6 +67,26 @@ def test_an_interrupted_fit_goes_on_where_it_was(scanned, tmp_path, done):
         "out.parquet",
         "whole.parquet",
     ]
+
+
+@pytest.mark.parametrize("kind", ["ucl", "offers", "choices"])
+def test_people_of_every_kind_go_on_where_they_were(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(histories, "PEOPLE", 2)
+    monkeypatch.setattr(scan, "SUBJECTS", 2)
+    table, given, model = {
+        "ucl": (play_on_a_map(PEOPLE), {"subject": "who"}, MAP),
+        "offers": (offers_of_people(PEOPLE), {"subject": "who"}, pn.HyperbolicDiscounting()),
+        "choices": (choices_of_people(PEOPLE), CHOICES, None),
+    }[kind]
+    scanned = pn.scan(written(table, tmp_path / "logs", [60]), **given)
+    models = () if model is None else (model,)
+    pn.fit_each(scanned, *models, output=tmp_path / "whole.parquet", threads=1)
+    output = tmp_path / "out.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        pn.fit_each(scanned, *models, output=output, engine=Interrupted(2))
+    found = pn.fit_each(scanned, *models, output=output)
+    assert found.n_resumed == 2
+    assert output.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
 def test_a_fit_that_is_done_is_not_done_again(scanned, tmp_path):
@@ -138,9 +159,17 @@ def test_a_sort_is_not_repeated(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_command_that_is_killed_at_random_moments_ends_with_the_same_bytes(tmp_path):
-    folder = written(play_of([f"p{k:04d}" for k in range(2000)], n=12), tmp_path / "logs", [9001])
-    command = [sys.executable, "-m", "penchant", "fit", str(folder), "--model", "q-learning"]
+@pytest.mark.parametrize(
+    ("made", "model"),
+    [
+        (play_of, ["q-learning"]),
+        (play_on_a_map, ["ucl", "--grid", "5x5", "--noise-variance", "9", "--length-scale", "2"]),
+        (offers_of_people, ["hyperbolic"]),
+    ],
+)
+def test_a_command_that_is_killed_at_random_moments_ends_with_the_same_bytes(tmp_path, made, model):
+    folder = written(made([f"p{k:04d}" for k in range(2000)], n=12), tmp_path / "logs", [9001])
+    command = [sys.executable, "-m", "penchant", "fit", str(folder), "--model", *model]
     command += ["--subject", "who", "--threads", "1", "-o"]
     subprocess.run([*command, str(tmp_path / "whole.parquet")], check=True, capture_output=True)
     output, rng = tmp_path / "out.parquet", random.Random(4)

@@ -200,3 +200,22 @@ def test_a_new_number_of_weights_compiles_its_own_sums_and_nothing_else():
                 pn.fit_each(some_choices(n_parameters, with_offset))
     own = {"_moments_of.<locals>.moments", "_rows_of.<locals>.rows"}
     assert set(compiled.names) <= own, compiled.names
+
+
+def test_that_code_is_compiled_is_said_once_per_environment(tmp_path):
+    program = (
+        "from penchant._compiled import compiling_words, is_news; import sys;"
+        "print(is_news(sys.argv[1]), is_news(None), compiling_words(sys.argv[1]))"
+    )
+    inside = tmp_path / "cache" / "softmax_1"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run(path):
+        command = [sys.executable, "-c", program, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        return done.stdout
+
+    first = run(inside)
+    assert first.startswith("True True") and "about 20 seconds" in first
+    assert run(inside).startswith("False True")
+    assert run(tmp_path / "cache" / "inference_2").startswith("False True")  # another kernel

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -341,3 +342,30 @@ def test_two_parameters_need_no_linear_program(seed, kind):
     assert goal @ found == pytest.approx(goal @ expected, abs=1e-8)
     assert (rows @ found).min() >= -1e-9
     assert np.abs(found).max() <= 1.0
+
+
+def test_a_constraint_of_any_size_bounds_the_direction():
+    """A weight whose variable hardly differs has a constraint of 1e15 and more in its units."""
+    rng = np.random.default_rng(4)
+    rows = np.vstack([rng.normal(size=(9, 3)) + 2.0, [[0.0, 0.0, 1.0]]])
+    goal = np.array([0.5, -0.2, -0.3])
+    expected = _solve(goal, rows)
+    rows[-1] *= 3.3e15
+    np.testing.assert_allclose(_solve(goal, rows), expected, atol=1e-9)
+
+
+def test_a_linear_program_that_is_given_up_is_tried_less_finely(monkeypatch):
+    tried = []
+    solver = scipy.optimize.linprog
+
+    def moody(*arguments, options, **others):
+        tried.append(options["primal_feasibility_tolerance"])
+        found = solver(*arguments, options=options, **others)
+        found.x = None if len(tried) < 3 else found.x
+        return found
+
+    rows, goal = np.array([[1.0, 0.2, 0.0], [0.3, 1.0, 0.5]]), np.array([0.4, 0.1, -0.2])
+    expected = _solve(goal, rows)
+    monkeypatch.setattr(scipy.optimize, "linprog", moody)
+    np.testing.assert_allclose(_solve(goal, rows), expected, atol=1e-9)
+    assert tried == [1e-10, 1e-9, 1e-7]

@@ -1,6 +1,7 @@
 """Whole sessions in a real browser: mouse, keyboard, phone, reload, off line, script in texts."""
 
 import contextlib
+import os
 import shutil
 import sqlite3
 from importlib.resources import files
@@ -329,3 +330,79 @@ def test_an_id_that_cannot_be_is_told(process, visit):
     with contextlib.suppress(AssertionError):
         page = visit(process(PLAIN).address + "/?id=a%20b")
     page.wait_for_selector("text=This link is not complete")
+
+
+SUGGESTED = {
+    "block": 0,
+    "decision": 0,
+    "proposed": 0,
+    "kind": "suggest",
+    "option": 9,
+    "reason": "Near row 2, column 5 you found 26: 26 is expected there, and 3 at row 1, column 1.",
+    "gain": [12.0, 23.0, 34.0],
+    "p_better": 0.97,
+    "p_accept": 0.4,
+    "trust": 0.8,
+    "map": [float(i % 5 - 2) for i in range(15)],
+    "map_sd": [1.0 + i / 15 for i in range(15)],
+    "ms": 2.0,
+}
+ASKED = PLAIN + '\nadvice = "suggest"\nadvice_mean = 15\nadvice_sd = 8\n'
+
+
+def suggest(page):
+    """The machine suggests square 9, whatever is proposed."""
+
+    def answer(route):
+        sent = route.request.post_data_json
+        own = {"proposed": sent["option"], "decision": sent["decision"]}
+        route.fulfill(json={**SUGGESTED, **own})
+
+    page.route("**/api/v1/session/proposals", answer)
+    page.wait_for_selector("button:has-text('Start')")
+    page.click("button:has-text('Start')")
+    page.wait_for_selector(".board:not(.busy)")
+
+
+@pytest.mark.parametrize("more", [{}, PHONE], ids=["desk", "phone"])
+def test_a_suggestion_leaves_the_own_choice_marked_and_first(process, visit, tmp_path, more):
+    page = visit(process(ASKED).address + "/?id=advised", **more)
+    suggest(page)
+    assert "goes without assistance" in page.text_content(".announced")
+    page.locator(".cell").nth(0).click()
+    page.wait_for_selector(".advice button")
+    assert page.locator(".cell.marked").get_attribute("data-option") == "0"
+    assert page.locator(".cell.advised").get_attribute("data-option") == "9"
+    assert "26 is expected there" in page.text_content("[role=status].live")
+    words = page.locator(".advice button").all_text_contents()
+    assert words == ["Keep mine: Row 1, column 1", "Take the other: Row 2, column 5"]
+    assert page.evaluate("document.activeElement.textContent") == words[0]
+    page.click(".advice summary")
+    assert page.locator(".advice .map span").count() == 15
+    assert "97 %" in page.text_content(".advice details")
+    check_accessible(page)
+    if more:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    folder = os.environ.get("PENCHANT_SCREENSHOTS")
+    if folder:
+        page.screenshot(path=f"{folder}/advice-{'phone' if more else 'desk'}.png", full_page=True)
+    page.click(".advice button >> nth=1")
+    page.wait_for_selector("text=Choice 2 of 4")
+    assert rows(tmp_path)[0][2] == 9 and page.locator(".advice").count() == 0
+
+
+def test_a_suggestion_is_answered_by_keyboard_alone(process, visit, tmp_path):
+    page = visit(process(ASKED).address + "/?id=keys")
+    suggest(page)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".advice button")
+    page.keyboard.press("Enter")  # the own choice is first
+    page.wait_for_selector("text=Choice 2 of 4")
+    page.wait_for_selector(".board:not(.busy)")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".advice button")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Choice 3 of 4")
+    assert [row[2] for row in rows(tmp_path)] == [1, 9]

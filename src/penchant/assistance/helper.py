@@ -193,6 +193,10 @@ class Helper:
         """The operator's map as the machine reads it, from its level."""
         return self._operator.belief()
 
+    def belief_sd(self) -> Vector:
+        """How well that map is known, at every option."""
+        return self._operator.belief_sd()
+
     @property
     def used_trust(self) -> float:
         """Trust in the operator's map as it is used: 0 where it is too small."""
@@ -202,6 +206,11 @@ class Helper:
     def prequential(self) -> float:
         """Nats per scored choice by which the operator's model beat chance, before each choice."""
         return self._score / self.n_scored if self.n_scored else 0.0
+
+    @property
+    def last(self) -> int | None:
+        """The option that was proposed, where what was done is not known yet."""
+        return None if self._pending is None else self._pending[0]
 
     # -- one decision ----------------------------------------------------------------------------
 

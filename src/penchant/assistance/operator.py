@@ -214,6 +214,16 @@ class OperatorState:
         """A decision is over."""
         self.time += 1
 
+    def belief_sd(self) -> Vector:
+        """Standard deviation of that map at every option."""
+        assert self.model.prior_map is not None
+        functions, where = self.model.prior_map.functions, self.model.map_weights
+        precision = self.prior_precision
+        if self.rows:
+            precision = self._slopes(self.theta, np.stack(self.rows))[1]
+        spread = np.linalg.inv(precision)[where, where] / self.theta[0] ** 2
+        return np.asarray(np.sqrt(np.einsum("ij,jk,ik->i", functions, spread, functions)))
+
     def belief(self) -> Vector:
         """The map that the operator seems to have had in mind, from its level."""
         assert self.model.prior_map is not None

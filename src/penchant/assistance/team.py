@@ -137,18 +137,21 @@ class World:
     n_decisions
         Of an episode.
     similarity
-        Correlation of an expert's map with the landscape.
+        Correlation of an expert's map with the landscape, as which it varies.
+    prior_variance
+        How open operators hold what they expect of an option.
     """
 
     field: Field
     n_decisions: int = 30
     similarity: float = 0.9
+    prior_variance: float = 150.0
 
     @classmethod
     def hard(cls) -> World:
         """Narrow peaks on 10 x 10 tiles, 30 choices: search is hard, and knowing helps."""
         places = grid(10, 10)
-        return cls(Field(places, mean=30, sd=15, length_scale=1.5, noise_variance=10))
+        return cls(Field(places, mean=30, sd=15, length_scale=1.7, noise_variance=10))
 
     @property
     def root(self) -> Matrix:
@@ -177,13 +180,12 @@ class World:
         r, mean = self.similarity, self.field.mean
         other = root @ rng.standard_normal(len(root))
         known = {"wrong": other, "novice": 0.0 * other}.get(
-            kind, r * (r * (truth - mean) + np.sqrt(1 - r**2) * other)
+            kind, r * (truth - mean) + np.sqrt(1 - r**2) * other
         )
         belief = mean + known
         given: dict[str, Any] = {"noise_variance": self.field.noise_variance, "length_scale": 4.0}
-        # as uncertain as a map of this similarity leaves them; without one, as landscapes vary
-        variance = self.field.sd**2 * (1.0 if kind == "novice" else 1 - r**2)
-        natural = {"decision_noise": noise, "prior_mean": mean, "prior_variance": variance}
+        natural = {"decision_noise": noise, "prior_mean": mean}
+        natural["prior_variance"] = self.prior_variance
         if kind == "kernel":
             given |= {"kernel": GAUSSIAN, "length_scale": 1.5, "cooling": "constant"}
             natural["decision_noise"] = noise / 2.5

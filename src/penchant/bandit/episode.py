@@ -170,7 +170,7 @@ class Episode:
     @property
     def n_decisions(self) -> int:
         """Number of decisions scored."""
-        return int(self.scored.sum())
+        return int(np.count_nonzero(self.scored))
 
     @property
     def observed(self) -> BoolVector:
@@ -195,11 +195,11 @@ class Episode:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know about the episode."""
         notes = []
-        without = int((self.chosen == NOTHING).sum())
+        without = int(np.count_nonzero(self.chosen == NOTHING))
         if without:
             said = counted(without, "decision")
             notes.append(f"{said} without a choice: counted in time, not scored.")
-        other = int((self.chosen != self.executed).sum())
+        other = int(np.count_nonzero(self.chosen != self.executed))
         if other:
             notes.append(
                 f"{counted(other, 'decision')} executed otherwise than chosen: the choice is "

@@ -1,4 +1,4 @@
-"""What `assist` does: operators with a machine beside them, and what a machine would have said."""
+"""What `assist` does: simulated operators, apprentices and warnings; what would have been said."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from penchant.assistance.apprentice import ABOUT as APPRENTICES
+from penchant.assistance.apprentice import apprentice_gains
 from penchant.assistance.field import Field
 from penchant.assistance.helper import assist
 from penchant.assistance.team import ABOUT, KINDS, Gains, team_gains
+from penchant.assistance.warned_players import warning_scores
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
 from penchant.cli.showing import kept
 from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Assisted, Played, Written
-from penchant.errors import DataError
+from penchant.errors import DataError, nearest
 from penchant.files.output import TABLES, json_text, write_table
 from penchant.models.record import rewards_of
 from penchant.tables.events import NOTHING
@@ -32,35 +35,96 @@ def run_assist(
 ) -> int:
     """Simulate or replay; the exit code."""
     if action == "simulate":
-        if file is not None:
-            raise DataError(f"FILE must be left out with simulate; got {file}. Leave it out.")
-        return _simulate(asked, written)
+        return _simulate(file or "team", asked, written)
     refuse(asked, "with replay", names={"operators", "kind", "seed"})
     check_file(file)
     return _replay(file, table, agent, asked, written)
 
 
-def _simulate(asked: Assisted, written: Written) -> int:
+def _simulate(what: str, asked: Assisted, written: Written) -> int:
+    if what not in SIMULATED:
+        hint = nearest(what, SIMULATED) or " Choose one."
+        raise DataError(f"simulate must be of {', '.join(SIMULATED)}; got {what}.{hint}")
     check_seed(asked.seed)
-    if asked.operators < 2:
-        raise DataError(f"--operators must be at least 2; got {asked.operators}. 200 are usual.")
-    kinds: Sequence[Any] = asked.kind or KINDS
+    least = 2 if what != "warning" else 100
+    if asked.operators < least:
+        raise DataError(
+            f"--operators must be at least {least}; got {asked.operators}. 200 are usual."
+        )
+    if what != "team":
+        refuse(asked, f"with simulate {what}", names={"kind"})
     rng = np.random.default_rng(asked.seed)
     with kept(written, TABLES):
-        found = []
-        for kind in kinds:
-            found.append(team_gains(kind, n_operators=asked.operators, rng=rng))
-            say(f"{kind}: {ABOUT[kind]}.")
-        rows = [_row(gains) for gains in found]
+        rows, words = SIMULATED[what](asked, rng)
         if written.output is not None:
             write_table(written.output, pa.Table.from_pylist(rows), overwrite=written.overwrite)
         if written.json:
             print(json_text(rows), end="")
         else:
-            for gains in found:
-                print(_words(gains))
-    say("All operators are simulated, and the machine knows what made the landscapes: favourable.")
+            print("\n".join(words))
+    say("All of them are simulated, and the machine knows what made the landscapes: favourable.")
     return 0
+
+
+def _teams(asked: Assisted, rng: np.random.Generator) -> Simulated:
+    kinds: Sequence[Any] = asked.kind or KINDS
+    found = []
+    for kind in kinds:
+        found.append(team_gains(kind, n_operators=asked.operators, rng=rng))
+        say(f"{kind}: {ABOUT[kind]}.")
+    return [_row(gains) for gains in found], [_words(gains) for gains in found]
+
+
+def _apprentices(asked: Assisted, rng: np.random.Generator) -> Simulated:
+    rows: list[dict[str, Any]] = []
+    words = []
+    for n_watched in (1, 4):
+        found = apprentice_gains(n_watched, n_experts=asked.operators, rng=rng)
+        row: dict[str, Any] = {"watched": n_watched, "operators": len(found.similarity)}
+        row |= {f"regret, {name}": float(each.mean()) for name, each in found.regret.items()}
+        row["correlation of the map"] = float(found.similarity.mean())
+        said = [f"{name} {each.mean():.2f}" for name, each in found.regret.items()]
+        told = []
+        for name, other in (("map", "no prior"), ("rewards and map", "rewards")):
+            mean, half = found.difference(name, other)
+            row |= {f"{name} less {other}": mean, f"{name} less {other}, half-width": half}
+            told.append(f"{name} less {other} {mean:+.2f}±{half:.2f}")
+        rows.append(row)
+        words.append(
+            f"{n_watched} watched ({asked.operators} experts): regret per choice "
+            f"{', '.join(said)}; {'; '.join(told)}; map read with a correlation of "
+            f"{found.similarity.mean():.2f}"
+        )
+    for name, about in APPRENTICES.items():
+        say(f"{name}: {about}.")
+    return rows, words
+
+
+def _warnings(asked: Assisted, rng: np.random.Generator) -> Simulated:
+    rows: list[dict[str, Any]] = []
+    words = []
+    for scores in warning_scores(asked.operators, rng=rng):
+        for by, told in scores.by.items():
+            row: dict[str, Any] = {"after": scores.at, "by": by, "players": len(scores.poor)}
+            row |= {"poor": float(scores.poor.mean()), "auc": told.auc, "brier": told.brier}
+            row |= {"brier, base rate": told.base_brier, "slope": told.slope}
+            words.append(
+                f"after {scores.at}, by {by}: AUC {told.auc:.3f}, Brier {told.brier:.3f} (base "
+                f"rate {told.base_brier:.3f}), calibration slope {told.slope:.2f}"
+            )
+            rows.append(row)
+        more, low, high = scores.more("both", "rewards", rng)
+        words.append(
+            f"after {scores.at}: the model adds {more:+.3f} ({low:+.3f} to {high:+.3f}) to the AUC"
+        )
+        for row in rows[-len(scores.by) :]:
+            row |= {"both over rewards": more, "low": low, "high": high}
+    say(f"{100 * rows[0]['poor']:.0f} % of {asked.operators} players did poorly.")
+    return rows, words
+
+
+Simulated = tuple[list[dict[str, Any]], list[str]]
+SIMULATED = {"team": _teams, "apprentice": _apprentices, "warning": _warnings}
 
 
 def _row(gains: Gains) -> dict[str, Any]:

@@ -17,17 +17,20 @@ from penchant.cli.running import exit_code, say_notes
 from penchant.cli.settings import PLACES, locations, model_named
 from penchant.cli.showing import VALID, checked_document, checked_words
 from penchant.cli.tables import (
+    asked_of,
     command_typed,
+    groups_command,
     kind_of,
     load_offers,
     load_play,
+    model_of,
     next_command,
     open_raw,
     read_as,
     typed_again,
 )
 from penchant.cli.words import refuse, say, wrapped
-from penchant.errors import listing
+from penchant.errors import DataError, listing
 from penchant.files.output import json_text
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
@@ -36,6 +39,8 @@ from penchant.models.model import Declared, model_words
 from penchant.models.record import doubts_of, for_task
 from penchant.output.notes import counted
 from penchant.reading.doubts import FEW
+from penchant.reading.read import reading_of
+from penchant.reading.tasks import task_named
 from penchant.softmax.estimates import Estimates
 from penchant.tables.reading import TITLES, Reading
 
@@ -75,11 +80,13 @@ def _document(estimate: Any) -> dict[str, Any]:
     }
 
 
-PLAY_ALONE = ("task", "reward", "is_choice", "executed", "gaps", "shown", "missing_reward")
+PLAY_ALONE = ("reward", "is_choice", "executed", "gaps", "shown", "missing_reward")
 
 
 def is_history(file: str | None, data: Data, terms: Terms, agent: Agent, history: History) -> bool:
     """Whether the file holds task data (a history of play): the options say so, or its columns."""
+    if agent.model is None and history.task is not None:
+        return task_named(history.task).kind == "play"
     if agent.model is not None or _says_play(history):
         return True
     asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
@@ -88,8 +95,10 @@ def is_history(file: str | None, data: Data, terms: Terms, agent: Agent, history
     return kind_of(file, data, history) == "play"
 
 
-def is_offered(file: str | None, data: Data, terms: Terms) -> bool:
-    """Whether the file holds decisions between offers, by its columns."""
+def is_offered(file: str | None, data: Data, terms: Terms, history: History) -> bool:
+    """Whether the file holds decisions between offers, by its columns or its task."""
+    if history.task is not None:
+        return task_named(history.task).kind == "offers"
     asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
     if file is None or file == "-" or asked:
         return False
@@ -100,6 +109,7 @@ def _run_check_read(file: str | None, data: Data, history: History, json: bool) 
     """Say what was taken for what in a table of offers, and what to run next; the exit code."""
     reading = read_as(open_raw(file, data), data, history, None)
     command = next_command(file, reading, typed_again(data, history))
+    groups = groups_command(file, reading, model_of(reading), typed_again(data, history))
     if json:
         document = {
             "kind": reading.kind,
@@ -110,11 +120,22 @@ def _run_check_read(file: str | None, data: Data, history: History, json: bool) 
             "n_missed": reading.n_missed,
             "notes": list(reading.notes),
             "next": command,
+            "groups": groups,
         }
         print(json_text(document), end="")
     else:
-        print(f"These are {TITLES[reading.kind]}.\nNext: {command}")
+        print("\n".join([f"These are {TITLES[reading.kind]}.", *_next_words(command, groups)]))
     return 0 if reading.n_decisions else 1
+
+
+def _groups_of(file: str, data: Data) -> str | None:
+    """What compares the groups of a choice experiment; None where it has none."""
+    try:
+        asked = asked_of(data, History(), "choices")
+        reading = reading_of(open_raw(file, data), asked, where=data.where, kind="choices")
+    except DataError:  # a table of numbers that was described by other options
+        return None
+    return groups_command(file, reading, None, typed_again(data, History()))
 
 
 def _says_play(history: History) -> bool:
@@ -141,9 +162,9 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     document = checked_play(reading, seen)
     if agent.model is not None:
         document["notes"] += model_notes(ready, reading, agent)
-    document["next"] = command_typed(
-        file, agent.model or reading.task or "q-learning", typed_again(data, history)
-    )
+    name, typed = agent.model or reading.task or "q-learning", typed_again(data, history)
+    document["next"] = command_typed(file, name, typed)
+    document["groups"] = groups_command(file, reading, name, typed)
     placed = None if seen is None else seen + reading.arguments["base"]
     document["where"] = None if mapped or placed is None else grid_words(placed)
     if json:
@@ -216,7 +237,12 @@ def _words(document: dict[str, Any]) -> list[str]:
             f"place of every option. Try --model ucl {document['where']} --noise-variance VARIANCE."
         )
     lines.append("The table can be used by penchant fit --model and penchant study.")
-    return [*lines, f"Next: {document['next']}"]
+    return [*lines, *_next_words(document["next"], document["groups"])]
+
+
+def _next_words(command: str, groups: str | None) -> list[str]:
+    """What to run next, and what compares groups."""
+    return [f"Next: {command}", *([f"Groups: {groups}"] if groups else [])]
 
 
 def _chosen_words(document: dict[str, Any]) -> str:
@@ -235,7 +261,7 @@ def run_check(
         return run_check_offers(file, data, agent, history, json)
     if is_history(file, data, terms, agent, history):
         return run_check_play(file, data, agent, history, json)
-    if is_offered(file, data, terms):
+    if is_offered(file, data, terms, history):
         return _run_check_read(file, data, history, json)
     refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
     refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
@@ -248,5 +274,7 @@ def run_check(
     else:
         print(checked_words(choices, estimates))
         if file is not None and terms == Terms():
-            say(f"Next: {command_typed(file, None, typed_again(data, history))}")
+            typed = typed_again(data, history)
+            for line in _next_words(command_typed(file, None, typed), _groups_of(file, data)):
+                say(line)
     return exit_code(tuple(estimate.status for estimate in estimates))

@@ -16,7 +16,9 @@ from penchant.cli.options import (
     Flag,
     History,
     Model,
+    ModelName,
     Show,
+    TaskName,
     Terms,
     World,
 )
@@ -257,8 +259,9 @@ def fit(
     if history.task is not None and agent.model is None:
         from penchant.reading.tasks import task_named
 
-        name: Any = task_named(history.task).command
-        agent = replace(agent, model=name)
+        task = task_named(history.task)
+        name: Any = task.command
+        agent = replace(agent, model=name, settings=agent.settings or list(task.settings))
     if data.price is not None:
         from penchant.cli.worth import run_fit_worth
 
@@ -299,10 +302,10 @@ def forget(store: str, who: str, /) -> int:
 
 
 def models(
-    name: str | None = None,
+    name: Annotated[ModelName | str | None, Parameter(show_choices=False)] = None,
     /,
     *,
-    task: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    task: TaskName = None,
     json: Flag = False,
 ) -> int:
     """List the models that --model takes, or say what one of them is.
@@ -385,17 +388,19 @@ def assist(
 ) -> int:
     """A machine beside its operator: what it would gain, and what it would have said.
 
-    simulate plays operators of several kinds with and without it: who gains, and who does not. All
-    are made up: nothing follows for people. replay reads play and prints what the machine would
-    have said of every choice; as nobody heard it, it tells nothing of rewards. Exit code 0: done;
-    2: wrong usage or data.
+    simulate plays operators of several kinds with and without it: who gains, and who does not.
+    simulate apprentice lets the machine go on alone after watching experts, simulate warning tells
+    who will do poorly. All are made up: nothing follows for people. replay reads play and prints
+    what the machine would have said of every choice; as nobody heard it, it tells nothing of
+    rewards. Exit code 0: done; 2: wrong usage or data.
 
     Parameters
     ----------
     action
         simulate or replay.
     file
-        replay: CSV or Parquet file, one row per event; - for stdin.
+        replay: CSV or Parquet file, one row per event; - for stdin. simulate: team, apprentice or
+        warning; team if not given.
     """
     from penchant.cli.assisting import run_assist
 

@@ -24,6 +24,7 @@ from penchant.errors import DataError
 from penchant.figures.results import overview
 from penchant.files.output import TABLES, write_table
 from penchant.inference.fit_each import fit_each
+from penchant.output.table import NARROW
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison
 from penchant.workflow.compare import compare_models
@@ -146,7 +147,7 @@ def _show(found: ModelComparison, groups: GroupComparison | None, written: Writt
     result = of_table(found.table(), document, lambda: found.to_frame("pyarrow"))
     shown(result, written, lambda: overview(found))
     if groups is not None and not written.json:
-        print(f"\n{groups.table().text()}")
+        print(f"\n{groups.table().text(NARROW)}")
 
 
 def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:

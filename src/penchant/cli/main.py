@@ -37,7 +37,7 @@ from penchant.cli.commands import (
     simulate,
     study,
 )
-from penchant.cli.helping import ALL, USUAL, first_screen
+from penchant.cli.helping import ALL, asked_help
 from penchant.cli.interrupting import INTERRUPTED, heed_interrupts, say_interrupted
 from penchant.cli.words import say
 from penchant.errors import DataError, NotWrittenError, PenchantWarning
@@ -108,8 +108,9 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
         with in_options(), _warnings_in_words(), _marked_stdout():
-            if len(arguments) > 1 and arguments[0] in USUAL and {"--help", "-h"} & {*arguments}:
-                print(first_screen(app, arguments[0]))
+            page = asked_help(app, arguments)
+            if page is not None:
+                print(page)
                 return DONE
             code = app(
                 _stdin_last(["--help" if word == ALL else word for word in arguments]),

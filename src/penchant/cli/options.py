@@ -48,19 +48,28 @@ Prior = Annotated[str, Parameter(metavar="PRIOR")]
 
 # -- how a file is read ----------------------------------------------------------------------------
 
+_file = Group("File", sort_key=7)
+_experiment = Group("Choice experiment", sort_key=2)
+
 Delimiter = Annotated[
     str | None,
     Parameter(
+        group=_file,
         metavar="CHARACTER",
         help="What divides the cells of a CSV file; found by itself if not given.",
     ),
 ]
-Decimal = Annotated[str, Parameter(metavar="CHARACTER", help="Decimal point of a CSV file.")]
-Encoding = Annotated[str, Parameter(metavar="NAME", help="Encoding of a CSV file, such as cp1252.")]
+Decimal = Annotated[
+    str, Parameter(group=_file, metavar="CHARACTER", help="Decimal point of a CSV file.")
+]
+Encoding = Annotated[
+    str, Parameter(group=_file, metavar="NAME", help="Encoding of a CSV file, such as cp1252.")
+]
 
 Where = Annotated[
     str | None,
     Parameter(
+        group=_file,
         metavar="CONDITION",
         help="Rows to keep, such as \"phase == 'test' and rt > 200\": comparisons, in, and, or, "
         "not; names with spaces in backticks.",
@@ -69,6 +78,7 @@ Where = Annotated[
 Units = Annotated[
     Words,
     Parameter(
+        group=_file,
         metavar="UNIT=DAYS,...",
         help="Days of a month or a year where delays are in several units: month=30.",
     ),
@@ -79,6 +89,7 @@ Units = Annotated[
 Attributes = Annotated[
     str | None,
     Parameter(
+        group=_experiment,
         metavar="FORMULA",
         help="Attributes of a choice experiment, 'cost + C(brand) + cost:income'; all that tell "
         "options apart if not given. Words become 0/1 columns.",
@@ -87,6 +98,7 @@ Attributes = Annotated[
 OptOut = Annotated[
     str | None,
     Parameter(
+        group=_experiment,
         metavar="WORD",
         help="Word for the option that is none of those shown: it has a constant of its own.",
     ),
@@ -94,6 +106,7 @@ OptOut = Annotated[
 Reference = Annotated[
     Words,
     Parameter(
+        group=_experiment,
         metavar="ATTRIBUTE=LEVEL,...",
         help="Level that the others are compared with; the first if not given.",
     ),
@@ -102,6 +115,7 @@ Reference = Annotated[
 Price = Annotated[
     str | None,
     Parameter(
+        group=_experiment,
         metavar="ATTRIBUTE",
         help="Attribute that says what an option costs: parameters are then what a unit of each of "
         "the others is worth, the willingness to pay.",
@@ -269,10 +283,41 @@ ModelName = Literal[
     "inequity",
     "ultimatum",
     "peers",
+    "cambridge",
 ]
 
 
-@Parameter(name="*", group=Group("Data", sort_key=1))
+# The names that a shell completes; others are answered with these.
+ExampleName = Annotated[
+    Literal["travel-mode", "menu", "delays"] | str | None,
+    Parameter(metavar="NAME", show_choices=False),
+]
+TaskName = Annotated[
+    Literal[
+        "two-step",
+        "go-no-go",
+        "balloons",
+        "selection",
+        "aversive",
+        "cambridge",
+        "cambridge-colours",
+        "description",
+        "ambiguity",
+        "peers",
+        "ultimatum",
+        "inputs",
+        "iowa",
+        "gain-loss",
+        "bandit",
+        "reversal",
+    ]
+    | str
+    | None,
+    Parameter(metavar="NAME", show_choices=False),
+]
+
+
+@Parameter(name="*", group=Group("Columns", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Data:
     """Where the choices are and which column plays which part.
@@ -309,7 +354,7 @@ class Data:
         drop-set leaves out decisions with missing cells, and says how many.
     """
 
-    example: Annotated[str | None, Parameter(metavar="NAME")] = None
+    example: ExampleName = None
     decision: Columns = field(default_factory=list)
     option: Column = None
     chosen: Column = None
@@ -463,7 +508,7 @@ class History:
     pool: Flag = False
     clock: Clock = "choices"
     linearized: Annotated[str | None, Parameter(metavar="PRIOR", allow_leading_hyphen=True)] = None
-    task: Annotated[str | None, Parameter(metavar="NAME")] = None
+    task: TaskName = None
 
 
 @Parameter(name="*", group=Group("World", sort_key=5))

@@ -20,7 +20,7 @@ from penchant.errors import DataError, listing
 from penchant.figures.saving import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
-from penchant.output.table import Table
+from penchant.output.table import NARROW, Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 
@@ -211,7 +211,7 @@ def _document(estimate: Estimate, show: Show) -> dict[str, Any]:
 def print_result(result: Result, show: Show) -> None:
     """Print JSON, or a table."""
     if not show.json:
-        print(result.printed.text())
+        print(result.printed.text(NARROW))
         return
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8")  # as JSON is, whatever the terminal's letters

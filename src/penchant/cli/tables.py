@@ -306,10 +306,26 @@ def next_command(file: str | None, reading: Reading, typed: Sequence[str]) -> st
         Options that were typed and are needed again.
     """
     if reading.kind != "choices":
-        return command_typed(file, _model(reading), typed)
+        return command_typed(file, model_of(reading), typed)
     who = reading.columns.get("subject")
     own = ["--subject", who] if who is not None and "--subject" not in typed else []
     return command_typed(file, None, [*typed, *own])
+
+
+def groups_command(
+    file: str | None, reading: Reading, model: str | None, typed: Sequence[str]
+) -> str | None:
+    """The command that compares groups and draws them; None where no column tells any."""
+    found = reading.group_columns
+    if not found:
+        return None
+    who = reading.columns["subject"]
+    own = [] if model or "--subject" in typed else ["--subject", who]
+    named = ["--model", model] if model else []
+    words = ["penchant", "study", str(file), *typed, *own, *named, "--prior", "weak"]
+    words += ["--condition", found[0], "-o", "results"]
+    others = f" (or --condition {', '.join(found[1:])})" if found[1:] else ""
+    return " ".join(map(_quoted, words)) + others
 
 
 def command_typed(file: str | None, model: str | None, typed: Sequence[str]) -> str:
@@ -344,7 +360,10 @@ def typed_again(data: Data, history: History) -> list[str]:
     return found
 
 
-def _model(reading: Reading) -> str:
+def model_of(reading: Reading) -> str:
+    """The model to begin with."""
+    if reading.task is not None:
+        return reading.task
     if reading.kind == "play":
         return "q-learning"
     if "delay" in reading.columns:

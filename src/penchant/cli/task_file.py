@@ -11,15 +11,23 @@ from penchant.cli.options import Agent
 from penchant.cli.words import say
 from penchant.cli.workflow_options import Compared, Played
 from penchant.errors import DataError
+from penchant.files.folder import TABLES
 
 TASK = "task.toml"
 Options = TypeVar("Options", Agent, Compared, Played)
 
 
 def is_task(file: str) -> bool:
-    """Whether FILE is a folder of `penchant export`, or a task file of one."""
+    """Whether FILE is a folder of `penchant export`, or a task file of one.
+
+    Any other folder with tables is one of files as laboratories have them.
+    """
     path = Path(file)
-    return path.is_dir() or (path.suffix == ".toml" and path.is_file())
+    if path.is_dir():
+        return (path / TASK).exists() or not any(
+            found.suffix.lower() in TABLES for found in path.rglob("*")
+        )
+    return path.suffix == ".toml" and path.is_file()
 
 
 def with_task(

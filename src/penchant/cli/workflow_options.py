@@ -19,6 +19,7 @@ from penchant.cli.options import (
     Decimal,
     Delimiter,
     Encoding,
+    ExampleName,
     Executed,
     Flag,
     Gaps,
@@ -33,6 +34,7 @@ from penchant.cli.options import (
     Locations,
     Means,
     MissingReward,
+    ModelName,
     Number,
     Offers,
     OptionalNumber,
@@ -47,6 +49,7 @@ from penchant.cli.options import (
     Scored,
     Seed,
     Shown,
+    TaskName,
     Threads,
     Units,
     Where,
@@ -57,13 +60,15 @@ _simulation = Group("Simulation", sort_key=5)
 _ranges = Parameter(metavar="NAME=LOW:HIGH,...")
 
 
-@Parameter(name="*", group=Group("Table", sort_key=1))
+@Parameter(name="*", group=Group("Columns", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Played:
     """Which column of the table is what, and how the file is read.
 
     Parameters
     ----------
+    task
+        A named task whose columns FILE has, such as two-step or go-no-go.
     subject
         Column that names the subject. none: use no such column.
     decision
@@ -74,6 +79,7 @@ class Played:
         Labels of the options, in order; or how many there are.
     """
 
+    task: TaskName = None
     subject: Column = None
     block: Block = None
     decision: Column = None
@@ -111,6 +117,7 @@ class Played:
     def history(self, clock: Clock = "choices") -> History:
         """The same, as `fit` has it."""
         return History(
+            task=self.task,
             reward=self.reward,
             block=self.block,
             is_choice=self.is_choice,
@@ -191,7 +198,10 @@ class Rivals:
         Distance over which rewards are correlated, for ucl and gp-ucb; estimated if not given.
     """
 
-    model: Annotated[Repeated, Parameter(metavar="NAME[:SETTINGS]")] = field(default_factory=list)
+    model: Annotated[
+        list[ModelName | str],
+        Parameter(metavar="NAME[:SETTINGS]", n_tokens=1, show_default=False, show_choices=False),
+    ] = field(default_factory=list)
     grid: Grid = None
     locations: Locations = None
     noise_variance: Annotated[float | None, Parameter(metavar="VARIANCE")] = None
@@ -297,7 +307,7 @@ class Simulated:
     landscape: LandscapeName = None
     means: Means = field(default_factory=list)
     offers_from: Annotated[str | None, Parameter(metavar="FILE")] = None
-    example: Annotated[str | None, Parameter(metavar="NAME")] = None
+    example: ExampleName = None
     offers: Offers = field(default_factory=list)
     decisions: OptionalNumber = None
     blocks: Number = 1

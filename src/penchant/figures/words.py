@@ -52,6 +52,7 @@ NUMBERED = (
     (re.compile(r"choice_(\d+)$"), "choice, {} back"),
 )
 SHARES = re.compile(r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$")
+WORTH = ("_worth", "_sensitivity")  # of attributes, whose names are the user's
 NAME = re.compile(r"[^\W\d]\w*(?:/\w+)*$")
 
 
@@ -62,6 +63,8 @@ def in_words(name: str) -> str:
     --------
     >>> in_words("learning_rate"), in_words("log prior_variance"), in_words("learning_rate_low")
     ('learning rate', 'log prior variance', 'learning rate, low')
+    >>> in_words("label:organic_worth"), in_words("price_sensitivity")
+    ('label:organic worth', 'price sensitivity')
     >>> in_words("adjusted_p_value"), in_words("bias_0"), in_words("response time (s)")
     ('adjusted p', 'bias for option 0', 'response time (s)')
     """
@@ -74,6 +77,9 @@ def in_words(name: str) -> str:
     for ending, words in ENDINGS.items():
         if name.endswith(ending) and NAME.match(name):
             return f"{in_words(name.removesuffix(ending))}, {words}"
+    for ending in WORTH:
+        if name.endswith(ending) and len(name) > len(ending):
+            return in_words(name.removesuffix(ending)) + ending.replace("_", " ")
     for pattern, words in NUMBERED:
         found = pattern.match(name)
         if found:

@@ -22,6 +22,7 @@ DESCRIPTION = "dataset_description.json"
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow")
 FILE = "source file"
 ALIKE = 0.5  # of all columns that two files must share to be of one kind
+_SHORT_FILE = 50_000  # bytes of a file that may have no row below its header
 _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9]*)-([A-Za-z0-9.]+)")
 _ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
 # Who is in a file by BIDS's and Psych-DS's names, in words.
@@ -45,6 +46,8 @@ class Raw:
         What messages call it.
     delimiter, encoding
         Of the files, to find lines again.
+    notes
+        Files that were left out.
     """
 
     table: pa.Table
@@ -52,6 +55,7 @@ class Raw:
     name: str = "the table"
     delimiter: str | None = None
     encoding: str = "utf-8"
+    notes: tuple[str, ...] = ()
 
     def located(self, message: str, rows: Sequence[int] | None = None) -> str:
         """A message about rows as one about lines of the files, where these have lines.
@@ -123,6 +127,9 @@ def read_raw(
     about = [file for file in files if _PEOPLE.search(Path(file).stem)]
     if len(about) == 1 < len(files):
         files.remove(about[0])
+    empty = [file for file in files if _holds_nothing(file)]
+    if empty and len(empty) < len(files):
+        files = [file for file in files if file not in empty]
     sources = [source(file) for file in files]
     tables = [read_table(one, **read) for one in sources]  # type: ignore[arg-type]
     _check_alike(sources, tables, str(path))
@@ -131,7 +138,17 @@ def read_raw(
     whole = joined([_with(table, own) for table, own in zip(tables, told, strict=True)])
     if len(about) == 1 and about[0] not in files:
         whole = _with_people(whole, read_table(about[0], **read))  # type: ignore[arg-type]
-    return Raw(whole, pieces, str(path), delimiter, encoding)
+    left = f"{len(empty)} file{'s' * (len(empty) > 1)} left out, as nothing is in it: "
+    notes = (left + listing(Path(file).name for file in empty),) if empty else ()
+    return Raw(whole, pieces, str(path), delimiter, encoding, notes)
+
+
+def _holds_nothing(file: str) -> bool:
+    """Whether a text file has no row: somebody began and left at once."""
+    if not file.lower().endswith((".csv", ".tsv")) or os.path.getsize(file) > _SHORT_FILE:
+        return False
+    with open(file, "rb") as opened:
+        return len([line for line in opened.read().splitlines() if line.strip(b' \t,;"')]) < 2
 
 
 def _files(path: Any) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack, overload
@@ -165,6 +166,11 @@ def fit(
             f"data must be episodes where a model is given; got {type(data).__name__}. "
             "Make them with Episode(chosen, rewards), or leave the model out."
         )
+    if isinstance(data, (str, os.PathLike)) or hasattr(data, "columns"):
+        raise DataError(
+            f"data must be choices or episodes, not a table or a file; got {type(data).__name__}. "
+            "Read it first: pn.fit(pn.read(data))."
+        )
     return fit_choices(
         data,  # it says what is wrong with anything else
         parameter_prior=weights_only(parameter_prior),
@@ -264,7 +270,7 @@ def _with_map(
     return estimate
 
 
-def check_prior(model: Model, prior: Prior | None) -> None:
+def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
     """A prior on natural parameters must name those of the model."""
     if isinstance(prior, DensityPrior):
         prior.of_model(model)

@@ -16,6 +16,7 @@ from penchant.inference.portions import portion_fit
 from penchant.models.model import Model
 from penchant.models.natural_prior import Prior
 from penchant.models.record import as_described, as_episodes, data_of, refuse_word
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import EachOptions
@@ -27,7 +28,7 @@ from penchant.tables.reading import Reading
 class PeopleOptions(TypedDict, total=False):
     """Options of fits of the subjects of a scan."""
 
-    parameter_prior: Prior | None
+    parameter_prior: Prior | MapPrior | None
     method: Literal["ml", "firth"]
     constraints: Constraints | None
     max_steps: int | None
@@ -56,7 +57,7 @@ def fit_each(
     data: Sequence[History] | Choices | Reading,
     model: Model,
     *,
-    parameter_prior: Prior | None = None,
+    parameter_prior: Prior | MapPrior | None = None,
     threads: int | None = None,
 ) -> Estimates: ...
 @as_it_came
@@ -64,7 +65,7 @@ def fit_each(
     data: Any,
     model: Model | None = None,
     *,
-    parameter_prior: Prior | None = None,
+    parameter_prior: Prior | MapPrior | None = None,
     method: Literal["ml", "firth"] = "ml",
     constraints: Constraints | None = None,
     covariance: Literal["model", "robust", "clustered"] = "model",

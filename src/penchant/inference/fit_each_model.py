@@ -9,15 +9,17 @@ from typing import Any
 
 from penchant._progress import progress
 from penchant.bandit.episode import Episode
-from penchant.inference.fit import check_prior, fit_profiles
+from penchant.inference.fit import check_prior, fit_model, fit_profiles
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.status import nothing_known
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
 from penchant.models.record import for_task
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.likelihood import available_threads
+from penchant.softmax.prior import ScaledPrior
 
 # Subjects whose profiles are searched together: steps cost little more for many than for one.
 FEWEST, MOST = 64, 512
@@ -28,17 +30,19 @@ def fit_each_model(
     episodes: Sequence[Episode],
     model: Model,
     *,
-    parameter_prior: Prior | None = None,
+    parameter_prior: Prior | MapPrior | None = None,
     threads: int | None = None,
 ) -> Estimates:
     """Fit the episodes of every subject."""
     model = for_task(model, episodes)
-    check_prior(model, parameter_prior)
     by_subject: dict[Any, list[Episode]] = {}
     for episode in episodes:
         by_subject.setdefault(episode.subject, []).append(episode)
     told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
     workers = available_threads() if threads is None else threads
+    if isinstance(parameter_prior, MapPrior):
+        return _with_maps(by_subject, told, model, parameter_prior, workers)
+    check_prior(model, parameter_prior)
     at_once = _at_once(model, [sum(e.n_events for e in by_subject[s]) for s in told], workers)
     portions = [told[i : i + at_once] for i in range(0, len(told), at_once)]
     with progress("Fitting subjects", len(told)) as advance:
@@ -58,6 +62,35 @@ def fit_each_model(
     for subject, mine in by_subject.items():
         if subject not in found:
             problem = Problem(model, tuple(mine), parameter_prior)
+            found[subject] = nothing_known(problem, subject)
+    return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
+
+
+def _with_maps(
+    by_subject: dict[Any, list[Episode]],
+    told: list[Any],
+    model: Model,
+    prior: MapPrior,
+    workers: int,
+) -> Estimates:
+    """Everybody's map by itself: each has a width of its own."""
+    with progress("Fitting subjects", len(told)) as advance:
+
+        def fit_one(subject: Any) -> Estimate:
+            mine = by_subject[subject]
+            found = fit_model(mine, model, parameter_prior=prior, subject=subject)
+            advance(1)
+            return found
+
+        if workers == 1:
+            fits = [fit_one(subject) for subject in told]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                fits = list(pool.map(fit_one, told))
+    found = dict(zip(told, fits, strict=True))
+    for subject, mine in by_subject.items():
+        if subject not in found:
+            problem = Problem(model, tuple(mine), ScaledPrior(prior.others))
             found[subject] = nothing_known(problem, subject)
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 

@@ -144,7 +144,10 @@ class FromEpisodes(Source):
     def _error(self, found: Found, natural: Natural) -> float:
         """Standard error by the delta method."""
         slope = natural.gradient(*self._split(found))
-        used = slope != 0
+        used = np.flatnonzero(slope)
+        if len(used) == 1:
+            only = used[0]
+            return float(abs(slope[only]) * np.sqrt(found.covariance[only, only]))
         return float(np.sqrt(slope[used] @ found.covariance[np.ix_(used, used)] @ slope[used]))
 
     def parameters(
@@ -201,7 +204,8 @@ class FromEpisodes(Source):
     ) -> Matrix:
         """Intervals of estimates of one model, found together; none depends on the others."""
         known = self._naturals(space)
-        places = [[n.name for n in known].index(name) for name in names]
+        all_names = [n.name for n in known]
+        places = [all_names.index(name) for name in names]
         if kind == "calibrated":  # the lattice of the draws is laid for all parameters
             return _intervals(found, known, level, kind, rng, n_drawn)[:, places]
         return _intervals(found, [known[i] for i in places], level, kind)

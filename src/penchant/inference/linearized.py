@@ -39,7 +39,7 @@ from penchant.inference.search.peaks import Peak
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at
 from penchant.models.model import Declared, Model, model_words, natural_parameters
-from penchant.models.record import as_episodes, for_task
+from penchant.models.record import as_episodes, for_task, refuse_no_model
 from penchant.output.notes import pooled_notes
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
@@ -90,6 +90,7 @@ def fit_linearized(
     >>> [(p.name, float(f"{p.estimate:.3g}")) for p in found.parameters]
     [('decision_noise', 3.84), ('prior_mean', 199.0), ('prior_variance', 1.36)]
     """
+    refuse_no_model(model)
     data = as_episodes(episodes)
     found = _fit(data, for_task(model, data), nominal, coordinate, constrained)
     validity = found.validity

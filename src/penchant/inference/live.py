@@ -9,18 +9,23 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
+from penchant.inference.fit import fit_model
 from penchant.inference.following.bounds import Bounds, is_small, may_reach_far, rises_to
+from penchant.inference.following.cells import Cells
 from penchant.inference.following.neighbourhood import Neighbourhood
 from penchant.inference.following.plain import plain_estimate
+from penchant.inference.maps import check_map
 from penchant.inference.profile.profiles import Problem
-from penchant.inference.search.grid import Grid, grid_steps, searched_grids
+from penchant.inference.search.grid import Grid, Grids, grid_steps, searched_grids
 from penchant.inference.search.peaks import Peak, settled_at_limits
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at, nothing_known
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
-from penchant.models.record import for_task
+from penchant.models.record import for_task, refuse_no_model, refuse_word
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING
 
 TIED = 1e-3  # log-units within which a cell far from a peak may be as high
@@ -28,7 +33,7 @@ CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to
 OFTEN = 1.5  # the grid is looked at again at the latest when the history has grown by this factor
 
 
-def live(model: Model, *, parameter_prior: Prior | None = None) -> Live:
+def live(model: Model, *, parameter_prior: Prior | MapPrior | None = None) -> Live:
     """Estimate while somebody plays.
 
     Parameters
@@ -36,7 +41,8 @@ def live(model: Model, *, parameter_prior: Prior | None = None) -> Live:
     model
         How the history explains the decisions.
     parameter_prior
-        Prior on the weights; `ScaledPrior()` gives finite estimates from the first choices on.
+        Prior on the weights; `ScaledPrior()` gives finite estimates from the first choices on, and
+        `MapPrior()` the map in mind of a model with a `prior_map`.
 
     Examples
     --------
@@ -67,13 +73,19 @@ class Live:
     Cells whose bound is not far below the peak are solved anew; the others need no work.
     """
 
-    def __init__(self, model: Model, parameter_prior: Prior | None = None) -> None:
+    def __init__(self, model: Model, parameter_prior: Prior | MapPrior | None = None) -> None:
+        refuse_no_model(model)
+        refuse_word(parameter_prior)
         if Declared(model).attributes:
             raise DataError(
                 f"model must learn from rewards; got {type(model).__name__}, a model of Offers. "
                 "Collect Offers and use fit."
             )
         self.model = model
+        self.map_prior = parameter_prior if isinstance(parameter_prior, MapPrior) else None
+        if isinstance(parameter_prior, MapPrior):
+            check_map(model)
+            parameter_prior = ScaledPrior(parameter_prior.others)
         self.parameter_prior = parameter_prior
         self._episode = Episode([], [])
         self._before: tuple[Episode, ...] = ()
@@ -82,6 +94,7 @@ class Live:
         self._peak: Peak | None = None
         self._bounds: Bounds | None = None
         self._near: Neighbourhood | None = None
+        self._problem: Problem | None = None
         self._fitted = model
 
     @property
@@ -170,16 +183,23 @@ class Live:
         """The current estimate: what `fit` gives on the same history."""
         played = tuple(e for e in self.episodes if e.n_events) or (self._episode,)
         model = self._for_task(played)
-        problem = Problem(model, played, self.parameter_prior)
+        last = self._problem
+        if last is None or last.model is not model:
+            problem = Problem(model, played, self.parameter_prior)
+        else:
+            problem = Problem.going_on(last, played)
+        self._problem = problem
         if not self.n_decisions:
             return nothing_known(problem)
+        if self.map_prior is not None:
+            return fit_model(played, model, parameter_prior=self.map_prior)
         followed = self._follow(problem)
         if followed is not None:
             return followed
-        last = self._peak
+        peak = self._peak
         # at a limit slopes say too little of what lies beside it to climb from there
-        if last is not None and self._grid is not None and not last.at_bound.any():
-            climbed = climb(problem, last.point.psi, near=last)
+        if peak is not None and self._grid is not None and not peak.at_bound.any():
+            climbed = climb(problem, peak.point.psi, near=peak)
             if climbed.converged and self._clear(problem, self._grid, climbed):
                 nobody = np.zeros(1, dtype=bool)
                 self._peak = climbed
@@ -206,28 +226,33 @@ class Live:
     def _follow(self, problem: Problem) -> Estimate | None:
         """The estimate where the last peak leads to it, and no other is as high; or None."""
         near, bounds, profiles = self._near, self._bounds, problem.profiles
-        if near is None or bounds is None or self.n_decisions > OFTEN * self._grid_size:
+        if near is None or bounds is None:
+            return None
+        if near.cells is None and self.n_decisions > OFTEN * self._grid_size:
             return None
         if profiles.record.shown is not None:  # options that could not be chosen
             return None
-        if not near.follow(problem.episodes):
+        if not near.follow(profiles):
             self._near = None
             return None
-        peaks = near.peaks(profiles)
-        alone = not is_small(profiles) and bounds.is_far_below(profiles, near.u, near.height)
-        if alone and not may_reach_far(profiles, peaks):
-            self._peak = peaks[0]
-            told = plain_estimate(profiles, near, peaks, lambda: searched_grids(profiles).of(0))
+        found = near.peak()
+        if near.cells is not None:
+            is_alone = near.cells.rise_to(near.u, near.height)
+        else:
+            is_alone = bounds.is_far_below(profiles, near.u, near.height)
+            is_alone = is_alone and not may_reach_far(profiles, found.peaks)
+        if is_alone:
+            told = plain_estimate(profiles, near, found, lambda: searched_grids(profiles).of(0))
             if told is not None:
+                self._peak = found.peaks[0]
                 return told
         grid = bounds.all_anew(profiles)
         if not rises_to(profiles, grid, near.u, near.height):
             return None
-        self._peak = peaks[0]
+        self._peak = found.peaks[0]
         nobody = np.zeros(1, dtype=bool)
-        settled_at_limits(profiles, peaks, nobody)
-        found = plain_estimate(profiles, near, peaks, grid)
-        return estimate_at(problem, grid, peaks[0]) if found is None else found
+        settled_at_limits(profiles, found.peaks, nobody)
+        return estimate_at(problem, grid, found.peaks[0])
 
     # -- from the grid ---------------------------------------------------------------------------
 
@@ -249,10 +274,10 @@ class Live:
             followed = known.alone() if _stands_out(problem, self._grid, known, TIED) else None
         peak = best_peaks(problem.profiles, grids, lost, followed)[0]
         self._peak = None if lost[0] else peak
-        self._near = self._neighbourhood(problem)
+        self._near = self._neighbourhood(problem, grids)
         return estimate_at(problem, self._grid, peak)
 
-    def _neighbourhood(self, problem: Problem) -> Neighbourhood | None:
+    def _neighbourhood(self, problem: Problem, grids: Grids) -> Neighbourhood | None:
         """Where the peak may be followed from event to event."""
         peak, declared = self._peak, Declared(problem.model)
         if peak is None or not peak.converged or problem.n_shape != 1:
@@ -261,7 +286,9 @@ class Live:
         is_quick &= declared.explanatory_many is not None and problem.profiles.record.shown is None
         if not is_quick or self.parameter_prior is not None or problem.profiles.n_options < 2:
             return None
-        return Neighbourhood(problem.profiles, float(peak.u[0]), peak.point.theta)
+        profiles = problem.profiles
+        cells = Cells(profiles, grids) if is_small(profiles) else None
+        return Neighbourhood(profiles, float(peak.u[0]), peak.point.theta, cells)
 
 
 def _stands_out(problem: Problem, grid: Grid, peak: Peak, by: float) -> bool:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix
+from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
+from penchant.inference.predict import decision_log_likelihoods
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid, whole_grids
 from penchant.inference.search.peaks import Peak
@@ -31,6 +32,7 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 
 WIDTHS = (0.2, 5.0)  # of the prior on a map, in standard deviations of the rewards: the range
+PREDICTING = np.geomspace(0.02, 2.0, 7)  # widths that are tried where plays are predicted
 AROUND = (1 / 1.6, 1.0, 1.6)  # widths that are weighed by their evidence, about the likeliest
 SIZES = (0, 4, 9, 16, 25, 36, 49)  # numbers of functions that are tried
 SPREADS = np.geomspace(20.0, 0.05, 8)  # prior sd of an option, in standard deviations of rewards
@@ -43,16 +45,14 @@ def fit_map(
     episodes: Sequence[Any], model: Any, prior: MapPrior, subject: Any = None
 ) -> tuple[Estimate, tuple[MapFit, ...]]:
     """The likeliest estimate, and what every width of the prior makes of the map."""
-    if Declared(model).prior_map is None:
-        raise DataError(
-            "model must have a prior_map where parameter_prior is a MapPrior; got none. Use "
-            "UCL(..., prior_map=MapBasis.smooth(locations))."
-        )
+    check_map(model)
     spread = float(np.std(rewards_of(episodes))) or 1.0
+    if prior.sd == "prediction":
+        prior = replace(prior, sd=_predictive_width(episodes, model, prior, spread))
     sizes = [model.prior_map.n]
     if prior.n == "evidence":
         sizes = sorted({n for n in SIZES if n < model.prior_map.n} | {model.prior_map.n})
-    nu = _noise_without_map(episodes, model, prior, spread)
+    nu, _ = _without_map(episodes, model, prior, spread)
     found: list[tuple[Estimate, MapFit]] = []
     for size in sizes:
         own = replace(model, prior_map=model.prior_map.leading(size))
@@ -64,15 +64,54 @@ def fit_map(
     return found[best][0], fits
 
 
-def _noise_without_map(
+def check_map(model: Any) -> None:
+    """A prior on maps is of a model that has one."""
+    if Declared(model).prior_map is None:
+        raise DataError(
+            "model must have a prior_map where parameter_prior is a MapPrior; got none. Use "
+            "UCL(..., prior_map=MapBasis.smooth(locations))."
+        )
+
+
+def _without_map(
     episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float
-) -> float:
-    """nu of a player without a map; of the order of the rewards where there is none."""
+) -> tuple[float, Vector]:
+    """nu of a player without a map, of the order of the rewards where there is none; and psi."""
     flat = replace(model, prior_map=None)
     problem = Problem(flat, tuple(episodes), ScaledPrior(prior.others))
     _, best = grid_search(problem.profiles)
     slope = float(best.theta[0, 0])
-    return 1.0 / slope if slope > 0 and np.isfinite(slope) else spread
+    return 1.0 / slope if slope > 0 and np.isfinite(slope) else spread, best.psi[0]
+
+
+def _predictive_width(
+    episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float
+) -> float | Literal["evidence"]:
+    """The narrowest width that predicts every play from the others as well as the best does.
+
+    Choices of one play hang together in more ways than a model knows, which its evidence takes for
+    a map; another play does not share them. As well: within one standard error of the difference.
+    """
+    told = [episode for episode in episodes if len(episode.scored_options)]
+    if len(told) < 2:  # nothing is left to predict
+        return "evidence"
+    nu, psi = _without_map(told, model, prior, spread)
+    bare = Problem(model, tuple(told), ScaledPrior(prior.others))
+    x, _ = bare.profiles.variables(np.zeros(1, dtype=np.int64), psi[None], False)
+    scores = []
+    for width in spread * PREDICTING:
+        weights = _weights_prior(x, model, prior, width / nu)
+        score = []
+        for k, left_out in enumerate(told):
+            others = tuple(told[:k] + told[k + 1 :])
+            profiles = Problem(model, others, weights).profiles
+            points = profiles.solve(np.zeros(1, dtype=np.int64), psi[None], with_slopes=False)
+            score.append(decision_log_likelihoods(model, (left_out,), points.theta[0], psi))
+        scores.append(np.concatenate(score))
+    every = np.array(scores)
+    less = every[int(np.argmax(every.sum(axis=1)))] - every
+    as_well = less.sum(axis=1) <= less.std(axis=1) * np.sqrt(every.shape[1])
+    return float(spread * PREDICTING[int(np.argmax(as_well))])
 
 
 def _of_widths(

@@ -15,6 +15,7 @@ from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Declared, Model
 from penchant.models.natural_prior import Prior
 from penchant.models.record import as_episodes
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit_each import fit_each_choices
@@ -28,7 +29,7 @@ class PortionFit:
     """Fits of all subjects of a portion; picklable."""
 
     model: Model | None
-    parameter_prior: Prior | None
+    parameter_prior: Prior | MapPrior | None
     level: float = 0.95
     intervals: IntervalKind = "wald"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +63,7 @@ class PortionFit:
 def portion_fit(
     data: ManyPeople,
     model: Model | None,
-    parameter_prior: Prior | None,
+    parameter_prior: Prior | MapPrior | None,
     options: Mapping[str, Any],
     level: float = 0.95,
     intervals: IntervalKind = "wald",

@@ -13,6 +13,7 @@ from penchant.inference.from_episodes import heights, model_source
 from penchant.models.model import natural_parameters
 from penchant.models.natural import Natural
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import check_estimates
 
 BEYOND = 0.5  # shown outside the interval at each side, in units of its own half
 EDGE = 1e-3  # how near to 0 and to its scale a share is shown, next to the estimate
@@ -61,6 +62,7 @@ def profile_curve(
         How many values.
     """
     check_level(level)
+    check_estimates(estimate)
     source = model_source(estimate)
     natural = _named(estimate, name)
     if n_points < 3:

@@ -27,6 +27,7 @@ from penchant.models.learning.kalman import KalmanFilter
 from penchant.models.learning.known_values import KnownValues
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.learning.ucb1 import UCB1
+from penchant.models.offers.cambridge import CambridgeGamble
 from penchant.models.offers.chance import Ambiguity, PeerInfluence, ProbabilityDiscounting
 from penchant.models.offers.discounting import (
     ConstantSensitivityDiscounting,
@@ -149,6 +150,7 @@ CATALOGUE = {
         Entry("inequity", Inequity, "envy and guilt (Fehr-Schmidt, ERC)", "offers"),
         Entry("ultimatum", Ultimatum, "accept or reject, norms learnt", "offers"),
         Entry("peers", PeerInfluence, "gambles, and what others took", "offers"),
+        Entry("cambridge", CambridgeGamble, "stakes that are shown in turn; colours", "offers"),
     )
 }
 

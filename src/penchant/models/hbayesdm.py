@@ -32,7 +32,6 @@ _KALMAN = (
 )
 _NO_LAPSE = "without the lapse"
 _TIMES = "response times are not modelled"
-_STATIC = "its objective is linear in the weights: {form}; write it as a model of Offers"
 
 
 def _bandit(prefix: str) -> dict[str, Counterpart]:
@@ -69,9 +68,7 @@ HBAYESDM: dict[str, Counterpart] = {
     "bart_par4": Counterpart("models.Balloons()", "balloons"),
     "bart_ewmv": Counterpart('models.Balloons("mean and variance")', "balloons"),
     "cgt_cm": Counterpart(
-        None,
-        None,
-        _STATIC.format(form="two fits that add, of colours and of bets"),
+        "models.CambridgeGamble()", "cambridge", 'and CambridgeGamble("colours"): two fits that add'
     ),
     "choiceRT_ddm": Counterpart(None, None, _TIMES),
     "choiceRT_ddm_single": Counterpart(None, None, _TIMES),

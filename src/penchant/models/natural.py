@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -363,10 +364,23 @@ class Natural:
         return float(1.0 / sizes[self.index])
 
 
+def _slopes(theta: Vector, psi: Vector, parts: Sequence[tuple[int, float]]) -> Vector:
+    """Derivatives in weights and shape parameters, 0 but for some; NaN where one is not finite."""
+    fine = all(isfinite(theta[a]) and isfinite(slope) for a, slope in parts)
+    found = np.zeros(len(theta) + len(psi)) if fine else np.full(len(theta) + len(psi), np.nan)
+    for a, slope in parts if fine else ():
+        found[a] = slope
+    return found
+
+
 class WeightParameter(Natural):
     """A weight itself."""
 
     is_weight: ClassVar[bool] = True
+
+    def gradient(self, theta: Vector, psi: Vector) -> Vector:
+        """1 in the weight."""
+        return _slopes(theta, psi, [(self.index, 1.0)])
 
 
 class ReciprocalParameter(Natural):
@@ -378,6 +392,12 @@ class ReciprocalParameter(Natural):
     def of_weights(self, theta: Matrix) -> Vector:
         """Values at many weights."""
         return np.asarray(1.0 / theta[:, self.index])
+
+    def gradient(self, theta: Vector, psi: Vector) -> Vector:
+        """-1 over the square of the weight."""
+        with np.errstate(divide="ignore", over="ignore"):
+            slope = -1.0 / np.float64(theta[self.index]) ** 2
+        return _slopes(theta, psi, [(self.index, slope)])
 
     def bends(self, theta: Matrix) -> tuple[Matrix, Matrix]:
         """Gradients and Hessians in the weights."""
@@ -427,6 +447,13 @@ class RatioParameter(Natural):
     def of_weights(self, theta: Matrix) -> Vector:
         """Values at many weights."""
         return np.asarray(theta[:, self.index] / theta[:, self.other])
+
+    def gradient(self, theta: Vector, psi: Vector) -> Vector:
+        """1 over the denominator, and minus the ratio over it."""
+        own, below = np.float64(theta[self.index]), np.float64(theta[self.other])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            parts = [(self.index, 1.0 / below), (self.other, -own / below**2)]
+        return _slopes(theta, psi, parts)
 
     def bends(self, theta: Matrix) -> tuple[Matrix, Matrix]:
         """Gradients and Hessians in the weights."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
@@ -92,6 +92,13 @@ class Record:
         return self._seen("after", name)
 
     def _seen(self, role: str, name: str) -> Matrix:
+        known = self.prepared.get((role, name))
+        if known is None:
+            known = self.prepared[role, name] = (self._joined(role, name),)
+        return np.asarray(known[0])
+
+    def _joined(self, role: str, name: str) -> Matrix:
+        """What all episodes hold under a name, one after another; nobody changes it."""
         parts = []
         for episode in self.episodes:
             found = getattr(episode, role, {})
@@ -134,7 +141,7 @@ class Record:
         return np.asarray(np.where(chosen < 0, chosen, at))
 
     @cached_property
-    def prepared(self) -> dict[Any, tuple[Matrix, ...]]:
+    def prepared(self) -> dict[Any, tuple[Any, ...]]:
         """What models made of offers or times, once for all psi."""
         return {}
 
@@ -322,7 +329,18 @@ def with_start(model: M, name: str, rewards: Vector, *, estimable: bool) -> M:
     if not is_open(vars(model)[name]):
         return model
     start, why = expected_before_play(rewards, estimable=estimable)
+    try:
+        found: M = _started(model, name, start, why)
+        return found
+    except TypeError:  # arrays cannot be remembered
+        return _with(model, name, start, why)
+
+
+def _with(model: M, name: str, start: float | None, why: str) -> M:
     return replace(model, **{name: start, "because": why})  # type: ignore[type-var]
+
+
+_started = lru_cache(maxsize=64)(_with)  # while somebody plays, the answer is mostly the last one
 
 
 def with_agents_start(model: M, name: str, parameters: Mapping[str, Any]) -> M:
@@ -341,7 +359,8 @@ def zero_is_common(rewards: Vector) -> bool:
     >>> zero_is_common(np.array([0.0, 1.0, 1.0])), zero_is_common(np.array([31.0, 64.0]))
     (True, False)
     """
-    return bool(min((rewards <= 0).mean(), (rewards >= 0).mean()) >= RARE)
+    fewest = min(np.count_nonzero(rewards <= 0), np.count_nonzero(rewards >= 0))
+    return bool(fewest / len(rewards) >= RARE)
 
 
 def ends_of(rewards: Vector) -> str:
@@ -445,7 +464,7 @@ def data_of(given: Any) -> Any:
     return given.data if isinstance(given, Reading) else given
 
 
-def _check_model(model: Any) -> None:
+def refuse_no_model(model: Any) -> None:
     """Say what to write where a name or a class stands for a model."""
     if isinstance(model, str):
         known = import_module("penchant.models.catalogue").CATALOGUE
@@ -471,12 +490,17 @@ def _call(kind: type) -> str:
 
 
 def refuse_word(prior: Any) -> None:
-    """Say what to write where a word stands for a prior."""
+    """Say what to write where a word, a number or a class stands for a prior."""
+    weak = "Write parameter_prior=pn.ScaledPrior() for a weak one, or None for maximum likelihood."
     if isinstance(prior, str):
+        raise DataError(f"parameter_prior must be a prior, not a word; got {prior!r}. {weak}")
+    if isinstance(prior, type):
         raise DataError(
-            f"parameter_prior must be a prior, not a word; got {prior!r}. Write "
-            "parameter_prior=pn.ScaledPrior() for a weak one, or None for maximum likelihood."
+            f"parameter_prior must be a prior, not its class; got {prior.__name__}. Write "
+            f"parameter_prior=pn.{prior.__name__}(...)."
         )
+    if isinstance(prior, (int, float, Mapping, list, tuple)):
+        raise DataError(f"parameter_prior must be a prior; got {prior!r}. {weak}")
 
 
 def as_described(data: Any, model: Model | None) -> Any:
@@ -484,7 +508,7 @@ def as_described(data: Any, model: Model | None) -> Any:
 
     Choices need no model: one of their attributes says what these are worth.
     """
-    _check_model(model)
+    refuse_no_model(model)
     describes = model is not None and bool(Declared(model).attributes)
     return as_episodes(data) if describes and isinstance(data, Choices) else data
 

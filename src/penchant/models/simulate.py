@@ -360,8 +360,8 @@ def _probabilities(model: Any, offers: Mapping[str, Matrix], parameters: Rule) -
     a fit uses, so that one can check the other.
     """
     values = Declared(model).option_values
-    if values is not None and TEMPERATURE in parameters:
-        value, temperature = values(offers, parameters), parameters[TEMPERATURE]
+    if values is not None:
+        value, temperature = values(offers, parameters), parameters.get(TEMPERATURE, 1.0)
     else:
         nobody = Offers(np.zeros(len(next(iter(offers.values())))), offers)
         theta, psi = weights_and_shape(model, parameters)

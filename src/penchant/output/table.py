@@ -11,16 +11,15 @@ import numpy as np
 
 ABSENT = "-"
 WIDTH = 88  # of words
-WIDEST = 100  # of a table
-NARROW = 80  # of a table for the terminals of everybody
+NARROW = 80  # of a table, for the terminals of everybody
 
 
 @dataclass(frozen=True)
 class Table:
     """A caption, facts in pairs, a header, rows of cells, and notes below.
 
-    A row with nothing but its first cell is a title of the rows below it. What is wider than
-    `widest` characters goes below.
+    A row with nothing but its first cell is a title of the rows below it. Columns beyond 80
+    characters move closer together, or go below; notes are `words` wide.
     """
 
     caption: str
@@ -28,18 +27,23 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
-    widest: int = WIDEST
+    words: int = WIDTH
 
-    def text(self) -> str:
-        """For the terminal."""
+    def text(self, widest: int | None = None) -> str:
+        """For the terminal, no line wider than this."""
         columns = zip(self.header, *(row for row in self.rows if not _is_title(row)), strict=True)
         widths = [max(len(cell) for cell in column) for column in columns]
         body: list[str] = []
-        for shown in _blocks(self.header, widths, self.widest):
+        close = sum(widths) + len(widths) - 1
+        blocks = _blocks(self.header, widths, NARROW)
+        gap = "  "
+        if len(blocks) > 1 and close <= NARROW:
+            blocks, gap = [list(range(len(widths)))], " "
+        for shown in blocks:
             lines = [
                 row[0]
                 if row is not self.header and _is_title(row)
-                else _line([row[a] for a in shown], [widths[a] for a in shown])
+                else _line([row[a] for a in shown], [widths[a] for a in shown], gap)
                 for row in (self.header, *self.rows)
             ]
             rule = "-" * len(lines[0])
@@ -47,10 +51,12 @@ class Table:
         notes = [
             line
             for note in self.notes
-            for line in textwrap.wrap(note, min(WIDTH, self.widest), break_on_hyphens=False)
+            for line in textwrap.wrap(
+                note, min(self.words, widest or WIDTH), break_on_hyphens=False
+            )
         ]
         facts = [f"{name}: {value}" for name, value in self.facts]
-        return "\n".join([self.caption, *_in_columns(facts, self.widest), *body, *notes])
+        return "\n".join([self.caption, *_in_columns(facts, NARROW), *body, *notes])
 
     def html(self) -> str:
         """For a notebook; every label is escaped."""
@@ -90,7 +96,7 @@ def _is_title(row: Sequence[str]) -> bool:
     return len(row) > 1 and not any(row[1:])
 
 
-def _blocks(header: Sequence[str], widths: Sequence[int], widest: int = WIDEST) -> list[list[int]]:
+def _blocks(header: Sequence[str], widths: Sequence[int], widest: int = NARROW) -> list[list[int]]:
     """Columns that stand side by side; those too many for a line go below, after the first again.
 
     What is in parentheses, such as a standard error, stays with the column before it.
@@ -112,15 +118,15 @@ def _blocks(header: Sequence[str], widths: Sequence[int], widest: int = WIDEST) 
     return blocks
 
 
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+def _line(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
     first, *rest = [
         cell.ljust(width) if i == 0 else cell.rjust(width)
         for i, (cell, width) in enumerate(zip(row, widths, strict=True))
     ]
-    return "  ".join([first, *rest])
+    return gap.join([first, *rest])
 
 
-def _in_columns(facts: Sequence[str], widest: int = WIDEST) -> list[str]:
+def _in_columns(facts: Sequence[str], widest: int = NARROW) -> list[str]:
     """Facts in two columns; in one, where two are too wide."""
     half = (len(facts) + 1) // 2
     left, right = facts[:half], [*facts[half:], ""][:half]

@@ -220,7 +220,7 @@ def reading_of(
         table=built.table,
         source=raw.name,
         options=built.options,
-        notes=(*clean.notes, *built.notes),
+        notes=(*raw.notes, *clean.notes, *built.notes),
         program=clean.program,
         arguments=built.arguments,
         model=built.model,
@@ -235,8 +235,9 @@ def reading_of(
 def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
     """What the table is, by its columns."""
     told = asked.with_hints(clean)
-    if _task(clean, told, None) is not None:
-        return "play"
+    task = _task(clean, told, None)
+    if task is not None:
+        return task.kind
     long = _is_long(clean, told)
     return _kind(clean, told, long, None if long or told.offers else _wide(clean, told))
 
@@ -247,7 +248,8 @@ def _task(clean: Cleaned, asked: Asked, kind: ReadingKind | None) -> NamedTask |
         return task_named(asked.task)
     said = asked.offers is not None or asked.attributes is not None or asked.options is not None
     said |= any(asked.columns.get(part) for part in ("chosen", "reward", "option", "executed"))
-    return None if said or kind not in (None, "play") else recognised_task(clean.table)
+    task = None if said else recognised_task(clean.table)
+    return task if task is not None and kind in (None, task.kind) else None
 
 
 def _is_long(clean: Cleaned, asked: Asked) -> bool:
@@ -259,8 +261,8 @@ def _built(
 ) -> tuple[ReadingKind, Built]:
     task = _task(clean, asked, kind)
     if task is not None:
-        _check_policies("play", asked)
-        return "play", from_task(clean, asked, task)
+        _check_policies(task.kind, asked)
+        return task.kind, from_task(clean, asked, task, place)
     long = _is_long(clean, asked)
     wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
     found = kind or _kind(clean, asked, long, wide)
@@ -272,6 +274,8 @@ def _built(
         return found, from_offers(clean, asked, place, layout)
     if wide is not None:
         return found, from_wide(clean, asked, *wide, place)
+    if not long:
+        _refuse_words(clean, asked)
     return found, from_long(clean, asked, place)
 
 
@@ -341,10 +345,7 @@ def _kind(
         )
     if played:
         return "play"
-    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
-    if chosen in names:
-        free = [name for name in names if name not in clean.own and name != chosen]
-        refuse_unknown_words(free, seen_words(clean.table, str(chosen)), str(chosen))
+    _refuse_words(clean, asked)
     refuse_one_row_per_subject(names, asked.columns.get("subject"))
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
@@ -353,6 +354,15 @@ def _kind(
         f"play, {argument('offers')} for offers, {argument('option')} and "
         f"{argument('attributes')} for choices; in a wide table, {argument('options')}."
     )
+
+
+def _refuse_words(clean: Cleaned, asked: Asked) -> None:
+    """Ask what the words of the choices mean, where the columns describe options."""
+    names = clean.table.column_names
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    if chosen in names:
+        free = [name for name in names if name not in clean.own and name != chosen]
+        refuse_unknown_words(free, seen_words(clean.table, str(chosen)), str(chosen))
 
 
 def read_task(name: str, source: Any, **options: Any) -> Reading:

@@ -6,8 +6,8 @@ Rows with a gap in what the task needs are left out before anything is learnt fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,21 @@ from penchant._typing import BoolVector, IntVector, Vector
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, named, nearest
 from penchant.output.notes import counted
-from penchant.reading.asked import Asked, Built
+from penchant.reading.asked import Asked, Built, Place, with_column
+from penchant.reading.offered import from_offers
 from penchant.tables.columns import named_column, plain_name
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.laboratory import Cleaned
+from penchant.tables.reading import ReadingKind
 
+HBAYESDM = "subjid"  # a plain name that its tables have: choices are counted from 1 there
 SUBJECT = ("subjID", "subject", "participant", "id")
 BLOCK = ("block", "session")
+# Other names of columns.
+ALSO = {
+    "red_chosen": ("left_colour_chosen", "left_color_chosen"),
+    "n_red_boxes": ("n_left_colour_boxes", "n_left_color_boxes"),
+}
 Columns = dict[str, Vector]
 
 
@@ -38,7 +46,8 @@ class NamedTask:
     columns
         Those that its tables have.
     made
-        From these columns, as numbers, to rows of events: of each event its row, and columns.
+        From these columns, as numbers, to rows of events: of each event its row, and columns. Of
+        offers: columns that are beside those of the table, row by row.
     codes
         How codes are read, in words.
     command
@@ -46,11 +55,18 @@ class NamedTask:
     call
         The model in Python, after `pn.`.
     told
-        Alone among all tables by its columns, so that it is recognised without being named.
+        Of these columns, as numbers, and the names of all: whether a table is recognised without
+        the task being named.
     before, after
         Columns of what is seen at a decision, and learnt after it.
     available
         Columns of which options there are.
+    offers
+        For a task of one-shot choices: each attribute of the options, as columns or numbers.
+    chosen, base
+        Of such a task: the column of choices, and the number of its first option.
+    settings
+        Of the model, on the command line.
     """
 
     name: str
@@ -60,10 +76,19 @@ class NamedTask:
     codes: str
     command: str
     call: str
-    told: bool = True
+    told: Callable[[Columns, Sequence[str]], bool] = lambda columns, names: True
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     available: tuple[str, ...] = ()
+    offers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    chosen: str = "choice"
+    base: int = 0
+    settings: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> ReadingKind:
+        """What its tables are."""
+        return "offers" if self.offers else "play"
 
 
 def _plain(chosen: Vector, rewards: Vector, **others: Vector) -> tuple[IntVector, Columns]:
@@ -102,6 +127,76 @@ def _selection(c: Columns) -> tuple[IntVector, Columns]:
     masks = {f"option_{i}": ((first == i) | (second == i)).astype(float) for i in range(6)}
     return _plain(taken, c["reward"], **masks)
 
+
+def _are_pairs(c: Columns, names: Sequence[str]) -> bool:
+    """Whether types are pairs of two different options of six, such as 12 or 56."""
+    kinds = set(c["type"][np.isfinite(c["type"])].tolist())
+    pairs = {10 * i + j for i in range(1, 7) for j in range(1, 7) if i != j}
+    return bool(kinds) and kinds <= pairs
+
+
+def _are_binary(c: Columns, names: Sequence[str]) -> bool:
+    """Whether columns hold 0 and 1, or -1 for nothing."""
+    return all(set(v[np.isfinite(v)].tolist()) <= {-1.0, 0.0, 1.0} for v in c.values())
+
+
+def _counted(c: Columns, names: Sequence[str]) -> bool:
+    """Whether choices are counted from 1, as in tables whose subjects are called subjID."""
+    choice = c["choice"][np.isfinite(c["choice"]) & (c["choice"] != -1)]
+    whole = bool(len(choice)) and bool((choice == np.floor(choice)).all()) and choice.min() == 1
+    return whole and HBAYESDM in map(plain_name, names)
+
+
+LEAST_CARD = 5.0  # gains and losses of cards are amounts, others are 0, 1, -1
+
+
+def _are_cards(c: Columns, names: Sequence[str]) -> bool:
+    """Whether gains and losses are those of four decks of cards."""
+    largest = max(np.nanmax(np.abs(c[name]), initial=0.0) for name in ("gain", "loss"))
+    return _counted(c, names) and np.nanmax(c["choice"]) == 4 and largest > LEAST_CARD
+
+
+def _stakes(c: Columns) -> tuple[IntVector, Columns]:
+    """Stakes in the order in which they are shown, the one taken, and what is known of them."""
+    rising, n = c["gamble_type"] == 1, len(c["gamble_type"])
+    shown = np.where(rising[:, None], STAKES, STAKES[::-1]) / 100
+    taken = np.abs(shown - c["percentage_staked"][:, None] / 100) < 1e-9
+    red = c["red_chosen"] == 1
+    own = np.where(red, c["n_red_boxes"], 10 - c["n_red_boxes"]) / 10
+    bet = np.where(taken.any(axis=1) & np.isfinite(c["red_chosen"]), taken.argmax(axis=1), np.nan)
+    shares = {f"stake_{i}": shown[:, i] for i in range(len(STAKES))}
+    return np.arange(n), {"bet": bet, "chosen_colour_share": own, **shares}
+
+
+STAKES = np.array([5.0, 25.0, 50.0, 75.0, 95.0])
+N_STAKES = len(STAKES)
+CAMBRIDGE = (
+    *("gamble_type", "percentage_staked", "trial_initial_points", "red_chosen", "n_red_boxes"),
+)
+
+
+def _colours(c: Columns) -> tuple[IntVector, Columns]:
+    share = c["n_red_boxes"] / 10
+    return np.arange(len(share)), {"share": share, "other_share": 1 - share}
+
+
+def _described(c: Columns) -> tuple[IntVector, Columns]:
+    rest = {f"opt{i}lprob": 1 - c[f"opt{i}hprob"] for i in (1, 2)}
+    return np.arange(len(c["choice"])), rest
+
+
+def _as_it_is(c: Columns) -> tuple[IntVector, Columns]:
+    return np.arange(len(next(iter(c.values())))), {}
+
+
+DESCRIBED = (
+    *("opt1hprob", "opt2hprob", "opt1hval", "opt1lval", "opt2hval", "opt2lval"),
+    "choice",
+)
+PEERS = (
+    *("condition", "p_gamble", "safe_Hpayoff", "safe_Lpayoff", "risky_Hpayoff", "risky_Lpayoff"),
+    "choice",
+)
 
 TASKS = {
     task.name: task
@@ -146,7 +241,116 @@ TASKS = {
             "type 12 is the pair of options 0 and 1; choice 1 takes its first, 0 its second",
             "q-learning",
             "QLearning(6)",
+            told=_are_pairs,
             available=tuple(f"option_{i}" for i in range(6)),
+        ),
+        NamedTask(
+            "aversive",
+            "two options, one of which is punished by sizes that are shown",
+            ("choice", "outcome", "bluePunish", "orangePunish"),
+            lambda c: _plain(
+                c["choice"] - 1,
+                -np.where(
+                    (c["outcome"] == 1) == (c["choice"] == 1),
+                    np.where(c["choice"] == 1, c["bluePunish"], c["orangePunish"]),
+                    0.0,
+                ),
+                magnitude_0=c["bluePunish"],
+                magnitude_1=c["orangePunish"],
+                punished=c["outcome"],
+            ),
+            "choice 1 is blue, option 0, and 2 orange, option 1; outcome 1 says that blue was the "
+            "one punished",
+            "aversive",
+            "models.AversiveLearning()",
+            before=("magnitude_0", "magnitude_1"),
+            after=("punished",),
+        ),
+        NamedTask(
+            "cambridge",
+            "stakes of the Cambridge gamble, after a colour was chosen",
+            CAMBRIDGE,
+            _stakes,
+            "gamble_type 1 shows stakes of 5, 25, 50, 75, 95 percent in this order, 0 in the other "
+            "one; of ten boxes n_red_boxes are red; colours are the task cambridge-colours",
+            "cambridge",
+            "models.CambridgeGamble()",
+            offers={
+                "stake": tuple(f"stake_{i}" for i in range(N_STAKES)),
+                "delay": tuple(i / (N_STAKES - 1) for i in range(N_STAKES)),
+                "points": ("trial_initial_points",) * N_STAKES,
+                "probability": ("chosen_colour_share",) * N_STAKES,
+            },
+            chosen="bet",
+        ),
+        NamedTask(
+            "cambridge-colours",
+            "colours of the Cambridge gamble",
+            ("red_chosen", "n_red_boxes"),
+            _colours,
+            "red_chosen 1 is red, option 1; of ten boxes n_red_boxes are red",
+            "cambridge",
+            'models.CambridgeGamble("colours")',
+            told=lambda columns, names: False,
+            offers={"probability": ("other_share", "share")},
+            chosen="red_chosen",
+            settings=("part=colours",),
+        ),
+        NamedTask(
+            "description",
+            "gambles that are described, two outcomes each",
+            DESCRIBED,
+            _described,
+            "choice 1 is option 0, 2 is option 1; the lower outcome has the rest of the chances",
+            "prospect",
+            'models.ProspectValue("prelec")',
+            offers={
+                "outcome": (("opt1hval", "opt1lval"), ("opt2hval", "opt2lval")),
+                "probability": (("opt1hprob", "opt1lprob"), ("opt2hprob", "opt2lprob")),
+            },
+            base=1,
+            settings=("weighting=prelec",),
+        ),
+        NamedTask(
+            "ambiguity",
+            "a lottery whose chances are partly hidden, or a fixed one",
+            ("prob", "ambig", "reward_var", "reward_fix", "choice"),
+            _as_it_is,
+            "choice 1 takes the lottery of reward_var, 0 that of reward_fix at even chances",
+            "ambiguity",
+            "models.Ambiguity()",
+            offers={
+                "amount": ("reward_fix", "reward_var"),
+                "probability": (0.5, "prob"),
+                "ambiguity": (0.0, "ambig"),
+            },
+        ),
+        NamedTask(
+            "peers",
+            "gambles after the choices of others were seen",
+            PEERS,
+            _as_it_is,
+            "choice 1 is risky, 0 safe; condition 1 means that others chose the safe one, 3 the "
+            "risky one",
+            "peers",
+            "models.PeerInfluence()",
+            offers={
+                "high": ("safe_Hpayoff", "risky_Hpayoff"),
+                "low": ("safe_Lpayoff", "risky_Lpayoff"),
+                "probability": ("p_gamble", "p_gamble"),
+                "condition": ("condition", "condition"),
+            },
+        ),
+        NamedTask(
+            "ultimatum",
+            "offers of a share, accepted or rejected",
+            ("offer", "accept"),
+            _as_it_is,
+            "accept 1 takes the offer, option 1; 0 rejects it; rows are in order of time",
+            "ultimatum",
+            "models.Ultimatum()",
+            offers={"offer": (0.0, "offer")},
+            chosen="accept",
         ),
         NamedTask(
             "inputs",
@@ -156,8 +360,19 @@ TASKS = {
             "y is the response before input u; both are 0 or 1",
             "hgf",
             "models.HGF()",
-            told=False,
+            told=_are_binary,
             after=("input",),
+        ),
+        NamedTask(
+            "iowa",
+            "four decks of cards",
+            ("choice", "gain", "loss"),
+            lambda c: _plain(c["choice"] - 1, np.abs(c["gain"]) - np.abs(c["loss"])),
+            "choice is counted from 1; the reward is gain less loss; gains and losses that are "
+            "learnt apart are the task gain-loss",
+            "orl",
+            "models.ORL()",
+            told=_are_cards,
         ),
         NamedTask(
             "gain-loss",
@@ -171,19 +386,19 @@ TASKS = {
             ),
             "choice is counted from 1; sizes of gain and loss count",
             "gain-loss",
-            "models.GainLoss(4)",
-            told=False,
+            "models.GainLoss({n})",
+            told=_counted,
             after=("gained", "lost"),
         ),
         NamedTask(
-            "iowa",
-            "four decks of cards",
-            ("choice", "gain", "loss"),
-            lambda c: _plain(c["choice"] - 1, np.abs(c["gain"]) - np.abs(c["loss"])),
-            "choice is counted from 1; the reward is gain less loss",
-            "orl",
-            "models.ORL()",
-            told=False,
+            "bandit",
+            "options that pay",
+            ("choice", "outcome"),
+            lambda c: _plain(c["choice"] - 1, c["outcome"]),
+            "choice is counted from 1; two options whose outcomes reverse are the task reversal",
+            "q-learning",
+            "QLearning({n})",
+            told=_counted,
         ),
         NamedTask(
             "reversal",
@@ -193,12 +408,12 @@ TASKS = {
             "choice is counted from 1; of the outcome the sign counts",
             "q-learning",
             'QLearning(2, fictitious="learning_rate", bias=True)',
-            told=False,
+            told=lambda columns, names: False,
         ),
     )
 }
 # What models call the columns that a task makes under a name that no column of a table has.
-CALLED = {"cue_seen": "cue", "gained": "gain", "lost": "loss"}
+CALLED = {"cue_seen": "cue", "gained": "gain", "lost": "loss", "punished": "outcome"}
 
 
 def task_named(name: str) -> NamedTask:
@@ -213,46 +428,99 @@ def task_named(name: str) -> NamedTask:
 
 def recognised_task(table: pa.Table) -> NamedTask | None:
     """The task whose columns a table has, where no other reading is as near."""
-    names = table.column_names
-    there = {plain_name(name) for name in names}
     for task in TASKS.values():
-        if not task.told or not {plain_name(name) for name in task.columns} <= there:
+        found = _columns_of(task, table.column_names)
+        if None in found.values():
             continue
-        if task.name != "selection" or _are_pairs(table, str(named_column(("type",), names))):
+        try:
+            cells = _numbers(table, found)
+        except DataError:
+            continue
+        if task.told(cells, table.column_names):
             return task
     return None
 
 
-def _are_pairs(table: pa.Table, name: str) -> bool:
-    """Whether a column holds pairs of two different options of six, such as 12 or 56."""
-    if not (pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type)):
-        return False
-    kinds = {int(cell) for cell in table[name].to_pylist() if cell is not None and cell == cell}
-    pairs = {10 * i + j for i in range(1, 7) for j in range(1, 7) if i != j}
-    return bool(kinds) and kinds <= pairs
+def _columns_of(task: NamedTask, names: Sequence[str]) -> dict[str, str | None]:
+    """What a table calls the columns of a task."""
+    return {name: named_column((name, *ALSO.get(name, ())), names) for name in task.columns}
 
 
-def from_task(clean: Cleaned, asked: Asked, task: NamedTask) -> Built:
-    """Episodes of all subjects in a named task."""
+def _numbers(table: pa.Table, found: Mapping[str, str | None]) -> Columns:
+    frame = open_frame(table)
+    return {name: column_floats(frame, str(column), name) for name, column in found.items()}
+
+
+def from_task(clean: Cleaned, asked: Asked, task: NamedTask, place: Place) -> Built:
+    """Data of all subjects in a named task."""
     names = clean.table.column_names
-    found = {name: named_column((name,), names) for name in task.columns}
+    found = _columns_of(task, names)
     missing = [name for name, column in found.items() if column is None]
     if missing:
         raise DataError(
             f"task {task.name} must have columns {', '.join(task.columns)}; got none for "
             f"{', '.join(missing)}, but {named(names)}. Rename them."
         )
+    cells = _numbers(clean.table, found)
+    columns = {name: str(column) for name, column in found.items()}
+    said = (f"taken for the task {task.name}: {task.what}", task.codes)
+    if task.offers:
+        built = _offered(clean, asked, task, place, cells, columns)
+        return replace(built, notes=(*said, *built.notes), model=task.call, task=task.command)
+    built = _played(clean, asked, task, cells)
+    n_options = 1 + max((int(e.chosen.max()) for e in built.data if e.n_events), default=0)
+    return replace(
+        built,
+        columns={**columns, **built.columns},
+        notes=(*said, *built.notes),
+        model=task.call.format(n=max(2, n_options)),
+    )
+
+
+def _offered(
+    clean: Cleaned,
+    asked: Asked,
+    task: NamedTask,
+    place: Place,
+    cells: Columns,
+    columns: Mapping[str, str],
+) -> Built:
+    """One-shot choices: columns that are made stand beside those of the table."""
+    table, practice = clean.table, named_column(("assessment_stage",), clean.table.column_names)
+    _, made = task.made(cells)
+    for name, values in made.items():
+        table = with_column(table, name, pa.array(values, from_pandas=True))
+
+    def called(cell: Any) -> Any:
+        if isinstance(cell, tuple):
+            return tuple(map(called, cell))
+        return columns.get(cell, cell) if isinstance(cell, str) else cell
+
+    chosen = asked.columns.get("chosen") or columns.get(task.chosen, task.chosen)
+    offers = {name: tuple(map(called, each)) for name, each in task.offers.items()}
+    parts = {**asked.columns, "chosen": chosen}
+    notes: tuple[str, ...] = ()
+    if practice is not None and task.command == "cambridge" and not parts.get("scored"):
+        parts["scored"] = practice
+        notes = (f"{practice} 0 is practice: not scored",)
+    base = task.base if asked.base is None else asked.base
+    again = replace(asked, offers=offers, columns=parts, base=base, task=None)
+    built = from_offers(replace(clean, table=table), again, place)
+    return replace(built, notes=(*notes, *built.notes))
+
+
+def _played(clean: Cleaned, asked: Asked, task: NamedTask, cells: Columns) -> Built:
+    """Episodes of events that are made of the rows without a gap."""
+    names = clean.table.column_names
     whose = asked.columns.get("subject") or named_column(SUBJECT, names)
     block = asked.columns.get("block") or named_column(BLOCK, names)
-    order = asked.columns.get("decision") or named_column(("trial",), names)
-    frame = open_frame(clean.table)
-    cells = {name: column_floats(frame, str(column), name) for name, column in found.items()}
+    order = asked.columns.get("decision") or named_column(("trial", "trialNum"), names)
     there: BoolVector = np.asarray(np.isfinite(np.column_stack(list(cells.values()))).all(axis=1))
     for name, values in cells.items():
         there = there & (values >= 0) if _coded(name) else there
     kept = np.flatnonzero(there)
     if order is not None:
-        numbers = column_floats(frame, str(order), "decision")[kept]
+        numbers = column_floats(open_frame(clean.table), str(order), "decision")[kept]
         kept = kept[np.argsort(numbers, kind="stable")]
     rows, made = task.made({name: values[kept] for name, values in cells.items()})
     own: Mapping[str, Any] = {
@@ -272,13 +540,15 @@ def from_task(clean: Cleaned, asked: Asked, task: NamedTask) -> Built:
     }
     episodes = episodes_from_frame(table, **arguments)
     left = len(there) - len(kept)
-    notes = [f"taken for the task {task.name}: {task.what}", task.codes]
-    notes += [f"{counted(left, 'row')} with a gap left out"] if left else []
-    columns = {name: str(column) for name, column in found.items()}
-    columns |= {"subject": whose} if whose else {}
+    notes = (f"{counted(left, 'row')} with a gap left out",) if left else ()
+    columns = {"subject": whose} if whose else {}
     columns |= {"block": block} if block else {}
-    told = {**arguments, "base": 0, "options": None, "locations": None, "decision": None}
-    return Built(episodes, columns, {}, table, tuple(notes), told, task.call, task=task.command)
+    nothing = ("options", "locations", "decision", "is_choice", "scored", "executed")
+    told = {**arguments, "base": 0, **dict.fromkeys(nothing)}
+    for name in names:  # such as conditions, for a study
+        if name not in table.column_names:
+            table = with_column(table, name, clean.table.column(name).take(pa.array(kept[rows])))
+    return Built(episodes, columns, {}, table, notes, told, task=task.command)
 
 
 def _coded(name: str) -> bool:

@@ -12,6 +12,7 @@ from penchant._frames import as_it_came
 from penchant.errors import DataError
 from penchant.inference.nominal import Nominal
 from penchant.models.model import Declared, Model
+from penchant.models.record import refuse_no_model, refuse_word
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.data import StudyData
@@ -152,6 +153,13 @@ def study(
     ...     print(found.write(folder, figures="none").name)
     report.html
     """
+    refuse_no_model(model)
+    refuse_word(parameter_prior)
+    if not isinstance(data, StudyData):
+        raise DataError(
+            f"data must be what read_study returns; got {type(data).__name__}. Read it first: "
+            "pn.read_study(table, conditions=['group'])."
+        )
     points = _nominals(nominals, model, performance)
     plan = Plan(
         model,

@@ -71,7 +71,7 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
     said += [_told(name, value) for name, value in fit.reliability.items()]
     said.append(
         f"Integration error: the log-likelihood ({shown(fit.log_likelihood)}) changes by "
-        f"{shown(fit.integration_error)} with fewer nodes."
+        f"{shown(fit.integration_error)} with other nodes."
     )
     return said
 

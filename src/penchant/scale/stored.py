@@ -147,7 +147,12 @@ def stored_files(path: Any, cache: Any = None) -> tuple[StoredFile, ...]:
 def _found(path: Any, cache: Any) -> list[StoredFile]:
     if isinstance(path, (list, tuple)):
         return [file for each in path for file in _found(each, cache)]
-    text = os.fspath(path)
+    if not isinstance(path, (str, os.PathLike)):
+        raise DataError(
+            f"path must name files; got {type(path).__name__}. Tables in memory are read by "
+            "pn.read(table)."
+        )
+    text: str = os.fspath(path)
     if "://" in text:
         return _remote(text)
     if os.path.isdir(text):

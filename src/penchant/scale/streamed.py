@@ -187,7 +187,9 @@ def description(value: Any) -> Any:
         content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         return "array", value.shape, str(value.dtype), content
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        # what does not count when two are compared is remembered, not given
+        told = [field for field in dataclasses.fields(value) if field.compare]
+        fields = {field.name: getattr(value, field.name) for field in told}
         return type(value).__qualname__, description(fields)
     if isinstance(value, Mapping):
         pairs = tuple((repr(key), description(item)) for key, item in value.items())

@@ -27,6 +27,16 @@ FORMAT, VERSION = "penchant-estimates", 1
 MOST_ROWS = 20  # shown in a notebook
 
 
+def check_estimates(given: Any) -> None:
+    """Say what to pass where data or a model stand for what `fit` returned."""
+    several = isinstance(given, (list, tuple)) and all(isinstance(e, Estimate) for e in given)
+    if not isinstance(given, (Estimate, Estimates)) and not (several and given):
+        raise DataError(
+            f"estimates must be what fit or fit_each returns; got {type(given).__name__}. Fit "
+            "first."
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates(Sequence[Estimate], Framed):
     """One estimate per subject, of choices or of a model, exact or linearised.

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numba.core import event
 
-from penchant._compiled import compiling_words, say_once
+from penchant._compiled import compiling_words, is_news, say_once
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_threads
 from penchant.choices import Choices
@@ -22,7 +22,7 @@ from penchant.softmax._lanes import LANES, Kind, kind_of
 
 
 class _FirstCompilation(event.Listener):
-    """Says once per process that a kernel is being compiled; a kernel from the cache is silent."""
+    """Says once per environment that kernels are compiled; a kernel from the cache is silent."""
 
     said = False
 
@@ -31,7 +31,8 @@ class _FirstCompilation(event.Listener):
         dispatcher = event.data["dispatcher"]
         if not self.said and "penchant" in dispatcher.py_func.__module__:
             self.said = True
-            say_once(compiling_words(dispatcher.stats.cache_path))
+            if is_news(dispatcher.stats.cache_path):
+                say_once(compiling_words(dispatcher.stats.cache_path))
 
     def on_end(self, event: Any) -> None:
         """Nothing to say."""

@@ -287,18 +287,22 @@ def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = Non
 
 
 def _solve(total: Vector, rows: Matrix) -> Vector:
-    solution = scipy.optimize.linprog(
-        -total,
-        A_ub=-rows,
-        b_ub=np.zeros(len(rows)),
-        bounds=(-1.0, 1.0),
-        method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if solution.x is None:
-        raise RuntimeError(f"the linear program for separation failed: {solution.message}")
-    direction = np.where(np.abs(solution.x) < SAME, 0.0, solution.x)
-    return np.asarray(direction)
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    rows = rows / np.where(largest > 1.0, largest, 1.0)  # HiGHS refuses entries above 1e15
+    for tolerance in (1e-10, 1e-9, 1e-7):  # now and then it gives up on the finest
+        solution = scipy.optimize.linprog(
+            -total,
+            A_ub=-rows,
+            b_ub=np.zeros(len(rows)),
+            bounds=(-1.0, 1.0),
+            method="highs",
+            options=dict.fromkeys(
+                ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), tolerance
+            ),
+        )
+        if solution.x is not None:
+            return np.where(np.abs(solution.x) < SAME, 0.0, solution.x)
+    raise RuntimeError(f"the linear program for separation failed: {solution.message}")
 
 
 def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:

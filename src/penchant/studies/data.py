@@ -260,6 +260,7 @@ def play_data(
     missing_reward: MissingReward = "error",
     payoffs: Sequence[str] | str | None = None,
     payoff_noise: float | None = None,
+    seen: Mapping[str, Any] | None = None,
 ) -> StudyData:
     """The data of a study of play, one row per event; arguments as for `read_study`."""
     table = open_frame(frame)
@@ -286,6 +287,7 @@ def play_data(
         gaps=gaps,
         shown=shown,
         missing_reward=missing_reward,
+        **(seen or {}),
     )
     rows = episode_rows(
         frame, subject=units.subject, block=found.block, decision=found.decision, gaps=gaps

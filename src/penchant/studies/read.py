@@ -95,6 +95,7 @@ def read_study(
     >>> pn.read_study(pn.datasets.load("delays"))
     <StudyData: 20 subjects, 20 episodes, 1191 decisions scored>
     """
+    seen: dict[str, Any] = {}
     if isinstance(table, Reading) and table.kind == "choices":
         return _experiment(table, conditions)
     if isinstance(table, Reading):
@@ -104,6 +105,8 @@ def read_study(
         locations = table.arguments.get("locations") if locations is None else locations
         shown = shown or table.arguments.get("shown", 0)
         missing_reward = table.arguments.get("missing_reward", missing_reward)
+        told = ("before", "after", "available")
+        seen = {name: table.arguments[name] for name in told if table.arguments.get(name)}
     frame = table.table if isinstance(table, Reading) else table
     frame = read_table(frame) if isinstance(frame, str | os.PathLike) else frame
     if kind not in ("play", "offers", None):
@@ -130,7 +133,7 @@ def read_study(
     if kind == "play":
         if offers is not None:
             raise DataError("offers must be left out for play; got some. Leave out kind='play'.")
-        return play_data(frame, **shared, **of_play)
+        return play_data(frame, **shared, **of_play, seen=seen)
     for name, value in of_play.items():
         if not (value is None or (isinstance(value, int | str) and value in (0, "error"))):
             raise DataError(

@@ -93,7 +93,8 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("subject_number", "subject_num", "subject_nr", "participant_number", "participant_code"),
         *("person_id", "user_id", "player_id", "ppt", "sid", "id"),
         *("respondent", "respondent_id", "resp_id", "participant_private_id", "response_id"),
-        *("run_id",),
+        *("run_id", "teilnehmer", "proband", "versuchsperson", "vp", "vpnr", "vpn", "vpcode"),
+        *("sujet", "sujeto", "participante", "deelnemer", "proefpersoon", "ppn"),
     ),
     "block": (
         *("block", "round", "game", "episode", "block_id", "block_number", "block_num"),
@@ -263,7 +264,7 @@ def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, An
         name = named_column(usual, free)
         if name is None:
             raise DataError(
-                f"`{part}` must be given, as no column is called {' or '.join(usual[:3])}; "
+                f"{ticked(part)} must be given, as no column is called {' or '.join(usual[:3])}; "
                 f"got columns {named(names)}. Name the column with `{part}`."
             )
         found[part] = name

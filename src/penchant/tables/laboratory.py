@@ -30,6 +30,7 @@ from penchant.tables.programs import (
     Program,
     is_practice,
     marks,
+    own_names,
     program_of,
     psychopy_loops,
 )
@@ -101,7 +102,9 @@ def cleaned(
         {part: column} that are known.
     """
     known = {part: name for part, name in (given or {}).items() if isinstance(name, str)}
-    named = pa.table({str(name): _as_string(table[name]) for name in table.column_names})
+    given_names = [str(name) for name in table.column_names]
+    columns = [_as_string(table[name]) for name in table.column_names]
+    named = pa.table(dict(zip(own_names(given_names), columns, strict=True)))
     work = _Work(without_single_lists(named), known)
     work.leave_out(marks(work.table, work.program), "titles and ends")
     if where is not None:

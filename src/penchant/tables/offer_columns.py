@@ -37,12 +37,13 @@ SOONER_AMOUNT = (
     *("amount_sooner", "ss_amount", "amount_ss", "sooner_amount", "sooner_reward", "ss_reward"),
     *("immediate_amount", "amount_immediate", "amount_now", "ss_value", "value_ss", "SSAmount"),
     *("ss_amt", "amt_ss", "sooner_amt", "immediate_reward", "smaller_amount", "now_amount"),
-    *("SIR", "ssa", "iamt", "x1", "a1"),
+    *("SIR", "ssa", "iamt", "x1", "a1", "ss", "smaller_sooner"),
 )
 LATER_AMOUNT = (
     *("amount_later", "ll_amount", "amount_ll", "later_amount", "later_reward", "ll_reward"),
     *("delayed_amount", "amount_delayed", "ll_value", "value_ll", "LLAmount", "ll_amt", "amt_ll"),
     *("later_amt", "delayed_reward", "larger_amount", "LDR", "lla", "damt", "x2", "a2"),
+    *("ll", "larger_later"),
 )
 SOONER_DELAY = (
     *("delay_sooner", "ss_delay", "delay_ss", "sooner_delay", "ss_time", "time_ss", "ss_days"),

@@ -60,10 +60,15 @@ _OWN = {
         *("recipientemail", "externalreference", "locationlatitude", "locationlongitude"),
         *("distributionchannel", "userlanguage", "qrecaptchascore"),
     ),
-    LAB_JS: ("sender", "sendertype", "senderid", "timestamp", "duration", "endedon", "timecommit"),
+    LAB_JS: (
+        *("sender", "sendertype", "senderid", "timestamp", "duration", "endedon", "timecommit"),
+        *("timerun", "timerender", "timeshow", "timeend", "timeswitch", "meta", "url"),
+    ),
 }
 _LOOP = re.compile(r"(?P<loop>.+)\.(?P<what>thisN|thisTrialN|thisRepN|thisIndex|ran|order)")
 _RESPONSE = re.compile(r".+\.(keys|response|clicked_name)")
+_NO_ANSWERS = ("info", "action", "change", "media", "store")
+_SHEET = "Spreadsheet: "  # before columns of the experimenter's own
 _MARKS = ("begin task", "end task", "begin", "end of file", "prebuffer")
 
 
@@ -121,6 +126,20 @@ def _is_of_psychopy(name: str) -> bool:
     ) is not None
 
 
+def own_names(names: Sequence[str]) -> list[str]:
+    """Columns without the prefix that Gorilla gives those of the experimenter's spreadsheet.
+
+    >>> own_names(["Response", "Spreadsheet: delay", "display", "Spreadsheet: display"])
+    ['Response', 'delay', 'display', 'Spreadsheet: display']
+    """
+    taken = {name.lower() for name in names}
+    bare = [name.removeprefix(_SHEET) for name in names]
+    return [
+        name if own == name or own.lower() in taken else own
+        for name, own in zip(names, bare, strict=True)
+    ]
+
+
 def marks(table: pa.Table, program: Program) -> BoolVector:
     """Rows that are no events: ends of files, beginnings of tasks, titles, previews of surveys."""
     found: BoolVector = np.zeros(len(table), dtype=bool)
@@ -129,12 +148,24 @@ def marks(table: pa.Table, program: Program) -> BoolVector:
             if name in table.column_names and pa.types.is_string(table[name].type):
                 cells = table[name].to_pylist()
                 found |= np.array([str(cell).strip().lower() in _MARKS for cell in cells])
+        found |= _no_answers(table)
     if program.name == QUALTRICS:
         found |= _titles(table)
         if "Status" in table.column_names:
             cells = [str(cell).strip().lower() for cell in table["Status"].to_pylist()]
             found |= np.array([cell in ("survey preview", "survey test", "spam") for cell in cells])
     return found
+
+
+def _no_answers(table: pa.Table) -> BoolVector:
+    """Rows in which Gorilla writes that a screen was left, or a task begun, beside the answers."""
+    name = "Response Type"
+    if name not in table.column_names:
+        return np.zeros(len(table), dtype=bool)
+    cells = [str(cell).strip().lower() for cell in table[name].to_pylist()]
+    if "response" not in cells:
+        return np.zeros(len(table), dtype=bool)
+    return np.array([cell in _NO_ANSWERS for cell in cells])
 
 
 def _titles(table: pa.Table) -> BoolVector:
@@ -196,6 +227,10 @@ def psychopy_loops(table: pa.Table, chosen: str | None) -> Loops:
     used = _filled(table, pressed) if pressed else np.ones(n, dtype=bool)
     holding = {loop: rows for loop, rows in real.items() if (rows & used).any()} or real
     inside: BoolVector = np.logical_or.reduce(list(holding.values()))
+    # A row of a loop around others, such as a break between blocks, is no trial.
+    around = [a for a, own in holding.items() if any(_is_within(b, own) for b in holding.values())]
+    trials = [rows for loop, rows in holding.items() if loop not in around]
+    inside = np.logical_or.reduce([*trials, inside & used if pressed else inside & False])
     # The inner loop changes from row to row; one around it stays.
     changes = {loop: _changes(table, f"{loop}.thisN", inside) for loop in holding}
     order = sorted(changes, key=lambda loop: -changes[loop])
@@ -205,6 +240,11 @@ def psychopy_loops(table: pa.Table, chosen: str | None) -> Loops:
     several = [loop for loop in holding if loop not in (inner, outer)]
     decision = None if several else f"{inner}.thisN"
     return Loops(practice, inside, pressed, decision, f"{outer}.thisN" if outer else None)
+
+
+def _is_within(rows: BoolVector, others: BoolVector) -> bool:
+    """Whether a loop runs inside another: all of its rows are the other's, which has more."""
+    return bool(rows.any() and (others | ~rows).all() and (others & ~rows).any())
 
 
 def _filled(table: pa.Table, name: str) -> BoolVector:

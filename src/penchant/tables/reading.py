@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -207,6 +208,20 @@ class Reading:
                 )
         return found
 
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """Columns that may say what subjects were assigned to: a few words, each of several."""
+        who = self.columns.get("subject")
+        if who is None or who not in self.table.column_names:
+            return ()
+        used = {part.strip() for name in self.columns.values() for part in name.split(",")}
+        people = self.table[who].to_pylist()
+        return tuple(
+            name
+            for name in self.table.column_names
+            if name not in used and _tells_groups(self.table[name].to_pylist(), people)
+        )
+
     def summary(self) -> str:
         """What was read, in lines of text."""
         written = f", written by {self.program}" if self.program else ""
@@ -236,6 +251,19 @@ class Reading:
     def __repr__(self) -> str:
         who = f"{counted(len(self.subjects), 'subject')}, " if self.subjects else ""
         return f"<Reading of {self.kind}: {who}{counted(self.n_decisions, 'trial')}>"
+
+
+MOST_GROUPS = 6
+
+
+def _tells_groups(cells: Sequence[Any], people: Sequence[Any]) -> bool:
+    """Whether words say the same of a subject in all rows, and of several subjects each."""
+    found: dict[Any, Any] = {}
+    for whose, cell in zip(people, cells, strict=True):
+        if not isinstance(cell, str) or found.setdefault(whose, cell) != cell:
+            return False
+    sizes = Counter(found.values())
+    return 2 <= len(sizes) <= MOST_GROUPS and min(sizes.values()) > 1
 
 
 def _highest(one: Any) -> int:

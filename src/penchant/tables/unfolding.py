@@ -16,13 +16,15 @@ from penchant.files.json_table import typed
 from penchant.tables.cells import amount_and_delay, array_cell, is_nothing
 from penchant.tables.columns import FEWEST, USUAL, plain_name
 from penchant.tables.frames import row_place
+from penchant.tables.offer_columns import USUAL as OFFERED
 
 DECISION = "decision"
+_MANY = 8  # items of lists that are all as long: more than the options of a decision
 # What the column of choices is called where decisions have a column each.
 CHOICES = frozenset(
     plain_name(name)
     for name in (*USUAL["chosen"], "choices", "answer", "picked", "chose", "responses", "actions")
-)
+) | frozenset(map(plain_name, OFFERED["chosen"]))
 _NUMBERED = (
     re.compile(r"(?P<stem>.*?[^\W\d_].*?)[ _.\-]?(?P<number>\d+)"),
     re.compile(
@@ -111,22 +113,22 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _over_decisions(lists: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
-    """Columns whose lists have one item per decision: the choices are among them."""
+    """Columns whose lists have one item per decision: several long ones, or the choices' own."""
+    lengths = {
+        name: [None if c is None else len(c) for c in cells] for name, cells in lists.items()
+    }
+    every = list(lengths.values())
+    shortest = min((n for own in every for n in own if n is not None), default=0)
+    if len(lists) > 1 and all(own == every[0] for own in every) and shortest >= _MANY:
+        return list(lists)
     if any(plain_name(name) in CHOICES for name in names if name not in lists):
         return []
     chosen = [
         name
-        for name, cells in lists.items()
-        if plain_name(name) in CHOICES and any(cell is not None and len(cell) > 1 for cell in cells)
+        for name, own in lengths.items()
+        if plain_name(name) in CHOICES and any(n is not None and n > 1 for n in own)
     ]
-    if not chosen:
-        return []
-    sizes = [None if cell is None else len(cell) for cell in lists[chosen[0]]]
-    return [
-        name
-        for name, cells in lists.items()
-        if [None if cell is None else len(cell) for cell in cells] == sizes
-    ]
+    return [name for name, own in lengths.items() if chosen and own == lengths[chosen[0]]]
 
 
 def _exploded(

@@ -21,7 +21,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OUTCOMES: tuple[Outcome, ...] = ("completed", "screened out", "no consent", "withdrawn")
 PACE = ("seconds", "grace", "feedback")
-ABOUT_BLOCK = ("task", "name", "title", "practice", *PACE)
+ADVICE = ("advice", "advice_mean", "advice_sd", "advice_length")
+ABOUT_BLOCK = ("task", "name", "title", "practice", *PACE, *ADVICE)
 # What may differ between conditions: settings of the blocks, without those that name them.
 FIXED = ("task", "name", "title", "practice", "offer")
 
@@ -47,6 +48,11 @@ class Block:
         Seconds after that in which a choice still counts, for the way through the network.
     feedback
         Seconds for which a reward is shown before the next decision starts.
+    advice
+        "suggest": a machine may suggest another option before a choice is taken; "off".
+    advice_mean, advice_sd, advice_length
+        What that machine believes of mean rewards before play: their mean, their standard
+        deviation, and over how many squares they are alike.
     """
 
     name: str
@@ -56,6 +62,10 @@ class Block:
     seconds: float | None
     grace: float
     feedback: float
+    advice: Literal["off", "suggest"] = "off"
+    advice_mean: float = 0.0
+    advice_sd: float = 1.0
+    advice_length: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -274,6 +284,24 @@ def _cells(top: Section) -> tuple[Cell, ...]:
     return cells
 
 
+def _advice(section: Section, kind: str, practice: bool, seconds: float | None) -> dict[str, Any]:
+    """Whether a machine may suggest, and what it believes before play."""
+    advice = section.one_of("advice", ("off", "suggest"), "off")
+    section.read.update(ADVICE)
+    if advice == "off":
+        return {}
+    if kind != "grid" or practice or seconds is not None:
+        section.refuse(
+            "advice", "be off unless the task is a grid without practice and pace", "Drop it."
+        )
+    found: dict[str, Any] = {"advice": advice}
+    for name, least in (("advice_mean", -1e12), ("advice_sd", 1e-9), ("advice_length", 0.1)):
+        if name != "advice_length" and not section.has(name):
+            section.refuse(name, "be given with advice", "Say what rewards are expected.", None)
+        found[name] = section.number(name, least, 1e12, 2.0)
+    return found
+
+
 def _block(given: Section, labels: Mapping[str, Any], place: int, used: set[str]) -> Block:
     """A block, with the settings of a condition where it has none of its own; notes those used."""
     practice = given.yes("practice", False)
@@ -294,6 +322,7 @@ def _block(given: Section, labels: Mapping[str, Any], place: int, used: set[str]
         seconds=seconds,
         grace=section.number("grace", 0.1, 60, 2.0),
         feedback=section.number("feedback", 0.0, 30, 0.6),
+        **_advice(section, kind, practice, seconds),
     )
     used |= set(added) & section.read
     given.finish(ABOUT_BLOCK)

@@ -18,6 +18,7 @@ OFFER = "offer"  # among what is kept of a choice: the place of an offer that an
 AT_A_TIME = 20  # people whose choices are in memory
 LEFT_OUT = ("no consent", "withdrawn")
 
+ADVISED = {"executed": int, "advised": int, "p_better": float, "advice_reason": str}
 COLUMNS: Mapping[str, tuple[type, str]] = {
     "subject": (str, "Pseudonym of the person"),
     "platform_id": (str, "Id that the recruiting platform gave the person"),
@@ -83,11 +84,13 @@ class Exported:
 
     def _key(self, block: Block) -> tuple[Any, ...]:
         task = block.task
-        return block.practice, task.kind, tuple(sorted(task.columns(0, (0,)))), task.n_options(0)
+        columns = tuple(sorted(task.columns(0, (0,))))
+        return block.practice, task.kind, columns, task.n_options(0), block.advice
 
     def _add(self, plan: Plan, block: Block) -> None:
         key = self._key(block)
         known = self._groups.get(key)
+        given = dict(ADVISED) if block.advice == "suggest" else {}
         names = [group.name for group in self._groups.values() if group.practice == block.practice]
         kind = block.task.kind
         alike = sum(name.rstrip("0123456789") == kind for name in names)
@@ -104,7 +107,7 @@ class Exported:
             name,
             block.practice,
             conditions,
-            {**(known.extra if known else {}), **added, **own},
+            {**(known.extra if known else {}), **added, **own, **given},
             {**block.task.analysis()},
             landscapes,
         )
@@ -167,6 +170,11 @@ class Exported:
             **({} if block.practice else cell.labels),
             **block.task.columns(row["decision"], walk, place),
         }
+        if block.advice == "suggest":
+            made = client.get("advice", {})
+            found["chosen"] = client.get("proposed", row["option"])
+            found |= {"executed": row["option"], "advised": made.get("option")}
+            found |= {"p_better": made.get("p_better"), "advice_reason": made.get("reason")}
         if self.with_ids:
             found["platform_id"] = who["platform_id"]
         return group, found

@@ -14,6 +14,14 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
+from penchant.task.advising import (
+    ADVICE,
+    PROPOSED,
+    Advisers,
+    Asked,
+    episode_number,
+    is_assisted,
+)
 from penchant.task.clock import Clock, Moment
 from penchant.task.draws import whole
 from penchant.task.plan import Block, Cell, Plan, document_text, plan_of
@@ -93,6 +101,7 @@ class Service:
         self._store_seed = int(store.setting("seed"))
         self._plans = lru_cache(maxsize=16)(self._stored_plan)
         self._version = plan.version
+        self._advisers = Advisers()
         self._keep_version()
 
     # -- people ------------------------------------------------------------------------------------
@@ -292,6 +301,88 @@ class Service:
 
         return self._do(token, act)
 
+    def propose(
+        self, token: str, block: int, decision: int, option: int, *, tab: int | None
+    ) -> Reply:
+        """What the machine says of a choice before it is taken; again gives the same.
+
+        It is made outside the store's thread, and logged before it is answered.
+        """
+
+        def look(connection: Connection, session: Session, now: Moment) -> Reply | Asked:
+            expect_tab(session, tab)
+            expect_decision(session, block, decision)
+            known = self._advised(connection, session, block, decision)
+            if known is not None:
+                if known[PROPOSED] != option:
+                    raise RefusedError(409, "already proposed", f"{known[PROPOSED]} was proposed")
+                return known
+            cell = self._cell(session)
+            played = cell.blocks[block]
+            if played.advice != "suggest":
+                raise RefusedError(409, "advice", "this block goes without advice")
+            n = played.task.n_options(decision)
+            if not 0 <= option < n:
+                raise RefusedError(422, "option", f"option must lie in 0..{n - 1}")
+            rows = self._with_proposals(connection, session, cell)
+            seed = whole(2**31, self._seed(session), "advice", session.session)
+            return Asked(session.session, seed, cell, block, decision, option, rows)
+
+        found = self._do(token, look).result()
+        if not isinstance(found, Asked):
+            return found
+        made = self._advisers.advice(found)
+
+        def keep(connection: Connection, session: Session, now: Moment) -> Reply:
+            expect_decision(session, block, decision)
+            known = self._advised(connection, session, block, decision)
+            if known is not None:
+                return known
+            self._log(connection, session, ADVICE, made, now)
+            return made
+
+        return self._do(token, keep).result()
+
+    def advice_log(self, token: str) -> Future[Reply]:
+        """All that the machine said to a person, for them to see; withdrawing deletes it."""
+
+        def act(connection: Connection, session: Session, now: Moment) -> Reply:
+            return {"advice": self._all_advice(connection, session)}
+
+        return self._do(token, act)
+
+    def _all_advice(self, connection: Connection, session: Session) -> list[Reply]:
+        found = connection.execute(
+            select(events.c.data)
+            .where(events.c.session == session.session, events.c.kind == ADVICE)
+            .order_by(events.c.event)
+        )
+        return [json.loads(row.data) for row in found]
+
+    def _advised(
+        self, connection: Connection, session: Session, block: int, decision: int
+    ) -> Reply | None:
+        """What was said of a proposal at a decision."""
+        for made in self._all_advice(connection, session):
+            if (made["block"], made["decision"]) == (block, decision):
+                return made
+        return None
+
+    def _with_proposals(
+        self, connection: Connection, session: Session, cell: Cell
+    ) -> list[dict[str, Any]]:
+        """Decisions of the blocks with advice so far: what was proposed, done, and paid."""
+        found = connection.execute(
+            select(decisions)
+            .where(decisions.c.session == session.session)
+            .order_by(decisions.c.block, decisions.c.decision)
+        )
+        return [
+            {**row, PROPOSED: json.loads(row["client"]).get(PROPOSED, row["option"])}
+            for row in found.mappings()
+            if cell.blocks[row["block"]].advice == "suggest"
+        ]
+
     def note(
         self, token: str, given: Sequence[tuple[str, Mapping[str, Any]]], *, tab: int | None
     ) -> Future[Reply]:
@@ -394,6 +485,10 @@ class Service:
         if task.adapts:
             past = self._past(connection, session)
             client = {**client, OFFER: task.place(session.decision, self.walk(session), past)}
+        if cell.blocks[session.block].advice == "suggest":
+            made = self._advised(connection, session, session.block, session.decision)
+            if made is not None:
+                client = {**client, PROPOSED: made[PROPOSED], ADVICE: made}
         key = (self._seed(session), "reward", session.session, session.block, session.decision)
         reward = task.reward(option, session.decision, self.walk(session), key)
         row = {
@@ -421,6 +516,12 @@ class Service:
             return self._repeated(connection, session, block)
         if not 0 <= choice.option < n:
             raise RefusedError(422, "option", f"option must lie in 0..{n - 1}")
+        if block.advice == "suggest":
+            made = self._advised(connection, session, session.block, session.decision)
+            if made is not None and choice.option not in (made[PROPOSED], made["option"]):
+                raise RefusedError(
+                    409, "already proposed", "option must be what was proposed or advised"
+                )
         return choice.option
 
     def _repeated(self, connection: Connection, session: Session, block: Block) -> int:
@@ -489,7 +590,12 @@ class Service:
             )
             rows = list(found.mappings())
         past = self._past(connection, session) if cell is not None else ()
-        return session_view(plan, session, cell, rows, self.walk(session), now, past)
+        view = session_view(plan, session, cell, rows, self.walk(session), now, past)
+        if cell is not None and "block" in view and cell.blocks[session.block].advice == "suggest":
+            seed = whole(2**31, self._seed(session), "advice", session.session)
+            view["block"]["assisted"] = is_assisted(seed, episode_number(cell, session.block))
+            view["proposal"] = self._advised(connection, session, session.block, session.decision)
+        return view
 
     def _past(self, connection: Connection, session: Session) -> Past:
         """Offers of the block that a person answered in time, where the next depends on them."""

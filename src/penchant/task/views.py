@@ -82,6 +82,7 @@ def block_view(block: Block, place: int, count: int) -> dict[str, Any]:
         "seconds": block.seconds,
         "feedback_ms": round(1000 * block.feedback),
         "task": block.task.shown(),
+        "advice": block.advice == "suggest",
     }
 
 

@@ -30,7 +30,7 @@ from penchant.models.record import as_episodes, data_of
 from penchant.output.notes import counted
 from penchant.output.shown import Shown
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates
+from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tables.events import NOTHING
@@ -168,6 +168,7 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     >>> found["prediction_error"].round(2)
     array([ 1.  ,  0.  ,   nan,  0.5 ,  0.5 , -0.05])
     """
+    check_estimates(estimates)
     many = isinstance(estimates, Estimates)
     fits = list(estimates) if isinstance(estimates, Estimates) else [estimates]
     if fits and isinstance(fits[0].source, FromChoices):

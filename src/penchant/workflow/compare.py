@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -14,12 +14,18 @@ from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, for_task
+from penchant.models.record import as_episodes, for_task, refuse_no_model, refuse_word
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.reading.rivals import Attributed, is_set, rival_sets
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.tables.reading import Reading
 from penchant.wording import argument
 from penchant.workflow.compare_people import compare_people
+from penchant.workflow.compare_populations import (
+    PopulationComparison,
+    PopulationCriterion,
+    compare_populations,
+)
 from penchant.workflow.compare_sets import compare_sets
 from penchant.workflow.comparison import Criterion, ModelComparison
 from penchant.workflow.folds import Folds, held_out, splits
@@ -28,20 +34,50 @@ from penchant.workflow.likelihood_ratio import checked_pairs, likelihood_ratios
 WEAK = ScaledPrior()
 
 
-@as_it_came
+@overload
 def compare_models(
     models: Mapping[str, Model | Attributed],
     episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
     *,
     folds: Folds | None = None,
     criterion: Criterion | None = None,
-    parameter_prior: ParameterPrior | None = WEAK,
+    parameter_prior: ParameterPrior | MapPrior | None = WEAK,
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     pool: bool = False,
+    population: Literal[False] = False,
     threads: int | None = None,
     engine: Any = None,
-) -> ModelComparison:
+) -> ModelComparison: ...
+
+
+@overload
+def compare_models(
+    models: Mapping[str, Model | Attributed],
+    episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
+    *,
+    population: Literal[True],
+    criterion: PopulationCriterion | None = None,
+    nested: Sequence[tuple[str, str]] = (),
+    threads: int | None = None,
+) -> PopulationComparison: ...
+
+
+@as_it_came
+def compare_models(
+    models: Mapping[str, Model | Attributed],
+    episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
+    *,
+    folds: Folds | None = None,
+    criterion: Criterion | PopulationCriterion | None = None,
+    parameter_prior: ParameterPrior | MapPrior | None = WEAK,
+    nested: Sequence[tuple[str, str]] = (),
+    average: bool = False,
+    pool: bool = False,
+    population: bool = False,
+    threads: int | None = None,
+    engine: Any = None,
+) -> ModelComparison | PopulationComparison:
     """Compare models of the same decisions, each fitted to every subject by itself.
 
     Parameters
@@ -65,8 +101,9 @@ def compare_models(
     parameter_prior
         Prior on the weights of the fits that predict held-out decisions. Without one (None),
         choices that are separated in training make the loss infinite sooner or later, and the
-        result says for which models. AIC, BIC and likelihood ratios are of maximum-likelihood fits
-        always.
+        result says for which models. With a `MapPrior`, models without a map have a `ScaledPrior`
+        of the same strength as its other weights. AIC, BIC and likelihood ratios are of
+        maximum-likelihood fits always.
     nested
         Pairs (smaller, larger) of names for likelihood-ratio tests. That the larger model contains
         the smaller is on your word; where it fits worse, the result says so.
@@ -74,6 +111,10 @@ def compare_models(
         Average predictions over the shape parameters instead of taking the best.
     pool
         Of a choice experiment: one set of weights for all subjects together.
+    population
+        Compare models with everybody under the population of each (`fit_population`, by maximum
+        likelihood): a `PopulationComparison`, ranked by "loo", the log-evidence of everybody under
+        the population of all others, or by "aic" or "bic" of the populations.
     threads
         Processors to use; all if None.
     engine
@@ -103,6 +144,14 @@ def compare_models(
     >>> pn.compare_models(sets, reading, pool=True).best
     'all'
     """
+    refuse_word(parameter_prior)
+    if population:
+        return _populations(models, episodes, folds, criterion, nested, pool, threads, engine)
+    if criterion == "loo":
+        raise DataError(
+            "criterion must be 'aic', 'bic' or 'held_out'; got 'loo', which is of populations. "
+            "Give population=True."
+        )
     sets = _checked_sets(models, episodes)
     if sets is not None:
         choices, attributes = rival_sets(*sets)
@@ -111,7 +160,7 @@ def compare_models(
             choices,
             folds=folds,
             criterion=criterion,
-            parameter_prior=parameter_prior,
+            parameter_prior=_of_choices(parameter_prior),
             nested=nested,
             pool=pool or choices.subject is None,
             threads=threads,
@@ -170,6 +219,29 @@ def compare_models(
     return found
 
 
+def _populations(
+    models: Mapping[str, Any],
+    episodes: Any,
+    folds: Folds | None,
+    criterion: str | None,
+    nested: Sequence[tuple[str, str]],
+    pool: bool,
+    threads: int | None,
+    engine: Any,
+) -> PopulationComparison:
+    """Models under their populations: of play and offers."""
+    named = _checked_models(models)
+    for name, value in (("folds", folds), ("pool", pool or None), ("engine", engine)):
+        if value is not None:
+            raise DataError(
+                f"{name} must be left out with population=True; got {value!r}. People are left "
+                "out one by one."
+            )
+    if isinstance(episodes, ManyPeople):
+        episodes = episodes.in_memory("a population")
+    return compare_populations(named, as_episodes(episodes), criterion, nested, threads)
+
+
 def _checked_sets(
     models: Any, data: Any
 ) -> tuple[Reading | Choices, Mapping[str, Attributed]] | None:
@@ -187,6 +259,7 @@ def _checked_models(models: Mapping[str, Any]) -> dict[str, Model]:
             'Pass {"learner": QLearning(2), "habit": RandomChoice(2)}.'
         )
     for name, model in models.items():
+        refuse_no_model(model)
         if not isinstance(model, Model):
             raise DataError(
                 f"models must be models such as QLearning(2); got {type(model).__name__} for "
@@ -207,6 +280,11 @@ def _subjects(episodes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]
     return tuple(s for s in every if s in heard), tuple(s for s in every if s not in heard)
 
 
+def _of_choices(prior: ParameterPrior | MapPrior | None) -> ParameterPrior | None:
+    """The prior of choices, which have no map."""
+    return ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
+
+
 def _folds_words(folds: Folds | None) -> str:
     if isinstance(folds, str):
         return f"{folds}s that the fit did not see"
@@ -215,5 +293,5 @@ def _folds_words(folds: Folds | None) -> str:
     return "decisions that the fit did not see, folds as given"
 
 
-def _prior_words(prior: ParameterPrior | None) -> str:
+def _prior_words(prior: ParameterPrior | MapPrior | None) -> str:
     return "maximum likelihood" if prior is None else f"{prior} prior"

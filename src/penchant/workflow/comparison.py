@@ -16,7 +16,7 @@ from penchant.models.model import Model
 from penchant.output.document import plain, plain_label
 from penchant.output.notes import counted
 from penchant.output.shown import Shown
-from penchant.output.table import NARROW, Table, number, p_value
+from penchant.output.table import Table, number, p_value
 from penchant.workflow.folds import HeldOut
 from penchant.workflow.likelihood_ratio import LikelihoodRatio
 from penchant.workflow.selection import ModelSelection, select_models
@@ -345,7 +345,6 @@ class ModelComparison(Shown):
             header,
             rows,
             self.notes,
-            NARROW,
         )
 
     @property

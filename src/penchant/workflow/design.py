@@ -22,7 +22,7 @@ from penchant.output.table import Table, number
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
 from penchant.tails import normal_point, normal_tail, t_tail
-from penchant.workflow.people import drawn_people, played_by
+from penchant.workflow.people import check_simulated, drawn_people, played_by
 from penchant.workflow.recover import recovered
 
 FINE = 1.05  # neighbouring numbers differ by no more than this ratio when the search ends
@@ -273,6 +273,12 @@ def design(
     >>> 55 < found.needed < 75  # by the formula 61.5, at p = 1/2
     True
     """
+    check_simulated(model, task, rng, parameter_prior)
+    if not isinstance(goal, (Narrow, Differ)):
+        raise DataError(
+            f"goal must be Narrow or Differ; got {goal!r}. Write goal=pn.Narrow('learning_rate', "
+            "width=0.3)."
+        )
     fitting = {"parameter_prior": parameter_prior, "threads": threads}
     if isinstance(goal, Narrow):
         return _decisions(model, task, parameters, goal, n_subjects or PEOPLE, rng, fitting)

@@ -13,7 +13,9 @@ from penchant.bandit.episode import learnt_from
 from penchant.errors import DataError
 from penchant.models.model import natural_parameters, positive_weights
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import check_estimates
 from penchant.wording import weak_prior
+from penchant.workflow.people import check_rng
 
 MOST_TRIES = 1000  # draws for every one that is kept
 
@@ -35,6 +37,8 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
         Source of randomness.
     """
     whole_number(n_draws, "n_draws", 1)
+    check_estimates(estimate)
+    check_rng(rng)
     d = estimate.n_weights
     stretch = np.array(
         [s.stretch(v) for s, v in zip(estimate.model.shape, estimate.psi, strict=True)]

@@ -17,11 +17,12 @@ from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, listing
 from penchant.inference.fit_each_model import fit_each_model
-from penchant.models.model import Model
+from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.prior import ParameterPrior, ScaledPrior
 
 Folds = int | Literal["block"] | Sequence[Any]
 
@@ -236,7 +237,7 @@ def held_out(
     models: Mapping[str, Model],
     episodes: Sequence[Any],
     cut: Sequence[Split],
-    parameter_prior: ParameterPrior | None,
+    parameter_prior: ParameterPrior | MapPrior | None,
     average: bool,
     threads: int | None,
     words: str,
@@ -254,9 +255,10 @@ def held_out(
     training = [episode for split in cut for episode in split.training]
     log_likelihoods, without = {}, {}
     for name, model in models.items():
-        estimates = fit_each_model(
-            training, model, parameter_prior=parameter_prior, threads=threads
-        )
+        own = parameter_prior
+        if isinstance(own, MapPrior) and Declared(model).prior_map is None:
+            own = ScaledPrior(own.others)
+        estimates = fit_each_model(training, model, parameter_prior=own, threads=threads)
         values, lost = np.full(n, -np.inf), 0
         for split, estimate in zip(cut, _in_order(estimates, cut), strict=True):
             if np.isfinite(estimate.theta).all():

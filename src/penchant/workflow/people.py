@@ -13,11 +13,33 @@ from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
+from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
 
 People = dict[str, Vector]
 RANGES = "Give a number, or a range (low, high), for all natural parameters of the model."
+
+
+def check_rng(rng: Any) -> None:
+    """Randomness is a generator, not its seed."""
+    if not isinstance(rng, np.random.Generator):
+        written = f"np.random.default_rng({rng})" if isinstance(rng, int) else "default_rng(1)"
+        raise DataError(
+            f"rng must be a generator of NumPy; got {type(rng).__name__}. Write rng={written}."
+        )
+
+
+def check_simulated(model: Any, task: Any, rng: Any, prior: Any = None) -> None:
+    """Say what to write where a name, a class or a seed stands for what people are made with."""
+    refuse_no_model(model)
+    refuse_word(prior)
+    check_rng(rng)
+    if isinstance(task, (str, type)) or hasattr(task, "columns"):
+        raise DataError(
+            f"task must be a Task; got {type(task).__name__}. Write pn.Task(pn.Landscape([0.3, "
+            "0.7], pn.GaussianNoise(0.04)), n_decisions=100), or offers that were read."
+        )
 
 
 def drawn_people(

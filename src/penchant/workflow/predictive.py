@@ -18,8 +18,9 @@ from penchant.models.model import Declared
 from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates
+from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.workflow.draws import natural_draws, parameter_draws
+from penchant.workflow.people import check_rng
 from penchant.workflow.replays import (
     BestOptions,
     Decisions,
@@ -196,6 +197,8 @@ def predictive_check(
     >>> check.names[2], bool(check.p_values[2] > 0.05)
     ('switches', True)
     """
+    check_estimates(estimates)
+    check_rng(rng)
     whole_number(n_draws, "n_draws", 1)
     whole_number(n_parts, "n_parts", 1)
     fits = list(estimates) if isinstance(estimates, Estimates) else [estimates]

@@ -23,7 +23,7 @@ from penchant.output.table import Table, number
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
-from penchant.workflow.people import People, drawn_people, played_by
+from penchant.workflow.people import People, check_simulated, drawn_people, played_by
 
 USABLE = ("converged", "weakly identified", "at a bound")
 FEW_VALUES = 12  # true values that are tabled one by one
@@ -394,6 +394,7 @@ def recover(
     True
     """
     check_level(level)
+    check_simulated(model, task, rng, parameter_prior)
     model = for_agents(model, parameters)
     people = drawn_people(model, parameters, n_subjects, rng)
     plays = played_by(people, model, task, rng)

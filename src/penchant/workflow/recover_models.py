@@ -20,12 +20,12 @@ from penchant.models.record import for_agents
 from penchant.models.task import Task
 from penchant.output.document import plain
 from penchant.output.shown import Shown
-from penchant.output.table import WIDEST, Table
+from penchant.output.table import NARROW, Table
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion
 from penchant.workflow.folds import Folds
-from penchant.workflow.people import drawn_people, played_by
+from penchant.workflow.people import check_simulated, drawn_people, played_by
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,7 +117,7 @@ class ModelRecovery(Shown):
     def _fits(self) -> bool:
         """Whether both matrices can have the names above them, in one piece."""
         longest = max(map(len, self.names))
-        return longest + 2 * sum(len(name) + 2 for name in self.names) < WIDEST
+        return longest + 2 * sum(len(name) + 2 for name in self.names) < NARROW
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
@@ -190,6 +190,14 @@ def recover_models(
     >>> np.diag(found.confusion) > 0.8
     array([ True,  True])
     """
+    if not isinstance(models, Mapping) or not isinstance(parameters, Mapping):
+        raise DataError(
+            "models and parameters must be by name; got "
+            f"{type(models).__name__} and {type(parameters).__name__}. Pass "
+            '{"learner": QLearning(2)} and {"learner": {"temperature": (0.1, 0.5), ...}}.'
+        )
+    for model in models.values():
+        check_simulated(model, task, rng, parameter_prior)
     _check(models, parameters, folds)
     models = {name: for_agents(model, parameters[name]) for name, model in models.items()}
     counts, undecided = [], []

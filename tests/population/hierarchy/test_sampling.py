@@ -70,6 +70,15 @@ def test_the_prior_of_spreads_is_the_density_it_says():
     assert share == pytest.approx(expected, abs=0.01)
 
 
+def test_the_posterior_at_many_places_is_that_at_each(people):
+    from penchant.population.hierarchy.sampling import Target
+
+    target = Target.of(people.source.found, people.source.people)
+    x = people.source.found.x + 0.2 * np.random.default_rng(4).normal(size=(5, 5))
+    each = [target.value(one) for one in x]
+    np.testing.assert_allclose(target.values(x), each, rtol=1e-10)
+
+
 def test_pareto_tails_are_told():
     rng = np.random.default_rng(3)
     for k in (0.2, 0.8):

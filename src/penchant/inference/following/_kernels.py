@@ -33,17 +33,18 @@ NEARLY = 1e-7  # the same where rounding keeps steps from gaining anything
 
 
 @fast
-def add_rows(x, picked, chosen, at, z, base):
+def add_rows(x, begin, picked, chosen, at, z, base):
     """Keep rows of variables relative to the option chosen.
 
-    x : (nodes, events, n_options, d); picked : which events; chosen : their options
+    x : (nodes or more, events, n_options, d); picked : which events, counted from `begin`
+    chosen : their options
     at : where the first of them goes in z (nodes, decisions, d, n_options) and base (nodes,
         decisions, d), the variables of the options chosen
     """
-    n_nodes, _, m, d = x.shape
+    n_nodes, _, d, m = z.shape
     for k in range(n_nodes):
         for j in range(len(picked)):
-            t, c = picked[j], chosen[j]
+            t, c = begin + picked[j], chosen[j]
             for a in range(d):
                 own = x[k, t, c, a]
                 base[k, at + j, a] = own
@@ -98,28 +99,36 @@ def place(s, width, basis, weights):
 
 
 @fast_inner
-def mix(z, t, a, weights, factor, into):
-    """Add the values at nodes, each times its weight and all times a factor; four at a time."""
-    n_nodes, m = len(z), len(into)
-    for k in range(0, n_nodes, 4):
+def mix(z, t, a, weights, factor, row, slope, bend):
+    """Add the values at nodes times their weights: value, slope, and bend times a factor.
+
+    Four nodes at a time, each read once for all three.
+    """
+    m = len(row)
+    for k in range(0, len(z), 4):
         one, two, three, four = z[k, t, a], z[k + 1, t, a], z[k + 2, t, a], z[k + 3, t, a]
-        w1, w2 = factor * weights[k], factor * weights[k + 1]
-        w3, w4 = factor * weights[k + 2], factor * weights[k + 3]
+        v1, v2, v3, v4 = weights[0, k], weights[0, k + 1], weights[0, k + 2], weights[0, k + 3]
+        s1, s2, s3, s4 = weights[1, k], weights[1, k + 1], weights[1, k + 2], weights[1, k + 3]
+        b1, b2 = factor * weights[2, k], factor * weights[2, k + 1]
+        b3, b4 = factor * weights[2, k + 2], factor * weights[2, k + 3]
         for i in range(m):
-            into[i] += w1 * one[i] + w2 * two[i] + w3 * three[i] + w4 * four[i]
+            row[i] += v1 * one[i] + v2 * two[i] + v3 * three[i] + v4 * four[i]
+            slope[i] += s1 * one[i] + s2 * two[i] + s3 * three[i] + s4 * four[i]
+            bend[i] += b1 * one[i] + b2 * two[i] + b3 * three[i] + b4 * four[i]
 
 
 @fast_inner
-def lay(z, n, theta, weights, rows, slopes, bends, p):
+def lay(z, first, n, theta, weights, rows, slopes, bends, p):
     """Variables and their slopes; slopes and bends of objectives; objectives less the highest.
 
+    Of decisions from `first` to n, which p begins with.
     bends : (n, 2, n_options), filled with theta times the slopes, and theta times the bends
     p : filled with the objectives less the highest of each decision, which are at its end
     """
     _, _, d, m = z.shape
-    one = weights[0, 0] * 0.0 + 1.0
-    for t in range(n):
-        objective = p[t * m : t * m + m]
+    for t in range(first, n):
+        at = (t - first) * m
+        objective = p[at : at + m]
         for i in range(m):
             objective[i] = 0.0
             bends[t, 0, i] = 0.0
@@ -129,9 +138,7 @@ def lay(z, n, theta, weights, rows, slopes, bends, p):
             for i in range(m):
                 row[i] = 0.0
                 slope[i] = 0.0
-            mix(z, t, a, weights[0], one, row)
-            mix(z, t, a, weights[1], one, slope)
-            mix(z, t, a, weights[2], theta[a], bends[t, 1])
+            mix(z, t, a, weights, theta[a], row, slope, bends[t, 1])
             for i in range(m):
                 objective[i] += theta[a] * row[i]
             for i in range(m):
@@ -163,18 +170,20 @@ def dot_of_three(p, x, y):
 
 
 @fast_inner
-def add_up(n, rows, slopes, bends, p, sums):
+def add_up(known, n, rows, slopes, bends, p, sums):
     """Sums over decisions; p holds exponentials, and at its end what was taken off the exponents.
 
-    sums : (d + 4, d + 1), filled. Row 0: log-likelihood; 1: gradient, psi last; from 2 on: minus
-    the second derivative; then the expected part of what is mixed, and of psi alone.
+    sums : (d + 4, d + 1); decisions from `known` on are added to those before. Row 0:
+    log-likelihood; 1: gradient, psi last; from 2 on: minus the second derivative; then the expected
+    part of what is mixed, and of psi alone.
     """
     _, d, m = rows.shape
-    for a in range(len(sums)):
-        for c in range(d + 1):
-            sums[a, c] = 0.0
-    for t in range(n):
-        e = p[t * m : t * m + m]
+    if known == 0:
+        for a in range(len(sums)):
+            for c in range(d + 1):
+                sums[a, c] = 0.0
+    for t in range(known, n):
+        e = p[(t - known) * m : (t - known) * m + m]
         total = 0.0
         for i in range(m):
             total += e[i]
@@ -237,9 +246,10 @@ def step_of(sums, size, step, room):
 
 
 @called
-def settle(z, n, basis, window, bounds, theta, at, rooms, sums, proof):
+def settle(z, known, n, basis, window, bounds, theta, at, rooms, sums, proof):
     """Newton's method in the weights and psi together, between the nodes.
 
+    known : decisions whose sums where it begins are given; the first step needs the others only
     window : where the nodes lie: centre and half their width, in search units
     bounds : range of psi
     theta, at : where it begins, and ends; at : (1,)
@@ -255,9 +265,10 @@ def settle(z, n, basis, window, bounds, theta, at, rooms, sums, proof):
     proof[1] = np.inf
     for n_steps in range(STEPS):
         place((to - window[0]) / window[1], window[1], basis, weights)
-        lay(z, n, trial, weights, rows, slopes, bends, p)
-        exponentials_of(p, n * z.shape[3])
-        add_up(n, rows, slopes, bends, p, sums)
+        first = known if n_steps == 0 else FIRST
+        lay(z, first, n, trial, weights, rows, slopes, bends, p)
+        exponentials_of(p, (n - first) * z.shape[3])
+        add_up(first, n, rows, slopes, bends, p, sums)
         proof[0] = n_steps
         if not sums[0, 0] >= best - 1e-13 * (1.0 + abs(best)):
             fraction *= 0.5
@@ -278,7 +289,7 @@ def settle(z, n, basis, window, bounds, theta, at, rooms, sums, proof):
             return LOST
         gained = proof[1] > 1.5 * math.sqrt(squared)
         proof[1] = math.sqrt(squared)
-        if proof[1] < ENOUGH or (proof[1] < NEARLY and not gained):
+        if first == 0 and (proof[1] < ENOUGH or (proof[1] < NEARLY and not gained)):
             return REACHED
         if abs(step[d]) > 1.0:
             for a in range(d + 1):
@@ -329,10 +340,10 @@ def told(n, base, weights, rows, largest, spread, room):
 
 
 @called
-def settle_without(n, limit, rows, p, theta, room, step, sums, proof):
+def settle_without(n, limit, rows, p, theta, enough, room, step, sums, proof):
     """Newton's method where differences up to a limit (d,) count as none; rows are changed.
 
-    Returns whether it ended at a maximum; the last decrement is in proof[1].
+    Returns whether a decrement fell below `enough`, or rounding keeps it; it is in proof[1].
     """
     _, d, m = rows.shape
     for t in range(n):
@@ -362,7 +373,7 @@ def settle_without(n, limit, rows, p, theta, room, step, sums, proof):
             return False
         gained = proof[1] > 1.5 * math.sqrt(squared)
         proof[1] = math.sqrt(squared)
-        if proof[1] < ENOUGH * 10 or (proof[1] < NEARLY and not gained):
+        if proof[1] < enough or (proof[1] < NEARLY and not gained):
             return True
     return False
 

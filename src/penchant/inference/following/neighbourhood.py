@@ -9,18 +9,20 @@ method, from where they were before, with exact second derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import learnt_from
 from penchant.inference.following import _kernels as compiled
+from penchant.inference.following._cell_kernels import prove
+from penchant.inference.following.cells import Cells
 from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.peaks import Peaks
 from penchant.models.model import Declared, Tracker
+from penchant.models.record import Record
 
 FEW, MANY = 8, 12  # nodes, where there are many numbers to keep for each and where there are few
 SMALL = 64  # numbers of one decision that are few
@@ -29,6 +31,42 @@ NARROWEST = 0.01
 ERROR = 1e-12  # of the variables between nodes, relative to the largest of them
 ROOM = 64  # decisions that arrays have room for at first
 MOVES = 6  # of the nodes until a peak is found
+ONLY = np.zeros(1, dtype=np.int64)
+
+
+class FollowedPeak(NamedTuple):
+    """A peak that was found, and what proves it; see `_cell_kernels.prove`.
+
+    Attributes
+    ----------
+    peaks
+        The peak as the only one.
+    known
+        Whether what follows is.
+    n_decisions, decrement
+        Decisions scored, and the last step of Newton's method in standard errors.
+    inverse
+        Of the information of the weights.
+    spread, lowest, highest, in_units
+        Eigenvalues: the lowest of the variables' spread, lowest and highest of the information,
+        all with unit diagonal; the lowest of the information in units of the largest differences.
+    distance
+        By how much at most a step of one standard error moves an objective.
+    curvature
+        That of the profile, in search units.
+    """
+
+    peaks: Peaks
+    known: bool
+    n_decisions: int
+    decrement: float
+    inverse: Matrix
+    spread: float
+    lowest: float
+    highest: float
+    in_units: float
+    distance: float
+    curvature: float
 
 
 class Neighbourhood:
@@ -38,17 +76,21 @@ class Neighbourhood:
     ----------
     u, theta
         The peak: psi in search units, and the weights.
+    cells
+        The grid, where its variables are kept too.
     """
 
-    def __init__(self, profiles: Profiles, u: float, theta: Vector) -> None:
-        self.model = profiles.model
+    def __init__(
+        self, profiles: Profiles, u: float, theta: Vector, cells: Cells | None = None
+    ) -> None:
+        self.model, self.cells = profiles.model, cells
         self.u, self.theta = u, theta.copy()
         self._m, self._d = profiles.n_options, profiles.n_weights
         self._bounds = profiles.bounds[0]
         self._n_nodes = MANY if self._m * self._d <= SMALL else FEW
         self._basis, self._nodes = _chebyshev(self._n_nodes)
         self._seen: list[int] = []
-        self._n = 0
+        self._n = self._n_summed = 0
         self._tracker: Tracker | None = None
         k, m, d = self._n_nodes, self._m, self._d
         self._z, self._base = np.empty((k, 0, d, m)), np.empty((k, 0, d))
@@ -62,6 +104,7 @@ class Neighbourhood:
 
     def rest(self) -> None:
         """Give back the memory of all decisions; the next peak is found from all of them."""
+        self._n_summed = 0
         self._lay(self.u, float(self._window[1]))
         self._room_for(0)
 
@@ -77,7 +120,8 @@ class Neighbourhood:
         rows = np.empty((n, d, m)), np.empty((n, d, m)), np.empty((n, 2, m)), p
         small = np.empty((3, k)), np.empty((d + 2, d + 1)), np.empty(d + 1), np.empty(d)
         self._rooms = (*rows, *small)
-        self._sums, self._proof = np.empty((d + 4, d + 1)), np.empty(2)
+        if self._n_summed == 0:
+            self._sums, self._proof = np.empty((d + 4, d + 1)), np.empty(2)
 
     def _lay(self, centre: float, width: float) -> None:
         """Put the nodes around a place; no decision is known there yet."""
@@ -86,39 +130,45 @@ class Neighbourhood:
         self._window = np.array([min(max(centre, low + width), high - width), width])
         u = np.clip(self._window[0] + width * self._nodes, low, high)
         self._psi = np.asarray(self.model.shape[0].from_search(u))[:, None]
+        if self.cells is not None:
+            self._psi = np.concatenate([self._psi, self.cells.psi])
+            self.cells.forget()
         self._seen, self._n, self._tracker = [], 0, None
         self._tails, self._largest = np.zeros((self._d, 2)), np.zeros(self._d)
 
-    def _read(self, episodes: Sequence[Any]) -> None:
+    def _read(self, profiles: Profiles) -> None:
         """Add the events that are new."""
-        for place, episode in enumerate(episodes):
+        for place, episode in enumerate(profiles.groups[0]):
             if place == len(self._seen):
                 self._seen.append(0)
                 self._tracker = self._new_tracker()
             begin = self._seen[place]
             if episode.n_events > begin:
-                self._add(episode, begin)
+                self._add(profiles.record, place, episode, begin)
                 self._seen[place] = episode.n_events
 
     def _new_tracker(self) -> Tracker | None:
         tracker = Declared(self.model).tracker
         return None if tracker is None else tracker(self._psi)
 
-    def _add(self, episode: Any, begin: int) -> None:
+    def _add(self, record: Record, place: int, episode: Any, begin: int) -> None:
         picked = np.flatnonzero(episode.scored[begin:])
         if self._tracker is not None:
-            x = self._tracker.follow(learnt_from(episode), begin)
+            x, first = self._tracker.follow(learnt_from(episode), begin), 0
         else:
-            whose = np.zeros(self._n_nodes, dtype=np.int64)
-            all_rows, _ = Profiles(self.model, ((episode,),)).variables(whose, self._psi, False)
-            x = all_rows.reshape(self._n_nodes, episode.n_events, self._m, self._d)[:, begin:]
+            many = Declared(self.model).explanatory_many
+            assert many is not None
+            rows, _ = many(record, np.full(len(self._psi), place), self._psi, False)
+            x, first = rows.reshape(len(self._psi), episode.n_events, self._m, self._d), begin
         n = self._n + len(picked)
         if n > self._z.shape[1]:
             self._room_for(n + n // 2)
         chosen = episode.chosen[begin:][picked]
-        compiled.add_rows(x, picked, chosen, self._n, self._z, self._base)
+        compiled.add_rows(x, first, picked, chosen, self._n, self._z, self._base)
         last = self._basis[-2:]
         compiled.sizes(self._z, self._n, n, last, self._tails, self._largest)
+        if self.cells is not None:
+            self.cells.add(x, self._n_nodes, first, picked, chosen)
         self._n = n
 
     @property
@@ -131,18 +181,19 @@ class Neighbourhood:
 
     # -- the peak --------------------------------------------------------------------------------
 
-    def follow(self, episodes: Sequence[Any]) -> bool:
-        """Find the peak of these episodes, which go on from those before; whether it was found."""
+    def follow(self, profiles: Profiles) -> bool:
+        """Find the peak of a play that goes on from the one before; whether it was found."""
         at = np.array([self.u])
         for _ in range(MOVES):
-            self._read(episodes)
+            self._read(profiles)
             while not self._is_exact:
                 if self._window[1] < NARROWEST:
                     return False
                 self._lay(float(at[0]), self._window[1] / 2)
-                self._read(episodes)
+                self._read(profiles)
             code = compiled.settle(
                 self._z,
+                self._n_summed,
                 self._n,
                 self._basis,
                 self._window,
@@ -154,6 +205,7 @@ class Neighbourhood:
                 self._proof,
             )
             self.u = float(at[0])
+            self._n_summed = self._n if code == compiled.REACHED else 0
             if code == compiled.REACHED:
                 return True
             if code == compiled.LOST:
@@ -161,45 +213,55 @@ class Neighbourhood:
             self._lay(self.u, self._window[1])
         return False
 
-    def peaks(self, profiles: Profiles) -> Peaks:
+    def peak(self) -> FollowedPeak:
         """The peak that was found, as a search would tell it."""
         d, sums = self._d, self._sums
-        at, only = np.array([[self.u]]), np.zeros(1, dtype=np.int64)
-        points: Points = profiles.blank(only, profiles.from_search(at))
-        points.theta[0] = self.theta
-        points.value[0] = points.log_likelihood[0] = sums[0, 0]
-        points.information[0] = information = _mirrored(sums[2 : 2 + d, :d])
-        points.gradient[0, 0] = sums[1, d]
-        points.cross[0, :, 0], points.mixed[0, :, 0] = -sums[2 + d, :d], sums[3 + d, :d]
-        points.fisher[0, 0, 0] = sums[3 + d, d]
-        points.settled[0], points.decrement[0] = True, self._proof[1]
+        largest, spread = np.empty((1, 2, d)), np.empty((1, d, d))
         rows, weights, step = self._rooms[0], self._rooms[4], self._rooms[6]
-        compiled.told(self._n, self._base, weights, rows, points.largest[0], points.spread[0], step)
-        drift = np.linalg.solve(information, points.cross[0])
-        curvature = sums[2 + d, d] - points.cross[0].T @ drift
+        compiled.told(self._n, self._base, weights, rows, largest[0], spread[0], step)
+        inverse, drift, facts = np.empty((d, d)), np.empty(d), np.empty(7)
+        known = prove(sums, largest[0], spread[0], np.empty((d + 2, d)), inverse, drift, facts)
         low, high = self._bounds
-        return Peaks(
+        only, height, decrement = ONLY, np.array([sums[0, 0]]), float(self._proof[1])
+        points = Points(
+            only,
+            np.array([[float(self.model.shape[0].from_search(self.u))]]),
+            self.theta[None].copy(),
+            height,
+            height.copy(),
+            _mirrored(sums[2 : 2 + d, :d])[None],
+            np.array([[sums[1, d]]]),
+            -sums[2 + d, :d, None][None],
+            sums[3 + d, :d, None][None].copy(),
+            np.array([[[sums[3 + d, d]]]]),
+            np.ones(1, dtype=bool),
+            np.array([decrement]),
+            largest,
+            spread,
+        )
+        peaks = Peaks(
             points,
-            u=at,
-            curvature=curvature[None],
-            drift=drift[None],
+            u=np.array([[self.u]]),
+            curvature=facts[5].reshape(1, 1, 1).copy(),
+            drift=drift[None, :, None],
             at_bound=np.array([[not low < self.u < high]]),
             n_steps=np.array([int(self._proof[0])]),
             converged=np.ones(1, dtype=bool),
             kinked=np.zeros(1, dtype=bool),
         )
+        return FollowedPeak(peaks, known, self._n, decrement, inverse, *facts[:6].tolist())
 
-    def without_small_differences(self, limit: Vector) -> tuple[bool, Matrix, float]:
+    def without_small_differences(self, limit: Vector, enough: float) -> tuple[bool, Matrix, float]:
         """A fit where differences up to a limit count as none, at the psi of the peak.
 
-        Returns whether it ended at a maximum, the information there, and the decrement. To be asked
-        once after `follow`.
+        Returns whether its Newton decrement fell below `enough`, the information there, and the
+        decrement.
         """
         d, proof = self._d, np.zeros(2)
         rows, _, _, p, _, room, step, _ = self._rooms
         sums = np.zeros_like(self._sums)
-        theta = self.theta.copy()
-        found = compiled.settle_without(self._n, limit, rows, p, theta, room, step, sums, proof)
+        given = self._n, limit, rows, p, self.theta.copy(), enough
+        found = compiled.settle_without(*given, room, step, sums, proof)
         return found, _mirrored(sums[2 : 2 + d, :d]), float(proof[1])
 
 

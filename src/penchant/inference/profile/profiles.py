@@ -150,6 +150,7 @@ def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> Paramete
 
 NUMBERS_AT_ONCE = 1_000_000  # of explanatory variables
 STEP = 1e-5  # of a numerical derivative, relative to the range searched
+OF_THE_MODEL = ("shape", "weights", "positive", "limits", "natural", "density", "bounds")
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,13 @@ class Profiles:
     model: Model
     groups: tuple[tuple[Any, ...], ...]
     prior: Prior | None = None
+
+    def of_others(self, groups: tuple[tuple[Any, ...], ...]) -> Profiles:
+        """The same of other episodes; what the model alone tells is not asked again."""
+        found = Profiles(self.model, groups, self.prior)
+        known = {name: self.__dict__[name] for name in OF_THE_MODEL if name in self.__dict__}
+        found.__dict__.update(known)
+        return found
 
     # -- scales of psi -----------------------------------------------------------------------------
 
@@ -203,7 +211,7 @@ class Profiles:
         """Natural parameters, as the model declares them."""
         return natural_parameters(self.model)
 
-    @property
+    @cached_property
     def weight_prior(self) -> ParameterPrior | None:
         """The prior, if it is one on the weights themselves."""
         return None if isinstance(self.prior, DensityPrior) else self.prior
@@ -287,6 +295,8 @@ class Profiles:
     @cached_property
     def n_decisions(self) -> IntVector:
         """Decisions scored of each subject."""
+        if len(self.groups) == 1:
+            return np.array([sum(episode.n_decisions for episode in self.groups[0])])
         counts = np.concatenate([[0], np.cumsum(self._scored)])
         return np.diff(counts[self.first_event])
 
@@ -688,6 +698,13 @@ class Problem:
     model: Model
     episodes: tuple[Any, ...]
     prior: Prior | None = None
+
+    @classmethod
+    def going_on(cls, before: Problem, episodes: tuple[Any, ...]) -> Problem:
+        """The problem of other episodes of the same model."""
+        found = cls(before.model, episodes, before.prior)
+        found.__dict__["profiles"] = before.profiles.of_others((episodes,))
+        return found
 
     @cached_property
     def profiles(self) -> Profiles:

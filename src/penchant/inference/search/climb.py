@@ -12,7 +12,8 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Declared
 
-HESSIAN_STEP = 3e-5  # of search units
+STEP = 3e-3  # of search units, between slopes whose differences make a curvature
+CLOSE_STEP = 3e-5  # the same beside a kink or the end of a range
 NOTHING = 1e-290  # information of choices so certain that its inverse would overflow: none
 LARGEST = 1e100  # error of a slope that a curvature is updated by
 NEARLY = 1e-6  # a step of search units that is too short to matter for the height of a peak
@@ -22,6 +23,8 @@ LAST_STEPS = 3
 TAKEN = 30.0  # times the curvature of a profile, that of which weights take back the rest
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
+DEEP = 0.2  # share from which on all shorter ones are looked at together,
+SHORTER = 0.5  # each so much shorter than the one before
 LEAST_AMONG_KINKS = 1e-6  # the same where slopes jump
 
 
@@ -118,6 +121,7 @@ class Climbs:
         known = np.isfinite(trial.gradient).all(axis=1)
         self._move(rows[up], target[up], trial.take(up))
         self._shorten(rows[~up], trial.value[~up])
+        self._look_ahead(rows[~up])
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._least
         self.active[rows[over]] = False
@@ -158,7 +162,7 @@ class Climbs:
         self._unexpected[rows] = self.curvature[rows] - expected
         stale = rows[~first & (self.n_steps[rows] % STALE == 0)]
         if len(stale):
-            self._look_at_curvature(stale)
+            self._look_at_curvature(stale, roughly=True)
         self._step[rows] = self._newton_steps(rows, self.curvature[rows])
         self._fraction[rows] = 1.0
         arrived = np.abs(self._step[rows]).max(axis=1, initial=0.0) < NEARLY
@@ -174,6 +178,37 @@ class Climbs:
         promised, gained = self._fraction[rows] * slope, value - self.points.value[rows]
         self._fraction[rows] *= _less(promised, gained) if self._smooth else 0.5
         given_up = self._fraction[rows] < self._least
+        self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
+
+    def _look_ahead(self, rows: IntVector) -> None:
+        """Where steps were shortened again and again, find the longest share that leads up, if any.
+
+        All shares are tried at once, by their values alone: a climb that stands at a kink has come
+        to its end in one look.
+        """
+        if self._smooth or self.planes is not None:
+            return
+        rows = rows[(self._fraction[rows] < DEEP) & (self._fraction[rows] >= self._least)]
+        if not len(rows):
+            return
+        low, high = self.profiles.bounds.T
+        n_shares = 1 + int(np.ceil(np.log(self._least / DEEP) / np.log(SHORTER)))
+        shares = self._fraction[rows, None] * SHORTER ** np.arange(n_shares)
+        steps = shares[:, :, None] * self._step[rows][:, None]
+        target = np.clip(self.u[rows][:, None] + steps, low, high)
+        found = self.profiles.solve(
+            np.repeat(self.subject[rows], n_shares),
+            self.profiles.from_search(target.reshape(-1, target.shape[2])),
+            np.repeat(self.points.theta[rows], n_shares, axis=0),
+            with_slopes=False,
+        )
+        value = self.points.value[rows, None]
+        with np.errstate(invalid="ignore"):
+            up = found.value.reshape(shares.shape) >= value - 1e-12 * (1 + np.abs(value))
+        best = np.argmax(up, axis=1)
+        slope = (self.points.gradient[rows] * self._step[rows]).sum(axis=1)
+        given_up = ~up.any(axis=1)
+        self._fraction[rows] = np.where(given_up, 0.0, shares[np.arange(len(rows)), best])
         self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
 
     def finish(self) -> None:
@@ -244,24 +279,25 @@ class Climbs:
         planes = None if self.planes is None else self.planes.take(rows)
         return free_inverse(self.profiles, points, planes)
 
-    def _look_at_curvature(self, rows: IntVector) -> None:
+    def _look_at_curvature(self, rows: IntVector, roughly: bool = False) -> None:
         """Minus the Hessian of the profile, and the derivative of the weights along it.
 
         With I the information and C the derivative of the weights' gradient by psi, the weights
-        follow psi as I^-1 C.
+        follow psi as I^-1 C. Roughly: as well as a step needs it.
         """
         at = self.points.take(rows)
         self.drift[rows] = drift = self._free_inverse(at, rows) @ at.cross
         if self.profiles.density is not None:  # of which C does not tell all
-            held = self._differences(rows, at, np.zeros_like(drift))
+            held = self._differences(rows, at, np.zeros_like(drift), roughly)
             self._set_curvature(rows, held + at.cross.transpose(0, 2, 1) @ drift)
             return
-        hessian = self._differences(rows, at, drift)
+        hessian = self._differences(rows, at, drift, roughly)
         # where weights all but make up for psi, they must follow it closer than by a straight line
         given = np.einsum("kaq,kaq->kq", at.cross, drift)
         bent = (np.abs(given) > TAKEN * np.abs(hessian.diagonal(0, 1, 2))).any(axis=1)
         if bent.any():
-            hessian[bent] = self._differences(rows[bent], at.take(bent), drift[bent], solved=True)
+            some = rows[bent], at.take(bent), drift[bent], roughly
+            hessian[bent] = self._differences(*some, solved=True)
         self._set_curvature(rows, hessian)
 
     def _set_curvature(self, rows: IntVector, hessian: Matrix) -> None:
@@ -270,9 +306,9 @@ class Climbs:
         self._unexpected[rows] = self.curvature[rows] - expected
 
     def _differences(
-        self, rows: IntVector, at: Points, drift: Matrix, solved: bool = False
+        self, rows: IntVector, at: Points, drift: Matrix, roughly: bool, solved: bool = False
     ) -> Matrix:
-        """Second derivative of the profile in psi, by central differences of the first.
+        """Second derivative of the profile in psi, by differences of the first.
 
         The weights go with psi as `drift` (n, n_weights, n_shape) says, or are `solved` anew. With
         weights that stay, what they take back would have to be added: where choices tell little but
@@ -282,23 +318,44 @@ class Climbs:
         n, q = u.shape
         hessian = np.zeros((n, q, q))
         for a in range(q):
-            both = np.stack([u, u])
-            both[0, :, a] = np.maximum(u[:, a] - HESSIAN_STEP, profiles.bounds[a, 0])
-            both[1, :, a] = np.minimum(u[:, a] + HESSIAN_STEP, profiles.bounds[a, 1])
-            theta = at.theta + (both - u)[:, :, a, None] * drift[:, :, a]
-            pairs = np.tile(at.subject, 2), profiles.from_search(both.reshape(2 * n, q))
+            places, shares = _stencil(u[:, a], profiles.bounds[a], self._smooth and not roughly)
+            m = len(places)
+            beside = np.repeat(u[None], m, axis=0)
+            beside[:, :, a] = places
+            theta = at.theta + (beside - u)[:, :, a, None] * drift[:, :, a]
+            pairs = np.tile(at.subject, m), profiles.from_search(beside.reshape(m * n, q))
             if solved:
-                planes = None if self.planes is None else self.planes.take(np.tile(rows, 2))
-                gradient = profiles.solve(*pairs, theta.reshape(2 * n, -1), planes=planes).gradient
+                planes = None if self.planes is None else self.planes.take(np.tile(rows, m))
+                gradient = profiles.solve(*pairs, theta.reshape(m * n, -1), planes=planes).gradient
             else:
-                gradient = profiles.partial_gradient(*pairs, theta.reshape(2 * n, -1))
-            below, above = gradient.reshape(2, n, q)
-            hessian[:, :, a] = (above - below) / (both[1, :, a] - both[0, :, a])[:, None]
+                gradient = profiles.partial_gradient(*pairs, theta.reshape(m * n, -1))
+            hessian[:, :, a] = (shares[:, :, None] * gradient.reshape(m, n, q)).sum(axis=0)
         return (hessian + hessian.transpose(0, 2, 1)) / 2
 
     def _newton_steps(self, rows: IntVector, curvature: Matrix) -> Matrix:
         at = self.u[rows], self.points.gradient[rows]
         return newton_steps(*at, curvature, self.profiles.bounds, self._held[rows])
+
+
+def _stencil(u: Vector, bounds: Vector, smooth: bool) -> tuple[Matrix, Matrix]:
+    """Places around u inside bounds, and the shares by which slopes there make a derivative.
+
+    (n_places, n) each. Two places on each side, whose error is of the fourth order, so that they
+    need not be so close that little is left of the slopes' digits. Beside a kink or the end of a
+    range one on each side, close by.
+    """
+    close = np.stack([np.maximum(u - CLOSE_STEP, bounds[0]), np.minimum(u + CLOSE_STEP, bounds[1])])
+    apart = np.stack([[-1.0], [1.0]]) / (close[1] - close[0])
+    if not smooth:
+        return close, apart
+    wide = np.minimum(STEP, np.minimum(u - bounds[0], bounds[1] - u) / 2.0)
+    inside = wide >= 10.0 * CLOSE_STEP
+    wide = np.where(inside, wide, 1.0)
+    places = u + np.array([[-2.0], [-1.0], [1.0], [2.0]]) * wide
+    shares = np.array([[1.0], [-8.0], [8.0], [-1.0]]) / (12.0 * wide)
+    none = np.zeros_like(u)
+    near = np.stack([u, *close, u]), np.stack([none, *apart, none])
+    return np.where(inside, places, near[0]), np.where(inside, shares, near[1])
 
 
 def climb_together(

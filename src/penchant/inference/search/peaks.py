@@ -150,12 +150,16 @@ class Peak:
 
 NEAR = 0.15  # share of a range within which a peak may belong to the limit at its end
 ALIKE = 1e-5  # log-units by which a limit may be lower than a peak beside it to be the estimate
+LEVEL = 1e-8  # and by which other parameters may be
+BESIDE = (1.0, 0.3, 0.1, 0.03, 0.01, 0.001)  # search units from a limit at which nothing is higher
 
 
 def settled_at_limits(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peaks:
     """Peaks beside a limit that is as high are moved there: nothing tells them apart.
 
-    Towards a limit profiles are flat, and a climb ends where steps gain nothing any more.
+    Towards a limit profiles are flat, and a climb ends where steps gain nothing any more. Weights
+    may be so large there that slopes are rounding, and a climb comes to no end: it has come to the
+    limit if that is as high, and nothing beside it is higher.
     """
     if not profiles.n_shape:
         return peaks
@@ -166,8 +170,9 @@ def settled_at_limits(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Pea
                 continue
             end = profiles.bounds[q, int(upper)]
             away = np.abs(peaks.u[:, q] - end)
-            near = (away > 0) & (away < NEAR * width[q]) & ~lost & ~peaks.kinked
-            _move(profiles, peaks, np.flatnonzero(near & peaks.converged), q, upper)
+            near = (away < NEAR * width[q]) & ~lost & ~peaks.kinked
+            near &= (away > 0) | ~peaks.converged
+            _move(profiles, peaks, np.flatnonzero(near), q, upper)
     return peaks
 
 
@@ -184,9 +189,33 @@ def _move(profiles: Profiles, peaks: Peaks, rows: IntVector, q: int, upper: bool
         with_cross=True,
     )
     alike = points.value >= peaks.points.value[rows] - ALIKE
+    going = np.flatnonzero(alike & ~peaks.converged[rows])
+    if len(going):
+        ended = _nothing_is_higher(profiles, points.take(going), u[going], q)
+        alike[going], peaks.converged[rows[going]] = ended, ended
     peaks.points.put(rows[alike], points.take(alike))
     peaks.u[rows[alike]] = u[alike]
     peaks.at_bound[rows[alike], q] = True
+
+
+def _nothing_is_higher(profiles: Profiles, points: Points, u: Matrix, q: int) -> BoolVector:
+    """Whether profiles are as high as at places beside them, along all parameters.
+
+    Along parameter q, which is at its limit, they need be alike only.
+    """
+    low, high = profiles.bounds.T
+    ways = np.vstack([np.eye(len(low)), -np.eye(len(low))])
+    more = np.tile(np.where(ways[:, q] != 0, ALIKE, LEVEL), len(BESIDE))
+    beside = np.stack([np.clip(u + far * way, low, high) for far in BESIDE for way in ways], axis=1)
+    n, m, n_shape = beside.shape
+    found = profiles.solve(
+        np.repeat(points.subject, m),
+        profiles.from_search(beside.reshape(n * m, n_shape)),
+        np.repeat(points.theta, m, axis=0),
+        with_slopes=False,
+        patient=False,
+    )
+    return np.asarray((found.value.reshape(n, m) <= points.value[:, None] + more).all(axis=1))
 
 
 def ends_reached(shape: Sequence[Shape], peak: Peak) -> Iterator[tuple[Shape, bool, Limit | None]]:

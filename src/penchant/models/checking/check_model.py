@@ -23,7 +23,7 @@ from penchant.models.checking.checks import declarations, future, variables
 from penchant.models.checking.findings import Exam, Finding, ModelCheck, centred, place
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
-from penchant.models.record import Record
+from penchant.models.record import Record, refuse_no_model
 
 Objective = Callable[[Any, Vector, Vector], Any]
 STEP = 1e-3  # of search units; differences of fourth order are then good to 1e-9 or so
@@ -83,6 +83,7 @@ def check_model(
     explanatory must describe a decision by what happened before it; got another row for event 0 \
 when the reward of event 0 was changed. It looks at the reward ...
     """
+    refuse_no_model(model)
     several = _several(data)
     name = type(model).__name__
     found = declarations(model)

@@ -132,6 +132,13 @@ def shapes(model: Recursion) -> tuple[Natural, ...]:
 
 def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
     """What was seen as whole numbers from low to high; -1 where nothing was."""
+    key = "codes", name, low, high
+    if key not in record.prepared:
+        record.prepared[key] = (_checked(values, name, low, high, record),)
+    return np.asarray(record.prepared[key][0])
+
+
+def _checked(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
     there = np.isfinite(values)
     whole = there & (values == np.floor(values)) & (values >= low) & (values <= high)
     wrong = np.flatnonzero(there & ~whole)

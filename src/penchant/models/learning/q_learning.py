@@ -45,6 +45,7 @@ from penchant.models.learning._kernels import (
     learner_values,
 )
 from penchant.models.learning.learning_rates import LearningRates, Rate, Tied
+from penchant.models.learning.tracking import LearnerTracker
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
     TASK,
@@ -303,6 +304,18 @@ class QLearning(CompiledModel):
             learner_values(*history, rates.at(psi), *learning, x)
         fill_controls(record, which, x, self.stickiness, self.bias)
         return x, dx if with_slopes else None
+
+    def tracker(self, psi: Matrix) -> LearnerTracker:
+        """Values at several rates, event by event."""
+        d, n_biases = len(self.weights), self.n_options - 1 if self.bias else 0
+        columns = [
+            self._column("initial_value/temperature"),
+            self._column("choice_kernel"),
+            self._column("stickiness"),
+            d - n_biases if self.bias else -1,
+        ]
+        rule = float(self._start or 0.0), self._others, np.array(columns)
+        return LearnerTracker(self.n_options, d, self._rates.at(psi), *rule)
 
     @property
     def _others(self) -> int:

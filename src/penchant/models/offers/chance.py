@@ -12,6 +12,7 @@ option, and a bonus for the one that others took: condition 1 both safe, 3 both 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -97,6 +98,15 @@ class ProbabilityDiscounting(ColumnModel):
         by_rate = -value * offers["delay"] / (1.0 + psi[0] * offers["delay"])
         return np.stack([by_rate, by_odds])[:, :, :, None]
 
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """A / (1 + h odds), and less after a delay; nothing where it never comes."""
+        amount, p = np.asarray(offers["amount"]), np.asarray(offers["probability"])
+        odds = np.divide(1.0 - p, p, out=np.full(p.shape, np.inf), where=p > 0)
+        value = np.where(p > 0, amount / (1.0 + parameters["odds_rate"] * odds), 0.0)
+        if self.delays:
+            value = value / (1.0 + parameters["discount_rate"] * np.asarray(offers["delay"]))
+        return np.asarray(value)
+
     def __str__(self) -> str:
         said = "A / ((1 + k D) (1 + h odds))" if self.delays else "A / (1 + h odds)"
         return f"probability discounting, {said}"
@@ -181,6 +191,13 @@ class Ambiguity(ColumnModel):
             )
         return super().prepare(offers)
 
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """(p - beta a / 2) v^alpha, or p^(1 + beta a) v^alpha."""
+        beta, a = parameters["ambiguity_aversion"], np.asarray(offers["ambiguity"])
+        p = np.asarray(offers["probability"])
+        chance = p - beta * a / 2.0 if self.kind == "linear" else p ** (1.0 + beta * a)
+        return np.asarray(chance * np.asarray(offers["amount"]) ** parameters["curvature"])
+
     def __str__(self) -> str:
         said = "(p - beta a / 2) v^alpha" if self.kind == "linear" else "p^(1 + beta a) v^alpha"
         return f"ambiguity, {said}"
@@ -230,6 +247,15 @@ class PeerInfluence(ColumnModel):
             v = offers[name]
             found[0, :, :, 0] += chance * v ** psi[0] * np.log(np.where(v > 0, v, 1.0))
         return found
+
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """p H^rho + (1 - p) L^rho, and the bonus of what peers took."""
+        rho, p = parameters["curvature"], np.asarray(offers["probability"])
+        value = p * np.asarray(offers["high"]) ** rho
+        value = value + (1.0 - p) * np.asarray(offers["low"]) ** rho
+        took = np.array([1.0, *[np.nan] * (p.shape[1] - 2), 3.0])
+        shown = np.asarray(offers["condition"]) == took
+        return np.asarray(value + parameters["peer_influence"] * shown)
 
     def __str__(self) -> str:
         return "expected utility and what peers took"

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
-
 from penchant._typing import Matrix, Vector
-from penchant.models.model import Described, natural_parameters
+from penchant.models.model import Described
 from penchant.models.natural import Natural
 from penchant.models.offers.variables import Pairs, Prepared, StaticModel
 
@@ -17,7 +13,8 @@ TEMPERATURE = Natural("temperature", "reciprocal", 0)
 class ColumnModel(StaticModel):
     """Base of models whose first weight is 1/tau, and whose others are ratios to it.
 
-    They define `columns`, and `column_slopes` where there are shape parameters.
+    They define `columns`, `column_slopes` where there are shape parameters, and `option_values`, by
+    which people are simulated: the equation in natural parameters, apart from the columns.
     """
 
     weights: tuple[str, ...]
@@ -43,16 +40,6 @@ class ColumnModel(StaticModel):
             if slopes.shape[1]:
                 slopes[:, row:end] = self.column_slopes(offers, psi[k])
             row = end
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """The first column, and each of the others times its ratio."""
-        psi = np.array([parameters[shape.name] for shape in self.shape])
-        x = self.columns({name: np.asarray(offers[name]) for name in self.attributes}, psi)
-        value = x[:, :, 0].copy()
-        for natural in natural_parameters(self):
-            if natural.kind == "ratio":
-                value += parameters[natural.name] * x[:, :, natural.index]
-        return np.asarray(value)
 
 
 def ratios(*names: str) -> tuple[Natural, ...]:

@@ -7,6 +7,7 @@ exp(-k (E - p))), which falls around the effort p (Klein-Fluegge et al. 2015).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -134,6 +135,22 @@ class Effort(ColumnModel):
             found[0, :, :, 0] = -reward * (by_k * (1.0 + fade) - rise * p * fade)
             found[1, :, :, 0] = -reward * (by_p * (1.0 + fade) - rise * k * fade)
         return found
+
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """What is left of the reward after the effort."""
+        reward, effort = np.asarray(offers["reward"]), np.asarray(offers["effort"])
+        if self._subtracts:
+            power = {"linear": 1.0, "quadratic": 2.0}.get(self.kind)
+            power = parameters["effort_power"] if power is None else power
+            return np.asarray(reward - parameters["effort_cost"] * effort**power)
+        k = parameters["effort_rate"]
+        if self.kind == "hyperbolic":
+            return np.asarray(reward / (1.0 + k * effort))
+        if self.kind == "exponential":
+            return np.asarray(reward / np.exp(k * effort))
+        p = parameters["effort_turn"]
+        fall = 1.0 / (1.0 + np.exp(-k * (effort - p))) - 1.0 / (1.0 + np.exp(k * p))
+        return np.asarray(reward * (1.0 - fall * (1.0 + np.exp(-k * p))))
 
     def __str__(self) -> str:
         said = {

@@ -7,6 +7,7 @@ are linear in what it brings more and how much later it comes, absolutely and re
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -98,6 +99,14 @@ class MagnitudeDiscounting(ColumnModel):
             both = -value * delay / (1.0 + psi[0] * delay), value * log_amount
         return np.stack(both)[:, :, :, None]
 
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """A / (1 + k D) with k = k0 / A^m, or A^s / (1 + k D)."""
+        amount, delay = np.asarray(offers["amount"]), np.asarray(offers["delay"])
+        k = parameters["discount_rate"]
+        if self.kind == "rate":
+            return np.asarray(amount / (1.0 + delay * k / amount ** parameters["magnitude_effect"]))
+        return np.asarray(amount ** parameters["curvature"] / (1.0 + k * delay))
+
     def __str__(self) -> str:
         said = "A / (1 + k A^-m D)" if self.kind == "rate" else "A^s / (1 + k D)"
         return f"discounting by magnitude, {said}"
@@ -149,7 +158,16 @@ class ITCH(StaticModel):
         """Weights of differences have no value of an option of its own."""
         return {}
 
-    option_values = None  # type: ignore[assignment]  # simulated from the variables
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """0, and the log-odds of the later option."""
+        amount, delay = np.asarray(offers["amount"]), np.asarray(offers["delay"])
+        odds = np.full(len(amount), float(parameters["later"]))
+        for name, values in (("amount", amount), ("delay", delay)):
+            first, second = values.T
+            odds = odds + parameters[name] * (second - first)
+            whole = np.where(first + second == 0, 1.0, first + second)
+            odds = odds + parameters[f"relative_{name}"] * 2.0 * (second - first) / whole
+        return np.column_stack([np.zeros(len(odds)), odds])
 
     def __str__(self) -> str:
         return "intertemporal choice heuristics"

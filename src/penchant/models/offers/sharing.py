@@ -89,6 +89,17 @@ class Inequity(ColumnModel):
         """There is no shape."""
         return np.empty((0, *offers["own"].shape, len(self.weights)))
 
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """Own, less what inequity takes from it."""
+        own, other = np.asarray(offers["own"]), np.asarray(offers["other"])
+        if self.kind == "erc":
+            total = np.where(own + other == 0, 1.0, own + other)
+            away = np.where(own + other == 0, 0.0, (own - other) / (2.0 * total))
+            return np.asarray(own - parameters["equality"] * away**2)
+        more = own - other
+        rate = np.where(more < 0, -parameters["envy"], parameters["guilt"])
+        return np.asarray(own - rate * more)
+
     def __str__(self) -> str:
         how = "Fehr and Schmidt" if self.kind == "fehr-schmidt" else "ERC"
         return f"inequity aversion ({how})"
@@ -202,8 +213,19 @@ class Ultimatum(ColumnModel):
         return norm, slope
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """Of offers that are all answered, in their order."""
-        return super().option_values(offers, parameters)
+        """Of offers that are all answered, in their order: to reject is worth its own offer."""
+        given = np.asarray(offers["offer"], dtype=np.float64)
+        values, norm, n = given.copy(), self.first, self.count
+        for t, row in enumerate(given):
+            if self.norm == "bayes":
+                norm, n = (n * norm + row[-1]) / (n + 1.0), n + 1.0
+            below = np.maximum(norm - row[1:], 0.0)
+            above = np.maximum(row[1:] - norm, 0.0)
+            guilt = parameters.get("guilt", 0.0)
+            values[t, 1:] = row[1:] - parameters["envy"] * below - guilt * above
+            if self.norm == "delta":
+                norm += parameters["norm_rate"] * (row[-1] - norm)
+        return values
 
     def __str__(self) -> str:
         how = "mean of offers" if self.norm == "bayes" else "norm by a rate"

@@ -181,7 +181,9 @@ class MapPrior:
     ----------
     sd
         Standard deviation of a map over the options. "evidence": by the data, as likely a width as
-        they make it; a number if it is known.
+        they make it; "prediction": that at which every play is predicted best from the others, for
+        people, whose choices of one play hang together in more ways than a model knows (of a
+        single play, by evidence); a number if it is known.
     n
         Number of functions. "all": those of the basis; "evidence": as many of its first as the data
         speak for.
@@ -195,15 +197,21 @@ class MapPrior:
     MapPrior(sd=12.0, n='all', others=0.01)
     """
 
-    sd: float | Literal["evidence"] = "evidence"
+    sd: float | Literal["evidence", "prediction"] = "evidence"
     n: Literal["all", "evidence"] = "all"
     others: float = 0.01
 
     def __post_init__(self) -> None:
         known = isinstance(self.sd, (int, float)) and np.isfinite(self.sd) and self.sd > 0
-        if not known and self.sd != "evidence":
-            raise DataError(f"sd must be > 0, or 'evidence'; got {self.sd!r}. Correct it.")
+        if not known and self.sd not in ("evidence", "prediction"):
+            raise DataError(
+                f"sd must be > 0, or 'evidence' or 'prediction'; got {self.sd!r}. Correct it."
+            )
         if self.n not in ("all", "evidence"):
             raise DataError(f"n must be 'all' or 'evidence'; got {self.n!r}. Choose one.")
         if not (np.isfinite(self.others) and self.others > 0):
             raise DataError(f"others must be > 0; got {self.others}. Correct it.")
+
+    def __str__(self) -> str:
+        width = f"by {self.sd}" if isinstance(self.sd, str) else f"{self.sd:g}"
+        return f"map (width {width})"

@@ -4,10 +4,21 @@ import math
 
 import numpy as np
 
+from penchant._compiled import njit
 from penchant.softmax._kernels import compiled
 from penchant.softmax._lanes import exponentials, whole_blocks
 
 LARGE = 1e280
+NEGLIGIBLE = 1e-16  # probability of a node that adds nothing to moments
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def product(one, other, size):
+    """Sum of products, in whatever order is fastest."""
+    total = 0.0
+    for j in range(size):
+        total += one[j] * other[j]
+    return total
 
 
 @compiled
@@ -86,47 +97,57 @@ def weight_moments(table, pairs, theta, values, gradient, information):
     most = 0
     for r in range(len(chosen)):
         most = max(most, first_row[r + 1] - first_row[r])
-    u, mean = np.empty(most), np.empty(d)
+    away, known = np.empty((d, most)), np.zeros(most)
+    about, weighted = np.empty((d, most)), np.empty(most)
+    u = np.zeros(whole_blocks(most))
+    values[:] = 0.0
+    gradient[:] = 0.0
+    information[:] = 0.0
     for k in range(len(theta)):
-        for t in range(theta.shape[1]):
-            log_likelihood = 0.0
+        for j in range(bounds[k], bounds[k + 1]):
+            r = order[j]
+            start, c = first_row[r], first_row[r] + chosen[r]
+            m = first_row[r + 1] - start
+            count = counts[r] if len(counts) else 1.0
             for a in range(d):
-                gradient[k, t, a] = 0.0
-                for b in range(d):
-                    information[k, t, a, b] = 0.0
-            for j in range(bounds[k], bounds[k + 1]):
-                r = order[j]
-                start, c = first_row[r], first_row[r] + chosen[r]
-                m = first_row[r + 1] - start
-                count = counts[r] if len(counts) else 1.0
+                for i in range(m):
+                    away[a, i] = x[start + i, a] - x[c, a]
+            if len(offset):
+                for i in range(m):
+                    known[i] = offset[start + i] - offset[c]
+            for t in range(theta.shape[1]):
+                for i in range(m):
+                    u[i] = known[i]
+                for a in range(d):
+                    weight = theta[k, t, a]
+                    for i in range(m):
+                        u[i] += weight * away[a, i]
                 highest = 0.0
                 for i in range(m):
-                    utility = offset[start + i] - offset[c] if len(offset) else 0.0
-                    for a in range(d):
-                        utility += theta[k, t, a] * (x[start + i, a] - x[c, a])
-                    u[i] = utility
-                    highest = max(highest, utility)
+                    highest = max(highest, u[i])
+                for i in range(m):
+                    u[i] -= highest
+                exponentials(u[: whole_blocks(m)])
                 total = 0.0
                 for i in range(m):
-                    u[i] = math.exp(u[i] - highest)
                     total += u[i]
-                log_likelihood -= count * (highest + math.log(total))
+                values[k, t] -= count * (highest + math.log(total))
+                for i in range(m):
+                    u[i] /= total
                 for a in range(d):
-                    mean[a] = 0.0
+                    mean = product(u, away[a], m)
+                    gradient[k, t, a] -= count * mean
                     for i in range(m):
-                        mean[a] += u[i] / total * (x[start + i, a] - x[c, a])
-                    gradient[k, t, a] -= count * mean[a]
+                        about[a, i] = away[a, i] - mean
                 for a in range(d):
+                    for i in range(m):
+                        weighted[i] = u[i] * about[a, i]
                     for b in range(a + 1):
-                        both = 0.0
-                        for i in range(m):
-                            one = x[start + i, a] - x[c, a] - mean[a]
-                            both += u[i] / total * one * (x[start + i, b] - x[c, b] - mean[b])
-                        information[k, t, a, b] += count * both
+                        information[k, t, a, b] += count * product(weighted, about[b], m)
+        for t in range(theta.shape[1]):
             for a in range(d):
                 for b in range(a):
                     information[k, t, b, a] = information[k, t, a, b]
-            values[k, t] = log_likelihood
 
 
 @compiled
@@ -138,32 +159,27 @@ def node_moments(mass, nodes, centre, precisions, constants, group, extra, wante
     precisions, constants : (n_groups, r, r) and (n_groups,), of the normal density
     group : (n,); extra : (n, J, f), more functions of the nodes
     wanted : 0: evidence; 1: means of u = (e, vech ee', extra), with e = node - centre, too; 2: its
-        covariances too
+        covariances too; 3: the same of (e, extra) alone
     found : evidence (n,), probability of each node (n, J), means (n, K), covariances (n, K, K)
     """
     evidence, share, means, covariances = found
     n, n_nodes, r = nodes.shape
     f = extra.shape[2]
-    size = r + r * (r + 1) // 2 + f
-    e = np.empty(r)
-    u = np.empty((n_nodes, size))
+    size = r + f + (r * (r + 1) // 2 if wanted < 3 else 0)
+    e, p = np.empty((r, n_nodes)), np.empty(n_nodes)
+    u, weighted = np.empty((size, n_nodes)), np.empty(n_nodes)
     for i in range(n):
         g = group[i]
         highest = -np.inf
         for j in range(n_nodes):
+            squared = 0.0
             for a in range(r):
-                e[a] = nodes[i, j, a] - centre[i, a]
-            at, squared = r, 0.0
-            for a in range(r):
-                u[j, a] = e[a]
-                for b in range(a + 1):
-                    both = e[a] * e[b]
-                    u[j, at] = both
-                    squared += (1.0 if a == b else 2.0) * precisions[g, a, b] * both
-                    at += 1
-            for q in range(f):
-                u[j, at + q] = extra[i, j, q]
-            share[i, j] = mass[i, j] + constants[g] - 0.5 * squared
+                e[a, j] = nodes[i, j, a] - centre[i, a]
+                along = 0.5 * precisions[g, a, a] * e[a, j]
+                for b in range(a):
+                    along += precisions[g, a, b] * e[b, j]
+                squared += along * e[a, j]
+            share[i, j] = mass[i, j] + constants[g] - squared
             highest = max(highest, share[i, j])
         if not highest > -np.inf:
             highest = 0.0
@@ -176,24 +192,30 @@ def node_moments(mass, nodes, centre, precisions, constants, group, extra, wante
             share[i, j] /= total
         if wanted == 0:
             continue
-        for a in range(size):
-            means[i, a] = 0.0
+        kept = 0
         for j in range(n_nodes):
-            for a in range(size):
-                means[i, a] += share[i, j] * u[j, a]
+            if share[i, j] < NEGLIGIBLE:
+                continue
+            p[kept] = share[i, j]
+            at = r
+            for a in range(r):
+                u[a, kept] = e[a, j]
+                for b in range(a + 1 if wanted < 3 else 0):
+                    u[at, kept] = e[a, j] * e[b, j]
+                    at += 1
+            for q in range(f):
+                u[at + q, kept] = extra[i, j, q]
+            kept += 1
+        for a in range(size):
+            means[i, a] = product(p, u[a], kept)
         if wanted == 1:
             continue
         for a in range(size):
-            for b in range(size):
-                covariances[i, a, b] = 0.0
-        for j in range(n_nodes):
-            p = share[i, j]
-            if p < 1e-18:
-                continue
-            for a in range(size):
-                one = p * (u[j, a] - means[i, a])
-                for b in range(a + 1):
-                    covariances[i, a, b] += one * (u[j, b] - means[i, b])
+            for j in range(kept):
+                u[a, j] -= means[i, a]
         for a in range(size):
-            for b in range(a):
+            for j in range(kept):
+                weighted[j] = p[j] * u[a, j]
+            for b in range(a + 1):
+                covariances[i, a, b] = product(weighted, u[b], kept)
                 covariances[i, b, a] = covariances[i, a, b]

@@ -20,15 +20,18 @@ from penchant.population.hierarchy.search import (
     Found,
     Search,
     begin,
+    elsewhere,
     evaluated,
     flat_coordinates,
     search,
     spread_shares,
+    would_move,
 )
 from penchant.population.hierarchy.spread import Spread
 
 ONE_SIDED = 1.353  # by which F falls at a one-sided limit of 95 %
 UNSETTLED = 0.1  # log-units of integration error
+MOVES = 0.2  # standard errors by which other draws may move a parameter
 THIN = 0.3  # standard deviations of a subject's likelihood below which a spread may be none
 LOST = 0.05  # log-units that a spread must be worth
 AT_ONE = 0.985  # correlation from which on another start is tried
@@ -57,14 +60,15 @@ def fit_plan(plan: Plan) -> Fitted:
     status: dict[str, str] = {}
     beta, *rest = begin(plan.people, plan.structure(plan.differing).design)
     start = _Start(*rest)
-    task, found = _best(plan, plan.differing, beta, start)
+    best = _best(plan, plan.differing, beta, start)
     random, gone = list(plan.differing), []
     while True:
-        thin = _without_spread(plan, random, task, found, start)
+        thin = _without_spread(plan, random, best, start)
         if thin is None:
             break
-        gone.append((random[thin[0]], found))
-        random, task, found = thin[1], thin[2], thin[3]
+        gone.append((random[thin[0]], best.found))
+        random, best = thin[1], thin[2]
+    task, found, error = best
     for a, before in gone:
         name = plan.people.coordinates.names[a]
         words = f"No spread was found in {name}"
@@ -73,32 +77,46 @@ def fit_plan(plan: Plan) -> Fitted:
             words += f": its standard deviation is at most {most:.3g} "
             words += f"({plan.people.coordinates.links[name]})"
         status["no spread in " + name] = words + "."
-    error, apart = _integration_error(task, found)
-    if abs(error) > _limit(start):
-        worst = np.argsort(-np.abs(apart))[:5]
+    if not error.settled:
+        worst = np.argsort(-np.abs(error.apart))[:5]
         people = listing(str(plan.people.subjects[i]) for i in worst)
         status["integration not settled"] = (
-            f"The log-likelihood changes by {error:.2g} with fewer nodes, most for {people}: give "
-            f"more than nodes={task.k}."
+            f"The log-likelihood changes by {error.total:.2g} with {_other(plan, task)} nodes, "
+            f"most for {people}: give more than nodes={task.k}."
         )
     if not found.settled:
         status["stopped early"] = (
             f"The search stopped after {found.n_rounds} rounds before parameters stood still."
         )
     about = _described(plan, found, start) if gone else found
-    return Fitted(task, found, about, abs(error), status)
+    return Fitted(task, found, about, abs(error.total), status)
 
 
-def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> tuple[Search, Found]:
+class _Reached(NamedTuple):
+    """A search, its end, and how much nodes change it."""
+
+    task: Search
+    found: Found
+    error: _Error
+
+    @classmethod
+    def of(cls, plan: Plan, task: Search, found: Found) -> _Reached:
+        """With its integration error."""
+        return cls(task, found, _integration_error(plan, task, found))
+
+
+def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reached:
     """The best population, closer where nodes are too few; from elsewhere too where it is odd."""
     task = plan.task(random)
     found = search(task, beta, *start)
+    first = _Reached.of(plan, task, found)
     if len(flat_coordinates(task.structure, found.x, found.floors)):
-        return task, found
-    if plan.nodes is None and abs(_integration_error(task, found)[0]) > _limit(start):
+        return first
+    if plan.nodes is None and not first.error.settled:
         task = plan.closer(task)
         s = task.structure
-        found = search(task, found.x[: s.n_beta], *start, found.x[s.n_beta :])
+        here = found.x[: s.n_beta], *start, found.x[s.n_beta :]
+        found = search(task, *here, posterior=found.posterior)
     if _is_odd(found):
         apart = start._replace(matrix=np.diag(np.diag(start.matrix)))
         other = search(task, beta, *apart)
@@ -106,12 +124,16 @@ def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> tuple[S
         gained -= task.goal.level(found.marginal, found.x)
         if other.settled and (gained > 0 or not found.settled):
             found = other
-    return task, found
+    return first if found is first.found else _Reached.of(plan, task, found)
 
 
-def _limit(start: _Start) -> float:
-    """Log-units of integration error from which on it is said."""
-    return UNSETTLED * max(1.0, float(np.sqrt(len(start.h) / 100)))
+def _other(plan: Plan, task: Search) -> str:
+    return "more" if plan.nodes is None or len(task.structure.random) > MOST else "fewer"
+
+
+def _crowd(n: int) -> float:
+    """How much more error many people may have."""
+    return max(1.0, float(np.sqrt(n / 100)))
 
 
 def _is_odd(found: Found) -> bool:
@@ -126,26 +148,27 @@ def _is_odd(found: Found) -> bool:
 
 
 def _without_spread(
-    plan: Plan, random: list[int], task: Search, found: Found, start: _Start
-) -> tuple[int, list[int], Search, Found] | None:
+    plan: Plan, random: list[int], best: _Reached, start: _Start
+) -> tuple[int, list[int], _Reached] | None:
     """The same without a coordinate whose spread is worth nothing; None where all are."""
+    task, found = best.task, best.found
     s = task.structure
     if not random or task.away_from_zero:
         return None
     shares = spread_shares(s, found.x, found.floors)
     flat = flat_coordinates(s, found.x, found.floors)
     level = task.goal.level(found.marginal, found.x) if found.settled else -np.inf
-    if len(random) > MOST or abs(_integration_error(task, found)[0]) > _limit(start):
+    if len(random) > MOST or not best.error.settled:
         # too costly, or not to be told: only what has no spread at all
         shares = np.where(np.isin(np.arange(len(shares)), flat), shares, np.inf)
     for c in np.argsort(shares):
         if shares[c] > THIN:
             break
         others = [a for b, a in enumerate(random) if b != c]
-        nearer, without = _best(plan, others, found.x[: s.n_beta], start)
-        lost = level - nearer.goal.level(without.marginal, without.x)
+        without = _best(plan, others, found.x[: s.n_beta], start)
+        lost = level - without.task.goal.level(without.found.marginal, without.found.x)
         if lost < LOST or c in flat:
-            return int(c), others, nearer, without
+            return int(c), others, without
     return None
 
 
@@ -155,12 +178,34 @@ def _described(plan: Plan, found: Found, start: _Start) -> Found:
     return search(task, found.x[: task.structure.n_beta], *start)
 
 
-def _integration_error(task: Search, found: Found) -> tuple[float, Vector]:
-    """Change of F with two nodes fewer in each direction, and of each subject's evidence."""
+class _Error(NamedTuple):
+    """Change of F with other nodes, that of each subject's evidence, whether it is small."""
+
+    total: float
+    apart: Vector
+    settled: bool
+
+
+def _integration_error(plan: Plan, task: Search, found: Found) -> _Error:
+    """Change of F with two nodes fewer in each direction, and of each subject's evidence.
+
+    Where that is much it says more of the fewer nodes than of those in use: then the change with
+    more. Of draws it is enough that parameters hardly move with others.
+    """
     if not len(task.structure.random):
-        return 0.0, np.zeros(len(task.structure.design))
+        return _Error(0.0, np.zeros(len(task.structure.design)), True)
     apart = found.known.evidence - evaluated(task.coarser(), found)
-    return float(apart.sum()), apart
+    if abs(apart.sum()) < UNSETTLED * _crowd(len(apart)):
+        return _Error(float(apart.sum()), apart, True)
+    if plan.nodes is not None and len(task.structure.random) <= MOST:
+        return _Error(float(apart.sum()), apart, False)
+    other = elsewhere(plan.checked(task), found)
+    apart = other.evidence(found.x) - found.known.evidence
+    error = float(apart.sum())
+    settled = abs(error) < UNSETTLED * _crowd(len(apart))
+    if len(task.structure.random) > MOST:  # errors of draws are many and small
+        settled |= would_move(other, found) < MOVES
+    return _Error(error, apart, settled)
 
 
 def _most_spread(plan: Plan, random: list[int], a: int, found: Found, start: _Start) -> float:

@@ -15,7 +15,7 @@ from penchant.errors import DataError, listing, nearest
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, for_task
+from penchant.models.record import as_episodes, for_task, refuse_no_model
 from penchant.population.hierarchy.assemble import result_of
 from penchant.population.hierarchy.boundary import fit_plan
 from penchant.population.hierarchy.conditions import Within, stacked
@@ -105,6 +105,7 @@ def fit_population(
     >>> pn.fit_population(people, pn.HyperbolicDiscounting())
     <PopulationFit of 20 subjects, one subject decides: discount_rate=0.0235, temperature=2.38>
     """
+    refuse_no_model(model)
     _check_arguments(spread, estimator, nodes, covariance, spread_prior)
     if isinstance(data, ManyPeople):
         data = data.in_memory("a population")

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.population.hierarchy.marginal import Marginal, Structure
-from penchant.population.hierarchy.search import SHARPEST, Found, Goal, maximise
+from penchant.population.hierarchy.search import Found, Goal, bounds_of, log_determinant, maximise
 from penchant.population.hierarchy.spread import Spread
 from penchant.tails import chi_square_point, normal_point, normal_tail
 
@@ -51,15 +51,9 @@ def errors_of(found: Found, rank: int) -> Errors:
 
 def free_parameters(found: Found) -> Any:
     """Parameters that are neither held nor at the end of their range."""
-    s = found.marginal.structure
-    at_floor = np.zeros(len(found.x), dtype=bool)
-    for g in range(s.spread.n_groups):
-        first = s.n_beta + g * s.spread.n_block
-        own = slice(first, first + s.spread.size)
-        at_floor[own] = found.x[own] <= found.floors[s.spread.places] + 1e-9
-        below = slice(first + s.spread.size, first + s.spread.n_block)
-        at_floor[below] = np.abs(found.x[below]) >= SHARPEST - 1e-9
-    return np.flatnonzero(~(found.held.astype(bool) | at_floor))
+    low, high = bounds_of(found.marginal.structure, found.floors)
+    at_end = (found.x <= low + 1e-9) | (found.x >= high - 1e-9)
+    return np.flatnonzero(~(found.held.astype(bool) | at_end))
 
 
 class People(NamedTuple):
@@ -183,7 +177,7 @@ class _Profile(NamedTuple):
         value = known.value
         if self.restricted:
             b = self.marginal.structure.n_beta
-            value -= 0.5 * float(np.linalg.slogdet(information[:b, :b])[1])
+            value -= 0.5 * log_determinant(information[:b, :b])
         return _At(best, value, information)
 
 

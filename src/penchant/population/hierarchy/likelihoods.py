@@ -15,9 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError
 from penchant.inference.profile import _kernels as profile_kernels
 from penchant.inference.profile.pairs import Rows
 from penchant.inference.profile.profiles import Profiles
@@ -118,9 +117,10 @@ class Players:
         found = np.empty((n * n_psi, n_weights))
 
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
-            x, rows = self._described(pairs, psi)
+            x, rows, lost = self._described(pairs, psi)
             theta = self.coordinates.theta(flat[part, :, q:])
             compiled.log_likelihoods(_table(x, rows), (rows.order, rows.bounds), theta, found[part])
+            found[part][lost] = -np.inf
 
         flat = h.reshape(n * n_psi, n_weights, -1)
         self._each_portion(np.repeat(which, n_psi), flat[:, 0, :q], fill)
@@ -153,7 +153,7 @@ class Players:
         n, n_weights, _ = h.shape
         d = self.coordinates.n_weights
         theta, bend = self.coordinates.theta_and_slopes(h[..., q:])
-        x, rows, slopes = self._described_with_slopes(pairs, psi, on_shape)
+        x, rows, slopes, lost = self._described_with_slopes(pairs, psi, on_shape)
         value = np.empty((n, n_weights))
         first, second = np.empty((*value.shape, d)), np.empty((*value.shape, d, d))
         compiled.weight_moments(
@@ -181,27 +181,24 @@ class Players:
             information[..., :q, q:] = np.swapaxes(information[..., q:, :q], -1, -2)
             fisher = curvature[2][:, order][:, :, order] * stretch[:, None] * stretch[:, :, None]
             information[..., :q, :q] = fisher.reshape(*shape, q, q)
+        value[lost], gradient[lost], information[lost] = -np.inf, 0.0, 0.0
         return value, gradient, information
 
-    def _described(self, pairs: IntVector, psi: Matrix) -> tuple[Matrix, Rows]:
+    def _described(self, pairs: IntVector, psi: Matrix) -> tuple[Matrix, Rows, BoolVector]:
+        """Variables, their rows, and pairs at whose psi the model does not exist.
+
+        Nobody decides by a model that does not exist: such places have likelihood 0, and the
+        population is what is normal before they are taken out.
+        """
         x, _ = self.profiles.variables(pairs, psi, False)
         rows = self.profiles.rows(pairs)
-        self._check_exists(x, rows)
-        return x, rows
-
-    def _check_exists(self, x: Matrix, rows: Rows) -> None:
-        """A population is a smooth distribution: its model must exist wherever people may be."""
-        if self.profiles.outside(x, None, rows).any():
-            raise DataError(
-                "model must exist at all shape parameters for a population; got "
-                f"{type(self.profiles.model).__name__}, which does not at some. Fit subjects one "
-                "by one with fit_each."
-            )
+        lost = self.profiles.outside(x, None, rows)
         self.profiles.check_finite(x, rows)
+        return x, rows, lost
 
     def _described_with_slopes(
         self, pairs: IntVector, psi: Matrix, on_shape: bool
-    ) -> tuple[Matrix, Rows, Matrix | None]:
+    ) -> tuple[Matrix, Rows, Matrix | None, BoolVector]:
         """Kept from the last call: a search in the weights alone asks for the same again."""
         key = bytes([on_shape]) + pairs.tobytes() + psi.tobytes()
         kept = self._last.get(key)
@@ -209,8 +206,9 @@ class Players:
             wanted = on_shape and self.coordinates.n_shape > 0
             x, slopes = self.profiles.variables(pairs, psi, wanted)
             rows = self.profiles.rows(pairs)
-            self._check_exists(x, rows)
-            kept = (x, rows, slopes)
+            lost = self.profiles.outside(x, slopes, rows)
+            self.profiles.check_finite(x, rows)
+            kept = (x, rows, slopes, lost)
             if len(self._last) >= KEPT:
                 self._last.clear()
             self._last[key] = kept

@@ -132,6 +132,29 @@ class Marginal:
         """F."""
         return float(self.structure.counts @ self.evidence(x))
 
+    def values(self, xs: Matrix) -> Vector:
+        """F at many places, (n, n_parameters): for draws."""
+        s, nodes = self.structure, self.nodes
+        n, n_nodes, r = nodes.places.shape
+        every = s.spread.many(xs[:, s.n_beta :])
+        sd = np.sqrt(np.einsum("xgaa->xga", every))
+        unit = sd[..., :, None] * sd[..., None, :]
+        scaled = every / unit
+        precisions = np.linalg.inv(scaled) / unit
+        levels = np.linalg.slogdet(scaled)[1] + 2 * np.log(sd).sum(axis=-1)
+        constants = -0.5 * (r * np.log(2 * np.pi) + levels)
+        found = np.empty(n), np.empty((n, n_nodes)), np.empty((n, 0)), np.empty((0, 0, 0))
+        total = np.empty(len(xs))
+        for j, x in enumerate(xs):
+            means = s.means(x[: s.n_beta])
+            mass, extra = self._expanded(means)
+            centre = np.ascontiguousarray(means[:, s.random])
+            node_moments(
+                mass, nodes.places, centre, precisions[j], constants[j], s.group, extra, 0, found
+            )
+            total[j] = s.counts @ found[0]
+        return total
+
     def at(self, x: Vector) -> Known:
         """F with its derivatives."""
         s = self.structure
@@ -145,6 +168,26 @@ class Marginal:
         hessian = (hessian + hessian.T) / 2
         return Known(value, evidence, scores, hessian, share, means, covariances, loadings)
 
+    def information_on_beta(self, x: Vector) -> Matrix:
+        """Minus the Hessian in the coefficients alone, as `at` has it, for less."""
+        s = self.structure
+        _, share, _, covariances = self._moments(x, 3)
+        _, numbers = self.split(x)
+        r = len(s.random)
+        precisions, _ = _precisions(s.spread.matrices(numbers))
+        design = np.concatenate([s.design[:, s.random], s.design[:, s.fixed]], axis=1)
+        size = design.shape[1]
+        inner = np.zeros((len(design), size, size))
+        pull = np.zeros_like(inner)
+        pull[:, :r, :r] = precisions[s.group]
+        pull[:, range(r, size), range(r, size)] = 1.0
+        inner[:, :r, :r] = precisions[s.group]
+        if len(s.fixed):
+            inner[:, r:, r:] = np.einsum("ij,ijab->iab", share, self.nodes.information)
+        inner -= pull @ covariances @ pull
+        inner *= s.counts[:, None, None]
+        return np.asarray(np.einsum("iax,iab,iby->xy", design, inner, design, optimize=True))
+
     def _moments(self, x: Vector, wanted: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
         beta, numbers = self.split(x)
         s, nodes = self.structure, self.nodes
@@ -154,11 +197,13 @@ class Marginal:
         means = s.means(beta)
         mass, extra = self._expanded(means)
         size = self._size if wanted else 0
+        if wanted == 3:
+            size = len(s.random) + len(s.fixed)
         found = (
             np.empty(n),
             np.empty((n, n_nodes)),
             np.empty((n, size)),
-            np.empty((n, size, size) if wanted == 2 else (0, 0, 0)),
+            np.empty((n, size, size) if wanted > 1 else (0, 0, 0)),
         )
         centre = np.ascontiguousarray(means[:, s.random])
         node_moments(

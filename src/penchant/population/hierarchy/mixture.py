@@ -18,7 +18,7 @@ from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.model import Model
-from penchant.models.record import as_episodes
+from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output.document import plain, plain_label
 from penchant.output.shown import Shown
 from penchant.output.table import Table, number
@@ -174,6 +174,8 @@ def fit_mixture(
             f"models must be one or more by name; got {type(models).__name__}. Pass "
             '{"learner": QLearning(2), "habit": RandomChoice(2)}.'
         )
+    for model in models.values():
+        refuse_no_model(model)
     if spread not in ("full", "diagonal"):
         raise DataError(f"spread must be 'full' or 'diagonal'; got {spread!r}. Choose one.")
     episodes = as_episodes(data)

@@ -10,7 +10,7 @@ import numpy as np
 from penchant.population.hierarchy.design import Design
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Structure
-from penchant.population.hierarchy.rules import EACH, MOST
+from penchant.population.hierarchy.rules import EACH, FEWER, LEAST, MOST, N_DRAWS
 from penchant.population.hierarchy.search import Search
 from penchant.population.hierarchy.spread import Spread
 
@@ -43,19 +43,31 @@ class Plan(NamedTuple):
     def task(self, random: list[int]) -> Search:
         """The search with spread in these coordinates."""
         structure = self.structure(random)
-        usual = EACH.get(len(random), EACH[MOST])
+        usual, draws = EACH.get(len(random), 0), N_DRAWS
+        if not usual:
+            usual, draws = FEWER.get(
+                sum(a < self.people.coordinates.n_shape for a in random), LEAST
+            )
         return Search(
             self.people,
             structure,
             self.nodes or usual,
             self.estimator == "reml",
+            n_draws=draws,
             away_from_zero=self.away_from_zero,
         )
+
+    def checked(self, task: Search) -> Search:
+        """The same with two nodes more in each direction, or twice the draws."""
+        return replace(task, k=task.k + 2, n_draws=2 * task.n_draws)
 
     def closer(self, task: Search) -> Search:
         """The same with more nodes: most in the shapes, in which posteriors are least normal."""
         r = len(task.structure.random)
         q = int((task.structure.random < self.people.coordinates.n_shape).sum())
-        if not q or r > MOST:
-            return replace(task, k=task.k + 4, n_draws=4 * task.n_draws)
+        if r > MOST:
+            more = task.k + 2 if q == 1 else task.k
+            return replace(task, k=more, n_draws=2 * task.n_draws)
+        if not q:
+            return replace(task, k=task.k + 4)
         return replace(task, k=task.k + 2, more=task.k + 1 if q == 1 else 4)

@@ -96,7 +96,7 @@ class PopulationFit(Framed):
     evidence, loo
         Log-evidence of every subject under the population, and under that of all others.
     integration_error
-        By how much the log-likelihood changes with fewer nodes.
+        By how much the log-likelihood changes with other nodes.
     subjects
         Everybody under the population: `PopulationSubjects`.
     estimator, degrees_of_freedom
@@ -409,7 +409,7 @@ class PopulationFit(Framed):
         groups = list(dict.fromkeys(group for _, group in sds)) or [None]
         ends = self.interval(level)
         header = ["", "coefficient", "std. error", f"{100 * level:g} % low", "high"]
-        header += ["sd", "low", "high"]
+        header += ["sd", "(low)", "(high)"]
         rows = []
         for a, name in enumerate(self.names):
             row = [name, number(self.coefficients[a], 4), number(self.standard_errors[a], 3)]

@@ -22,6 +22,8 @@ EACH = {0: 1, 1: 11, 2: 9, 3: 7, 4: 5}
 MOST = 4  # coordinates of a product of nodes
 ROUGH = 5  # nodes in each direction while the search is under way
 N_DRAWS = 128
+FEWER = {0: (1, 256), 1: (5, 128), 2: (5, 64), 3: (3, 32)}  # by shapes: nodes of each, draws
+LEAST = (3, 16)
 TAIL = 7.0  # degrees of freedom
 FROM_POPULATION = 0.1  # share of draws
 

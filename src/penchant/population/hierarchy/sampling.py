@@ -80,6 +80,13 @@ class Target:
         """Log-posterior, less its constant."""
         return self.marginal.value(x) + self.on_spread(x)
 
+    def values(self, xs: Matrix) -> Vector:
+        """The same at many places."""
+        if not len(self.marginal.structure.random):
+            return np.array([self.value(x) for x in xs])
+        priors = np.array([self.on_spread(x) for x in xs])
+        return np.asarray(self.marginal.values(xs) + priors)
+
     def slopes(self, x: Vector) -> tuple[float, Vector, Matrix]:
         """With gradient and Hessian: exact of F, by differences of the prior."""
         known = self.marginal.at(x)
@@ -217,7 +224,7 @@ def sampled(
     z /= np.sqrt(rng.chisquare(TAIL, size=(n, 1)) / TAIL)
     x = mode + z @ factor.T
     best = target.value(mode)
-    weights = np.array([target.value(one) for one in x]) - best
+    weights = target.values(x) - best
     weights += 0.5 * (TAIL + len(mode)) * np.log1p((z**2).sum(axis=1) / TAIL)
     smoothed, k = pareto_smoothed(weights)
     share = np.exp(smoothed - smoothed.max())
@@ -247,16 +254,17 @@ def _quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
             names += [f"correlation {own[b]}, {own[a]}{of}" for a, b in s.spread.below]
 
     def convert(x: Matrix) -> Matrix:
-        found = []
-        for one in x:
-            row = [one[: s.n_beta]]
-            for matrix in s.spread.matrices(one[s.n_beta :]):
-                sd = np.sqrt(np.diag(matrix))
-                row.append(sd)
-                if s.spread.correlated:
-                    row.append([matrix[a, b] / (sd[a] * sd[b]) for a, b in s.spread.below])
-            found.append(np.concatenate(row))
-        return np.array(found)
+        parts = [x[:, : s.n_beta]]
+        every = s.spread.many(x[:, s.n_beta :])
+        for g in range(s.spread.n_groups):
+            own = every[:, g]
+            sd = np.sqrt(np.einsum("xaa->xa", own))
+            parts.append(sd)
+            if s.spread.correlated:
+                parts += [
+                    (own[:, a, b] / (sd[:, a] * sd[:, b]))[:, None] for a, b in s.spread.below
+                ]
+        return np.concatenate(parts, axis=1)
 
     return tuple(names), convert
 

@@ -15,7 +15,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Known, Marginal, Nodes, Structure
 from penchant.population.hierarchy.modes import find_modes, starting_places
-from penchant.population.hierarchy.rules import N_DRAWS, ROUGH, Rule, turns
+from penchant.population.hierarchy.rules import MOST, N_DRAWS, ROUGH, Rule, turns
 
 MOST_ROUNDS = 60
 MOST_STEPS = 60
@@ -27,6 +27,8 @@ SHARPEST = 8.0  # largest t of a spread: a correlation of 0.992
 TRUSTED = 0.7  # by which a number of the spread may change before nodes are placed anew
 THINNEST = 0.002  # smallest standard deviation, in those of a subject's likelihood
 AT_BOUND = 25.0  # times that: no spread
+ALONE = 0.1  # smallest standard deviation of its own beside correlated ones, in the same units
+MANY = 1000.0  # subjects from which on a smaller one could be told
 MOST_REPEATS = 20
 FARTHEST = 0.7  # by which a logarithm of a spread may change in one step
 SHORTEST = 0.02  # share of a step that is taken at least
@@ -74,7 +76,9 @@ class Search:
 
     def coarser(self) -> Search:
         """With two nodes fewer in each direction, or half the draws."""
-        return replace(self, k=max(self.k - 2, 1), n_draws=max(self.n_draws // 2, 8))
+        drawn = len(self.structure.random) > MOST
+        fewer = self.k if drawn and self.k < 5 else max(self.k - 2, 1)
+        return replace(self, k=fewer, n_draws=max(self.n_draws // 2, 8))
 
     @property
     def goal(self) -> Goal:
@@ -101,10 +105,8 @@ class Goal(NamedTuple):
         s = marginal.structure
         if not self.restricted:
             return marginal.value(x) + self.prior(s, x)[0]
-        known = marginal.at(x)
-        b = s.n_beta
-        determinant = float(np.linalg.slogdet(-known.hessian[:b, :b])[1])
-        return known.value - 0.5 * determinant + self.prior(s, x)[0]
+        determinant = log_determinant(marginal.information_on_beta(x))
+        return marginal.value(x) - 0.5 * determinant + self.prior(s, x)[0]
 
 
 class Found(NamedTuple):
@@ -155,6 +157,7 @@ def search(
     information: Matrix,
     numbers: Vector | None = None,
     hold: BoolVector | None = None,
+    posterior: Posterior | None = None,
 ) -> Found:
     """The best population, from coefficients, a covariance and places of all coordinates.
 
@@ -162,6 +165,8 @@ def search(
     ----------
     hold
         Numbers of the spread that stay as they are (True), for profiles.
+    posterior
+        Of subjects, where a search has ended nearby: all nodes are placed at once.
     """
     people, s, goal = task.people, task.structure, task.goal
     own = matrix[np.ix_(s.random, s.random)]
@@ -171,12 +176,12 @@ def search(
         numbers = s.spread.numbers(np.stack([own] * s.spread.n_groups))
     x = np.concatenate([beta, numbers])
     floors = _floors(s, information, people)
-    x = np.maximum(x, _bounds(s, floors)[0])
+    x = np.clip(x, *bounds_of(s, floors))
     held = np.zeros(len(x), dtype=bool)
     if hold is not None:
         held[s.n_beta :] = hold
-    posterior = _at_modes(people, s, x, h)
-    k = min(ROUGH, task.k)
+    k = task.k if posterior is not None else min(ROUGH, task.k)
+    posterior = _at_modes(people, s, x, h) if posterior is None else posterior
     rule = task.rule(k)
     marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
     settled, rounds, reach, level = False, 0, 1.0, -np.inf
@@ -199,6 +204,8 @@ def search(
         near = task.near
         if rounds > PATIENCE:  # people on the edge of new nodes take turns
             enough, near = max(enough, 50 * task.still), 5 * task.near
+            if rule.drawn:  # as near as one set of draws is to another
+                enough = WOBBLE
         new = _posterior(known if here is best else marginal.at(here), s, here, posterior)
         shifted = _shift(new, posterior)
         if s.fixed.size or rule.drawn:
@@ -247,9 +254,24 @@ def flat_coordinates(s: Structure, x: Vector, floors: Vector) -> IntVector:
 
 def evaluated(task: Search, found: Found) -> Vector:
     """Evidences with the nodes of another search about the same posteriors."""
+    return elsewhere(task, found).evidence(found.x)
+
+
+def elsewhere(task: Search, found: Found) -> Marginal:
+    """The nodes of another search about the same posteriors."""
     everyone = np.arange(len(found.posterior.centre))
     own = task.people, task.structure, task.rule(task.k), found.x, found.posterior
-    return Marginal(_nodes(*own, everyone), task.structure).evidence(found.x)
+    return Marginal(_nodes(*own, everyone), task.structure)
+
+
+def would_move(marginal: Marginal, found: Found) -> float:
+    """Standard errors by which other nodes would move a coefficient or a spread, at most."""
+    low, high = bounds_of(marginal.structure, found.floors)
+    free = np.flatnonzero(~found.held & (found.x > low + 1e-9) & (found.x < high - 1e-9))
+    information = found.information[np.ix_(free, free)]
+    errors = _errors(information, found.held[free])
+    gained = (marginal.at(found.x).gradient - found.known.gradient)[free]
+    return float(np.max(np.abs(_step(gained, information)) / errors, initial=0.0))
 
 
 def maximise(
@@ -277,7 +299,7 @@ def maximise(
     s = marginal.structure
     linear = np.zeros(len(x))
     known = marginal.at(x)
-    bounds = _trusted(_bounds(s, floors), x, s) if trusted else _bounds(s, floors)
+    bounds = _trusted(bounds_of(s, floors), x, s) if trusted else bounds_of(s, floors)
     enough = max((0.03 * still) ** 2, 1e-14)
     for _ in range(repeats if goal.restricted else 1):
         if goal.restricted and s.spread.n_parameters:
@@ -369,19 +391,35 @@ def _slope_of_determinant(marginal: Marginal, x: Vector, known: Known, held: Boo
             at = x.copy()
             at[a] += sign * step
             at[:b] -= sign * step * follow[:, a - b]
-            sides.append(np.linalg.slogdet(-marginal.at(at).hessian[:b, :b])[1])
+            sides.append(log_determinant(marginal.information_on_beta(at)))
         found[a] = (sides[0] - sides[1]) / (2 * step)
     return found
 
 
-def _bounds(s: Structure, floors: Vector) -> tuple[Vector, Vector]:
-    """Of all parameters: spreads do not vanish, correlations stay below 1."""
+def log_determinant(information: Matrix) -> float:
+    """Of an information; what is not told at all counts as hardly told."""
+    size = np.abs(np.diag(information))
+    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
+    values = np.linalg.eigvalsh(information / np.outer(scale, scale))
+    return float(np.log(np.maximum(np.abs(values), 1e-12)).sum() + 2 * np.log(scale).sum())
+
+
+def bounds_of(s: Structure, floors: Vector) -> tuple[Vector, Vector]:
+    """Of all parameters: spreads do not vanish, correlations stay below 1.
+
+    What a coordinate has of its own beside those before it ends where it cannot be told from none:
+    a covariance of less than full rank is reached there, not crept towards for ever.
+    """
     n_beta, r = s.n_beta, s.spread.size
+    lowest = floors[s.spread.places]
+    if s.spread.correlated:
+        told = ALONE * min(1.0, (MANY / max(len(s.counts), 1)) ** 0.25)
+        lowest[1:] += np.log(told / THINNEST)
     size = n_beta + s.spread.n_parameters
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
     for g in range(s.spread.n_groups):
         first = n_beta + g * s.spread.n_block
-        low[first : first + r] = floors[s.spread.places]
+        low[first : first + r] = lowest
         low[first + r : first + s.spread.n_block] = -SHARPEST
         high[first + r : first + s.spread.n_block] = SHARPEST
     return low, high

@@ -70,6 +70,16 @@ class Spread:
         blocks = numbers.reshape(self.n_groups, self.n_block)
         return np.stack([self._back(f @ f.T) for f in map(self.factor, blocks)])
 
+    def many(self, numbers: Matrix) -> Matrix:
+        """S of every group for many sets of numbers: (n, n_groups, size, size)."""
+        blocks = numbers.reshape(len(numbers), self.n_groups, self.n_block)
+        lower = np.zeros((*blocks.shape[:2], self.size, self.size))
+        lower[...] = np.eye(self.size)
+        for k, (a, b) in enumerate(self.below, start=self.size):
+            lower[..., a, b] = blocks[..., k]
+        lower *= np.exp(blocks[..., : self.size])[..., None]
+        return self._back(lower @ np.swapaxes(lower, -1, -2))
+
     def numbers(self, matrices: Matrix) -> Vector:
         """Inverse of `matrices`."""
         found = []

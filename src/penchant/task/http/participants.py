@@ -35,6 +35,7 @@ class Participants:
         """All routes, each by its one method."""
         posts = {  # the most frequent first: routes are tried in order
             "decisions": self.decide,
+            "proposals": self.propose,
             "open": self.open,
             "consent": self.consent,
             "instructions": self.instructions,
@@ -52,6 +53,7 @@ class Participants:
             Route(f"{PREFIX}/sessions", self.arrive, methods=["POST"]),
             Route(f"{PREFIX}/session", self.state, methods=["GET"]),
             Route(f"{PREFIX}/session/estimate", self.estimate, methods=["GET"]),
+            Route(f"{PREFIX}/session/advice", self.advice, methods=["GET"]),
         ]
 
     async def study(self, request: Request) -> JSONResponse:
@@ -126,6 +128,21 @@ class Participants:
         tab = _tab(body)
         body.finish()
         return await self._done(self.service.decide(token, choice, tab=tab))
+
+    async def propose(self, request: Request) -> JSONResponse:
+        """A choice before it is taken: what the machine says of it."""
+        token, body = await self._asked(request)
+        block, decision = body.whole("block", 0, 1000), body.whole("decision", 0, 10_000)
+        option, tab = body.whole("option", 0, SAFE), _tab(body)
+        body.finish()
+        said = await asyncio.to_thread(
+            self.service.propose, token, block, decision, option, tab=tab
+        )
+        return JSONResponse(said)
+
+    async def advice(self, request: Request) -> JSONResponse:
+        """All that the machine said to this person."""
+        return await self._done(self.service.advice_log(self._token(request)))
 
     async def note(self, request: Request) -> JSONResponse:
         """What happened to the page."""

@@ -64,6 +64,9 @@ export function makeBoard({ columns, count, label, face, name, kind, onPick }) {
         cell.setAttribute("aria-selected", String(i === option));
       }
     },
+    outline(option) {
+      for (const [i, cell] of cells.entries()) cell.classList.toggle("advised", i === option);
+    },
     paid(option, text) {
       for (const cell of cells) {
         cell.classList.remove("paid");

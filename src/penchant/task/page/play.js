@@ -3,6 +3,7 @@
 import { banner, h } from "./dom.js";
 import { logEvent, post, Refused } from "./api.js";
 import { number, t } from "./texts.js";
+import { advised } from "./advice.js";
 import { bandit } from "./tasks/bandit.js";
 import { grid } from "./tasks/grid.js";
 import { offers } from "./tasks/offers.js";
@@ -37,11 +38,13 @@ export async function playBlock(state, place) {
   const clock = h("div", { class: "clock", "aria-hidden": "true" }, h("div", { class: "sand" }));
   const live = h("p", { class: "live", role: "status", "aria-live": "polite" }, t(timed ? "hint_timed" : kind.hint));
   const holder = h("div", { class: "holder" }, board.element);
+  const beside = h("div", { class: "beside" });
   const paying = block.task.kind !== "offers";
   place(
     h("h1", { class: "visually-hidden" }, block.practice ? t("practice_title") : t("block_title", { part: block.index + 1, parts: block.count })),
     h("div", { class: `play ${block.task.kind}` },
-      h("div", { class: "status" }, count, paying ? points : null), bar, timed ? clock : null, live, holder),
+      h("div", { class: "status" }, count, paying ? points : null), bar, timed ? clock : null,
+      block.advice ? h("p", { class: "announced" }, t(block.assisted ? "assist_on" : "assist_off")) : null, live, holder, beside),
   );
 
   function header() {
@@ -89,6 +92,7 @@ export async function playBlock(state, place) {
   }
 
   let limit = state.remaining_ms ?? 0;
+  let proposal = state.proposal ?? null;  // made before the page was loaded again
   for (;;) {
     header();
     const kept = pending.found();
@@ -98,7 +102,13 @@ export async function playBlock(state, place) {
     } else {
       await still();
       if (!document.activeElement || !holder.contains(document.activeElement)) board.focus();
-      const { option, client } = await taken(limit);
+      const { option: own, client } = proposal ? { option: proposal.proposed, client: {} } : await taken(limit);
+      let option = own;
+      if (block.advice) {
+        const said = proposal ?? await post("/session/proposals", { block: block.index, decision, option });
+        proposal = null;
+        option = await advised(said, block.task, board, live, beside);
+      }
       body = { block: block.index, decision, ready: !document.hidden, client };
       if (option === null) body.unmarked = true;
       else body.option = option;

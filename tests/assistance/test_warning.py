@@ -1,0 +1,88 @@
+"""Who will do poorly, told early; and nothing where it was not calibrated."""
+
+import re
+
+import numpy as np
+import pytest
+
+import penchant as pn
+from penchant.assistance.warned_players import mixed_players, warning_scores
+from penchant.assistance.warning import auc, features
+from penchant.errors import DataError
+
+MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
+
+
+def refused(message: str):
+    return pytest.raises(DataError, match=re.escape(message))
+
+
+@pytest.fixture(scope="module")
+def players():
+    return mixed_players(90, np.random.default_rng(5))
+
+
+@pytest.fixture(scope="module")
+def warning(players):
+    return pn.train_warning(*players, MODEL, task="A", at=30)
+
+
+def test_a_warning_tells_who_did_poorly_better_than_the_base_rate(players, warning):
+    plays, poor = players
+    assert 0.6 < poor.mean() < 0.9
+    assert warning.calibration.auc > 0.75
+    assert warning.calibration.brier < warning.calibration.base_brier
+    said = [warning.of(play, task="A") for play in plays[:30]]
+    p = np.array([one.probability for one in said])
+    assert p[poor[:30]].mean() > p[~poor[:30]].mean() + 0.2
+    assert all(one.interval[0] < one.probability < one.interval[1] for one in said)
+
+
+def test_reasons_are_made_of_the_numbers_that_caused_the_warning(players, warning):
+    play = players[0][4]
+    values = features([play], MODEL, 30, "both")[0]
+    for reason in warning.of(play, task="A").reasons:
+        assert any(f" {value:.3g}, in others" in reason for value in values)
+        assert reason.endswith(("more likely", "less likely"))
+
+
+def test_rule_7_there_is_no_warning_without_calibration_on_that_task(players, warning):
+    plays, poor = players
+    with refused("task must be the one that the warning was trained on, 'A'; got 'B'."):
+        warning.of(plays[0], task="B")
+    with refused("plays must be 40 or more, 10 of each kind; got 30"):
+        pn.train_warning(plays[:30], poor[:30], MODEL, task="A", by="rewards")
+    luck = np.random.default_rng(2).permutation(poor)
+    blind = pn.train_warning(plays, luck, MODEL, task="A", by="rewards")
+    assert not blind.is_calibrated
+    with refused("warning must be calibrated on its task; got a slope of"):
+        blind.of(plays[0], task="A")
+
+
+def test_only_the_beginning_of_a_play_counts(players, warning):
+    play = players[0][7]
+    short = pn.Episode(play.chosen[:30], play.rewards[:30])
+    assert warning.of(short, task="A") == warning.of(play, task="A")
+    with refused("play must have 30 choices or more; got 29 at play 0."):
+        warning.of(pn.Episode(play.chosen[:29], play.rewards[:29]), task="A")
+
+
+def test_wrong_arguments_are_refused_in_a_sentence(players):
+    plays, poor = players
+    with refused("poor must have one value per play (90); got 3."):
+        pn.train_warning(plays, poor[:3], MODEL, task="A")
+    with refused("by must be one of both, rewards, model, mean reward; got 'luck'."):
+        pn.train_warning(plays, poor, MODEL, task="A", by="luck")
+
+
+def test_the_area_under_the_curve_counts_pairs():
+    p, labels = np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False])
+    assert auc(p, labels) == pytest.approx((1 + 1 + 0.5 + 1) / 4)
+
+
+@pytest.mark.slow
+def test_rewards_and_model_warn_better_than_rewards():
+    (found,) = warning_scores(500, rng=np.random.default_rng(12), at=(30,))
+    more, low, high = found.more("both", "rewards", np.random.default_rng(1))
+    assert found.by["both"].auc > 0.9 and low < more < high and more > 0
+    assert 0.8 < found.by["both"].slope < 1.2
