@@ -43,6 +43,15 @@ def test_people_without_an_estimate_of_their_own_come_from_the_edge_and_are_coun
     assert axes.get_xlim()[1] < 10
 
 
+def test_people_beyond_both_axes_come_level_from_the_side():
+    alone, together = people()
+    alone[:3] = (80.0, -np.inf)
+    axes = shrinkage(figure().subplots(), alone, together, mean=MEAN, covariance=SPREAD)
+    ends = [(text.xyann, text.xy) for text in axes.texts if text.arrow_patch is not None]
+    for start, end in ends[:3]:
+        assert start[1] == end[1] and start[0] == pytest.approx(max(axes.get_xlim()), rel=0.2)
+
+
 def test_densities_are_drawn_over_their_people():
     x = np.linspace(-3, 3, 50)
     heights = np.stack([np.exp(-(x**2)), np.exp(-((x - 1) ** 2))])

@@ -52,7 +52,7 @@ def shrinkage(
         Where to draw. Both parameters are on the scale on which the population is normal.
     alone
         (n_subjects, 2): estimates of each subject alone. Where one is not finite, or far off, the
-        arrow comes from that edge; where it is NaN, from nowhere.
+        line comes from that edge, level where both are; where it is NaN, from nowhere.
     together
         (n_subjects, 2): under the population.
     mean, covariance
@@ -87,7 +87,7 @@ def shrinkage(
         axes.plot(*line.T, color=INK, linewidth=width, linestyle="--", label=label, zorder=1)
     if len(outline):
         axes.plot(*np.asarray(mean, dtype=np.float64), "D", color=INK, markersize=4, zorder=4)
-    for start, end in zip(_inside(first, scales), second, strict=True):
+    for start, end in zip(_starts(first, second, scales), second, strict=True):
         if np.isfinite(start).all():
             thin: dict[str, Any] = {
                 "arrowstyle": "-",
@@ -114,10 +114,17 @@ def shrinkage(
     return axes
 
 
-def _inside(places: Matrix, scales: Sequence[Scale]) -> Matrix:
-    """Places, at the edge of the axes where they lie beyond."""
+def _starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Matrix:
+    """Where lines begin: at the edge of the axes where people alone lie beyond.
+
+    Those who lie beyond both axes come level from the side, lest all of them come from one corner.
+    """
+    beyond = ~np.stack([own.seen(alone[:, a]) for a, own in enumerate(scales)], axis=1)
     ends = [(own.low, own.high) for own in scales]
-    return np.stack([np.clip(places[:, a], *ends[a]) for a in range(2)], axis=1)
+    found = np.stack([np.clip(alone[:, a], *ends[a]) for a in range(2)], axis=1)
+    level = beyond.all(axis=1) & ~np.isnan(found).any(axis=1)
+    found[level, 1] = together[level, 1]
+    return found
 
 
 def _ellipses(mean: Any, covariance: Any) -> list[Matrix]:
