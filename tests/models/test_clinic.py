@@ -188,14 +188,17 @@ def test_many_episodes_at_many_psi_are_each_as_alone(name):
     np.testing.assert_array_equal(slopes, np.concatenate([part[1] for part in parts], axis=1))
 
 
-# Sizes of punishments that are cut off make kinks: intervals of 32 people held 84 of 96 values.
-HELD = {"aversive": 0.80}
+CUT_OFF = pytest.mark.xfail(
+    reason="sizes of punishments that are cut off make kinks: intervals held 84 of 96 values"
+)
 # Most people are only weakly identified by the design; see docs/clinic.md.
 FEW = {"hidden state": 5, "iowa, decay": 5}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=CUT_OFF) if n == "aversive" else n for n in NAMES]
+)
 def test_parameters_are_recovered_and_intervals_hold_the_truth(name):
     """Of 40 people, whose parameters are spread around the truth, 95 % intervals hold theirs."""
     model, truth, world, _ = CASES[name]
@@ -213,7 +216,7 @@ def test_parameters_are_recovered_and_intervals_hold_the_truth(name):
             asked += 1
             held += low <= value <= high
     assert asked >= FEW.get(name, 10) * len(truth)
-    assert held / asked > HELD.get(name, 0.90)
+    assert held / asked > 0.90
 
 
 def test_the_standard_error_at_a_kink_of_the_second_rate_is_that_of_the_expected_information():

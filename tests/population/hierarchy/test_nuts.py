@@ -23,8 +23,7 @@ def test_importance_draws_are_where_nuts_over_everybody_has_them():
     found = people.sample(4000, rng=np.random.default_rng(1))
     mean, sd = np.array(stored["mean"]), np.array(stored["sd"])
     assert list(found.names) == stored["names"]
-    # 0.1 is asked for; NUTS' own error at 1,600 draws and ours at 4,000 are some 0.04 together
-    assert (np.abs(found.mean - mean) < 0.1 * sd + 0.04 * sd).all()
+    assert (np.abs(found.mean - mean) < 0.1 * sd).all()
     np.testing.assert_allclose(found.sd, sd, rtol=0.1)
     assert (np.abs(people.coefficients - mean[:2]) < 0.15 * sd[:2]).all()
     assert found.pareto_k < 0.7
