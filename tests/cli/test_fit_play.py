@@ -223,8 +223,9 @@ def test_d51_a_subject_without_decisions_is_listed(penchant, play):
     ended = penchant("fit", play(rows), *UCL, "-o", "all.csv")
     assert ended.code == 0
     assert "Note: No decision to score, and no estimate: 1 subject (cat)." in ended.err
-    row, more = (line.split() for line in ended.out.splitlines() if line.startswith("cat"))
-    assert [*row, *more] == ["cat", "not", "identified", "0", "0.00", *"----", "cat", *"--"]
+    row, *more = (line.split() for line in ended.out.splitlines() if line.startswith("cat"))
+    assert row[:5] == ["cat", "not", "identified", "0", "0.00"]
+    assert [cell for part in (row[5:], *more) for cell in part if cell != "cat"] == [*"------"]
     with open("all.csv") as file:
         last = list(csv_reader.DictReader(file))[-1]
     assert (last["subject"], last["status"], last["prior_mean"]) == ("cat", "not identified", "")
@@ -287,7 +288,7 @@ def test_d57_a_far_nominal_point_is_warned_of(penchant, play, pool):
 
 def test_a_prior_variance_out_of_range_has_no_standard_error(penchant, play):
     ended = penchant("fit", play(), *UCL, "--pool", "--linearized", "10,50")
-    (said,) = [line for line in ended.out.splitlines() if line.strip().startswith("prior_variance")]
+    said = " ".join(ended.out.split("prior_variance = ")[1].split())
     assert "no standard error: it means nothing, as Delta / nominal = " in said
     assert "std. error" not in said
     found = printed(penchant("fit", play(), *UCL, "--pool", "--linearized", "10,50", "--json"))

@@ -143,8 +143,8 @@ def test_a_word_may_be_an_option(play, folder, penchant):
         ("prospect", "--model expected-utility"),
     ],
 )
-def test_one_model_alone_is_not_compared(refused, model, rival):
-    said = refused("compare", "trips.csv", "--model", model)
+def test_one_model_alone_is_not_compared(play, refused, model, rival):
+    said = refused("compare", play(0), "--model", model)
     assert f"--model must be given twice or more; got {model} alone. Add another, such as" in said
     assert rival in said and "penchant fit for one model" in said
 

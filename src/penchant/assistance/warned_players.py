@@ -73,7 +73,17 @@ def mixed_players(n_players: int, rng: np.random.Generator) -> tuple[list[Episod
 def warning_scores(
     n_players: int, *, rng: np.random.Generator, at: tuple[int, ...] = (20, 30)
 ) -> list[WarningScores]:
-    """Simulate players, train warnings of every kind after some choices, and check them."""
+    """Simulate players, train warnings of every kind after some choices, and check them.
+
+    Parameters
+    ----------
+    n_players
+        How many play.
+    rng
+        Source of randomness.
+    at
+        After how many choices players are warned.
+    """
     plays, poor = mixed_players(n_players, rng)
     model = UCL(locations=grid(10, 10), noise_variance=10.0, length_scale=4.0)
     seed = int(rng.integers(2**62))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +82,14 @@ class Attributes(StaticModel):
         starts, which, _ = pairs
         rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
         x[:] = prepared[0][rows]
+
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """What the attributes are worth together, in units of the objective."""
+        if self.price is None:
+            return np.asarray(sum(parameters[name] * offers[name] for name in self.attributes))
+        others = (name for name in self.attributes if name != self.price)
+        worth = sum((parameters[f"{n}_worth"] * offers[n] for n in others), -offers[self.price])
+        return np.asarray(parameters[f"{self.price}_sensitivity"] * worth)
 
     def __str__(self) -> str:
         worth = "" if self.price is None else f", worth in {self.price}"

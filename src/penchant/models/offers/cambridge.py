@@ -58,7 +58,7 @@ class CambridgeGamble(ColumnModel):
     >>> truth = {"probability_distortion": 1.5, "colour_bias": 0.6}
     >>> play = pn.simulate(boxes, model, truth, rng=rng)
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
-    {'probability_distortion': 1.6, 'colour_bias': 0.6}
+    {'probability_distortion': 1.4, 'colour_bias': 0.5}
     """
 
     part: Literal["stakes", "colours"] = "stakes"

@@ -103,7 +103,7 @@ def fit_population(
     >>> import penchant as pn
     >>> people = pn.offers_from_frame(pn.datasets.load("delays"))
     >>> pn.fit_population(people, pn.HyperbolicDiscounting())
-    <PopulationFit of 20 subjects, one subject decides: discount_rate=0.0235, temperature=2.38>
+    <PopulationFit of 20 subjects, one subject decides: discount_rate=0.0235, temperature=2.37>
     """
     refuse_no_model(model)
     _check_arguments(spread, estimator, nodes, covariance, spread_prior)
