@@ -1,6 +1,7 @@
 """What all tests share: compiled code, and where the certified results are."""
 
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ settings.load_profile("penchant")
 
 
 def pytest_configure(config):
-    """Let workers compile one at a time: what one compiled, the next reads from disk."""
+    """Let workers compile a function one at a time: what one compiled, others read from disk."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: each compiles for itself
@@ -28,18 +29,16 @@ def pytest_configure(config):
         return
     from numba.core.dispatcher import Dispatcher
 
-    compiled, within = Dispatcher.compile, []
+    compiled, turns = Dispatcher.compile, os.open(__file__, os.O_RDWR)  # a byte for each function
 
     def compiled_in_turn(self, signature):
-        if within:  # called by what is being compiled
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}"
+        place = zlib.crc32(name.encode())
+        fcntl.lockf(turns, fcntl.LOCK_EX, 1, place)
+        try:
             return compiled(self, signature)
-        with Path(__file__).open() as turn:
-            fcntl.flock(turn, fcntl.LOCK_EX)  # until it is closed
-            within.append(self)
-            try:
-                return compiled(self, signature)
-            finally:
-                within.clear()
+        finally:
+            fcntl.lockf(turns, fcntl.LOCK_UN, 1, place)
 
     Dispatcher.compile = compiled_in_turn
 

@@ -112,5 +112,5 @@ def test_a_population_takes_the_weights_themselves():
         pn.simulate(offered(60), Both(), TRUTH, rng=np.random.default_rng(s), subject=s)
         for s in range(8)
     ]
-    found = pn.fit_population(people, Both())
+    found = pn.fit_population(people, Both(), nodes=3)
     assert set(found.names) >= {"one", "other", "power"}
