@@ -249,6 +249,7 @@ def test_a_reward_that_is_not_known_is_not_learnt_from():
     assert helper.proposed(4).kind == "silent"
 
 
+@pytest.mark.slow
 def test_all_kinds_of_operators_play_alone_and_with_a_machine():
     small = World(FIELD, n_decisions=12)
     for kind in KINDS:

@@ -27,6 +27,7 @@ def warning(players):
     return pn.train_warning(*players, MODEL, task="A", at=30)
 
 
+@pytest.mark.slow
 def test_a_warning_tells_who_did_poorly_better_than_the_base_rate(players, warning):
     plays, poor = players
     assert 0.6 < poor.mean() < 0.9

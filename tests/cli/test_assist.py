@@ -58,6 +58,7 @@ def test_simulate_shows_who_gains(capsys):
     assert run([*arguments[:-1], "x"]) == 2
 
 
+@pytest.mark.slow
 def test_apprentices_and_warnings_are_simulated_by_the_same_command(capsys, monkeypatch):
     monkeypatch.setattr("penchant.assistance.warned_players.N_BOOTSTRAP", 20)
     arguments = ["assist", "simulate", "apprentice", "--operators", "2", "--seed", "1"]

@@ -40,6 +40,7 @@ def at_work(folder, *arguments):
     return process
 
 
+@pytest.mark.slow
 def test_the_exit_code_is_that_of_the_process(folder):
     for begun in (ended, partial(from_scratch, environment={})):
         assert begun(folder, "fit", "trips.csv")[0] == 0

@@ -49,6 +49,7 @@ def test_json_holds_every_number_and_verdict(penchant):
     assert not any("nan" in claim["why"] for claim in found["claims"])
 
 
+@pytest.mark.slow
 def test_the_folder_holds_figures_tables_results_and_a_page(penchant, folder):
     ended = penchant(*SMALL, "--only", "figure-2,tables", "-o", "out")
     assert ended.code == 0

@@ -35,6 +35,7 @@ def constrained(episode, fixed, value, start):
     return -again.fun
 
 
+@pytest.mark.slow
 def test_ends_are_where_the_constrained_maximum_has_fallen_by_chi_square():
     estimate = pn.fit(EPISODE, played.ucl())
     nu, mean, variance = (p.estimate for p in estimate.parameters)

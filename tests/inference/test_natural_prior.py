@@ -161,7 +161,12 @@ def test_names_and_kinds_are_checked():
         pn.fit(choices, parameter_prior=pn.NaturalPrior(a=stats.norm()))
 
 
-@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e4])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "factor", [pytest.param(1e-3, marks=SLOW), 1.0, pytest.param(1e4, marks=SLOW)]
+)
 def test_a_held_temperature_finds_the_other_weights_from_anywhere(factor):
     """With the noise held far from its estimate the best prior mean is that of a line search."""
     model, episode = played.ucl(), played.ucl_episode(n_decisions=12)

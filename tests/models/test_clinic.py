@@ -306,6 +306,7 @@ def test_a_filter_that_breaks_down_is_passed_over():
     assert np.isfinite(pn.fit(episode, model, parameter_prior=pn.ScaledPrior()).theta).all()
 
 
+@pytest.mark.slow
 def test_a_population_has_nobody_where_a_filter_breaks_down():
     """Places at which the model does not exist have likelihood 0, and the fit is finite."""
     model, _, _, _ = CASES["filter"]

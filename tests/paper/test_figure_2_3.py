@@ -165,6 +165,7 @@ def test_the_counterexample_is_biased_downwards_as_predicted():
     assert abs(found.bias - found.predicted_bias) < 4 * found.error_of_mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [figure_2, figure_3])
 def test_a_small_figure_converges_and_counts_what_is_missing(make):
     found = make(rng=np.random.default_rng(3), n_replicates=12, n_decisions=60)

@@ -63,6 +63,7 @@ def test_what_the_subjects_did_is_not_judged_by_agents(found):
         assert verdicts[said] == "cannot be told from the paper"
 
 
+@pytest.mark.slow
 def test_tests_between_landscapes_tell_agents_apart_who_are_alike():
     agents = {name: value for name, value in TRUTH["high"].items() if name != "length_scale"}
     found = alike(landscapes(), agents, rng=np.random.default_rng(4), n_studies=2)

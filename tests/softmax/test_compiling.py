@@ -137,6 +137,7 @@ def test_a_full_disk_costs_a_compilation_and_not_the_result(tmp_path):
     assert "File too large" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_damaged_file_costs_a_compilation_and_not_the_result(tmp_path):
     (tmp_path / "twofold.py").write_text(MODULE)
 

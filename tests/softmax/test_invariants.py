@@ -405,6 +405,7 @@ def test_t31_parts_added_up_give_the_whole_fit():
     np.testing.assert_allclose(covariance, best.covariance, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_t32_another_process_finds_the_same_digits():
     program = (
         "import numpy as np, penchant as pn\n"

@@ -133,6 +133,7 @@ def asked(address, path, body=None, token="t" * 30):
         return error.code, json.load(error)
 
 
+@pytest.mark.slow
 def test_a_whole_server_estimates_people_and_observers(process):
     server = process(BANDIT, estimates=True)
     Player("anna", Client(server.address), np.random.default_rng(1)).play()

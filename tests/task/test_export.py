@@ -156,6 +156,7 @@ def test_a_folder_that_holds_something_is_refused_and_left(serving, file, tmp_pa
     assert [p.name for p in (tmp_path / "full").iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_rows(serving, file, tmp_path):  # S63
     service = serving(file, PLAIN.replace("decisions = 4", "decisions = 90"))
     used = {}

@@ -111,6 +111,7 @@ def test_a_stop_writes_what_waits_and_a_second_server_is_refused(process, tmp_pa
     assert kept(tmp_path / "study.sqlite") == told
 
 
+@pytest.mark.slow
 def test_players_outlast_a_restart_and_all_finish(process, tmp_path):
     text = PLAIN.replace("decisions = 4", "decisions = 40")
     server = process(text)
