@@ -45,6 +45,25 @@ except KeyboardInterrupt:
     print("heeded")
 """
 
+HALF_BUILT = """
+import signal
+from penchant.cli.interrupting import heed_interrupts
+
+class Built:
+    def __init__(self):
+        signal.raise_signal(signal.SIGINT)
+        self.part = 1
+
+    def __del__(self):
+        self.part
+
+heed_interrupts()
+try:
+    Built()
+except KeyboardInterrupt:
+    pass
+"""
+
 
 def deaf(folder):
     """A process that loses every interrupt while a file is half written."""
@@ -87,6 +106,11 @@ def test_no_file_is_begun_after_an_interrupt_that_was_lost(tmp_path):
     ended = subprocess.run([sys.executable, "-c", LATE], cwd=tmp_path, capture_output=True, text=1)
     assert ended.stdout == "heeded\n", ended.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_said_of_what_an_interrupt_left_half_built():
+    ended = subprocess.run([sys.executable, "-c", HALF_BUILT], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ interrupt that has not ended the process in a moment does so without them, as a 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -47,11 +48,16 @@ def say_interrupted(interrupt: KeyboardInterrupt | None = None) -> int:
 
 def _interrupt(number: int, _: object) -> None:
     _interrupts.append(number)
+    sys.unraisablehook = _pass_over  # what a compiler was building has no end to be taken apart at
     end_soon()
     if len(_interrupts) > 1:
         _end()
     threading.Thread(target=_end_in_a_moment, daemon=True).start()
     raise KeyboardInterrupt
+
+
+def _pass_over(_: object) -> None:
+    """Say nothing of errors in taking things apart: the process ends."""
 
 
 def _end_in_a_moment() -> None:
