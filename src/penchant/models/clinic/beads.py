@@ -56,7 +56,7 @@ class Beads(OneValue):
     >>> rng = np.random.default_rng(1)
     >>> play = pn.simulate(pn.models.BeadsWorld(200, share=0.8, most=10), model, truth, rng=rng)
     >>> {p.name: round(p.estimate, 2) for p in pn.fit(play, model).parameters}
-    {'temperature': 0.1, 'cost': 0.05}
+    {'temperature': 0.12, 'cost': 0.04}
     """
 
     share: float = 0.85
