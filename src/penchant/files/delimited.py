@@ -1,6 +1,6 @@
 """CSV files: typed columns that lose nothing of what the cells say."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,7 +58,7 @@ def _read_whole(source: Source, top: Header, decimal: str, encoding: str) -> pa.
         if decimal == top.delimiter and not stream.n_quotes:
             raise _ambiguous(decimal)
         _check_whole(source, stream, top, table, encoding)
-        texts = _doubtful(table, stream.leading_zeros)
+        texts = doubtful_numbers(table, stream.leading_zeros)
     if texts:
         table = _with_texts(source, top, table, texts, encoding)
     return _without_null_type(without_empty_text(table))
@@ -185,7 +185,7 @@ def has_long_cells(table: pa.Table) -> bool:
     )
 
 
-def _doubtful(table: pa.Table, leading_zeros: bool) -> list[str]:
+def doubtful_numbers(table: pa.Table, leading_zeros: bool) -> list[str]:
     """Columns whose text may say more than the numbers or dates made of it."""
     return [
         field.name
@@ -235,7 +235,7 @@ class NumberShape:
             return self.leading_zero
         if pa.types.is_floating(inferred):
             return self.all_whole or self.padded
-        return pa.types.is_temporal(inferred)
+        return bool(pa.types.is_temporal(inferred))
 
     def joined(self, other: "NumberShape") -> "NumberShape":
         """That of both."""
@@ -255,15 +255,12 @@ def _shape(text: pa.ChunkedArray) -> NumberShape:
     )
 
 
-def number_shapes(
-    table: pa.Table, leading_zeros: bool, texts: Callable[[list[str]], pa.Table]
-) -> dict[str, NumberShape]:
-    """How the numbers of each column are written; their text is read where that is in doubt."""
-    doubtful = _doubtful(table, leading_zeros)
-    seen = texts(doubtful) if doubtful else None
+def number_shapes(table: pa.Table, texts: pa.Table | None) -> dict[str, NumberShape]:
+    """How the numbers of each column are written, by the text of those in doubt."""
+    doubtful = () if texts is None else texts.column_names
     return {
-        each.name: _shape(seen[each.name])
-        if seen is not None and each.name in doubtful
+        each.name: _shape(texts[each.name])
+        if texts is not None and each.name in doubtful
         else NumberShape(all_whole=not pa.types.is_floating(each.type))
         for each in table.schema
     }

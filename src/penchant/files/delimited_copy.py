@@ -10,6 +10,7 @@ from penchant.errors import DataError
 from penchant.files.delimited import (
     LONGEST,
     NumberShape,
+    doubtful_numbers,
     has_long_cells,
     number_shapes,
     read_portion,
@@ -48,13 +49,10 @@ def _types(source: Source, top: Header, portion: int) -> dict[str, pa.DataType]:
         for k, text in enumerate(_portions(source, stream, top, portion)):
             first = k == 0
             table = read_portion(source, text, top, typed_cells(), first=first)
-            written = number_shapes(
-                table,
-                stream.leading_zeros,
-                lambda names, text=text, first=first: read_portion(
-                    source, text, top, text_cells(names), first=first
-                ),
-            )
+            doubtful = doubtful_numbers(table, stream.leading_zeros)
+            cells = text_cells(doubtful)
+            texts = read_portion(source, text, top, cells, first=first) if doubtful else None
+            written = number_shapes(table, texts)
             for each in table.schema:
                 types[each.name] = _joined(types[each.name], each.type)
                 shapes[each.name] = shapes[each.name].joined(written[each.name])

@@ -217,7 +217,8 @@ def _pattern(text: str) -> re.Pattern[str]:
 def _system(address: str) -> tuple[fs.FileSystem, str]:
     """The file system of an address, and the path in it: pyarrow's own, else one of fsspec."""
     try:
-        return fs.FileSystem.from_uri(address)
+        system, path = fs.FileSystem.from_uri(address)
+        return system, path
     except pa.ArrowInvalid:
         try:
             import fsspec
