@@ -124,7 +124,7 @@ def test_a_code_that_a_task_does_not_have_is_refused_by_its_row(task):
         pn.read_task(task, pa.table({name: [value] for name, value in row.items()}))
 
 
-def test_two_options_with_sums_of_both_signs_are_asked_about():
+def test_two_options_that_pay_or_cost_one_sum_are_asked_about():
     rng = np.random.default_rng(5)
     cells = {"subjID": [1] * 40, "choice": rng.integers(1, 3, 40)}
     paid = pa.table({**cells, "outcome": rng.choice([-25, 25], 40)})
@@ -134,8 +134,9 @@ def test_two_options_with_sums_of_both_signs_are_asked_about():
         pn.read(paid)
     assert set(pn.read_task("reversal", paid).data[0].rewards) == {-1.0, 1.0}
     assert set(pn.read_task("bandit", paid).data[0].rewards) == {-25.0, 25.0}
-    signs = pa.table({**cells, "outcome": rng.choice([-1, 1], 40)})
-    assert "taken for the task bandit" in pn.read(signs).summary()
+    for told in (rng.choice([-1, 1], 40), rng.normal(size=40), rng.choice([0, 25], 40)):
+        plain = pa.table({**cells, "outcome": told})
+        assert "taken for the task bandit" in pn.read(plain).summary()
 
 
 def test_blocks_of_two_sessions_are_kept_apart_and_repeated_trials_refused():

@@ -155,8 +155,8 @@ def _paid(c: Columns, names: Sequence[str]) -> bool:
     paid, n_options = c["outcome"][np.isfinite(c["outcome"])], np.nanmax(c["choice"], initial=0.0)
     if not (_counted(c, names) and len(paid)):
         return False
-    sizes = sorted(set(np.abs(paid[paid != 0]).tolist()))
-    if n_options == 2 and paid.min() < 0 < paid.max() and sizes != [1.0]:
+    sums = set(paid[paid != 0].tolist())  # one of either sign
+    if n_options == 2 and len(sums) == 2 and min(sums) < 0 < max(sums) and sums != {-1.0, 1.0}:
         raise DataError(
             "task must be named, as choice and outcome are columns of two tasks: bandit, where "
             "outcomes count as they are, and reversal, where their signs count; got two options "
