@@ -15,7 +15,7 @@ from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
 from penchant.reading.doubts import data_notes, play_doubts
-from penchant.tables.cells import amounts, is_nothing
+from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.columns import COORDINATES, NO_COLUMN, PlayColumns, play_columns
 from penchant.tables.frames import column_floats, open_frame, row_place
 from penchant.tables.labels import NUMBER
@@ -183,14 +183,19 @@ def with_rewards(
                 for k, cell in enumerate(cells)
                 if not is_nothing(cell) and amounts([cell], name, decimal=asked.decimal) is None
             )
+            comma = asked.decimal == "." and amount(cells[row], ",") is not None
+            remedy = (
+                f"It looks like decimal comma; pass {argument('decimal', ',')}."
+                if comma
+                else f"Correct it, leave its row out by {ticked('where')}, or name another column "
+                f"with {ticked('reward')}."
+            )
             raise DataError(
                 f"reward {name!r} must hold numbers; got {cells[row]!r} at {row_place(row)}. "
-                f"Correct it, leave its row out by {ticked('where')}, or name another column with "
-                f"{ticked('reward')}."
+                f"{remedy}"
             )
         table = with_column(table, name, pa.array(read.values, from_pandas=True))
-        if read.unit is not None:
-            notes.append(f"{name} is in {read.unit}")
+        notes += read.notes(name)
     return table, tuple(notes)
 
 

@@ -24,6 +24,9 @@ OPT_OUTS = frozenset(
         *("neither", "optout", "noneofthese", "noneoftheabove", "statusquo", "nopurchase"),
         *("wouldnotbuy", "iwouldnotbuy", "neitheroption", "noneofthem", "nobuy", "dontbuy"),
         *("sq", "currentsituation", "keepcurrent", "stayathome", "notravel", "wouldchooseneither"),
+        *("neitherofthese", "neitherofthem", "noneofeither", "nothanks", "keinevonbeiden"),
+        *("keinesvonbeiden", "keinederbeiden", "keinedavon", "aucundesdeux", "aucunedesdeux"),
+        *("ningunadelasdos", "ningunodelosdos", "geenvanbeide", "nessunodeidue"),
     )
 )
 # Opt-outs, or decisions that nobody made: which has to be said.
