@@ -270,7 +270,7 @@ def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, An
         if name is None:
             raise DataError(
                 f"{ticked(part)} must be given, as no column is called {' or '.join(usual[:3])}; "
-                f"got columns {named(names)}. Name the column with `{part}`."
+                f"got columns {named(names)}. Name the column with {ticked(part)}."
             )
         found[part] = name
     return found

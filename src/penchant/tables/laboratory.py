@@ -35,9 +35,12 @@ from penchant.tables.programs import (
     program_of,
     psychopy_loops,
 )
+from penchant.tables.surveys import shown_at
 from penchant.tables.unfolding import (
+    objects_apart,
     offers_apart,
     one_row_per_decision,
+    single_buttons,
     unfolded,
     without_single_lists,
 )
@@ -335,10 +338,12 @@ class _Work:
 
     def unfold(self) -> None:
         """One value in every cell, and one decision in every row."""
+        self.leave_out(single_buttons(self.table), "one button alone, nothing to choose from")
         self._take_labels(self.given.get("chosen"))
-        step = unfolded(self.table)
-        self.table, self.rows = step.table, self.rows[step.rows]
-        self.notes += step.notes
+        for unfolding in (objects_apart, unfolded):
+            step = unfolding(self.table)
+            self.table, self.rows = step.table, self.rows[step.rows]
+            self.notes += step.notes
         step = offers_apart(self.table, self.part("chosen", CHOSEN))
         self.table = step.table
         self.notes += step.notes
@@ -351,19 +356,45 @@ class _Work:
         """A column of the labels that were chosen, where it is asked for as labels[place]."""
         match = re.fullmatch(r"(.+)\[(.+)\]", chosen or "")
         names = self.table.column_names
-        if match is None or chosen in names or not {match[1], match[2]} <= {*names}:
+        if match is None or chosen in names or match[2] not in names:
             return
+        if match[1] in names:
+            labels = self._listed_labels(match[1], match[2])
+        else:
+            labels = self._labels_at(match[1], match[2])
+        if labels is not None:
+            self.table = self.table.append_column(chosen, typed(labels))
+
+    def _listed_labels(self, name: str, place_in: str) -> list[Any]:
+        """The labels at places of lists, counted from 0."""
         labels: list[Any] = []
-        for row, cell in enumerate(self.cells(match[2])):
-            shown = array_cell(self.cells(match[1])[row])
+        lists = self.cells(name)
+        for row, cell in enumerate(self.cells(place_in)):
+            shown = array_cell(lists[row])
             place = None if is_nothing(cell) else int(float(cell))
             if place is not None and (shown is None or not 0 <= place < len(shown)):
                 raise DataError(
-                    f"{argument('chosen')} must be a place in {match[1]}, counted from 0; got "
+                    f"{argument('chosen')} must be a place in {name}, counted from 0; got "
                     f"{cell!r} at row {row}. Correct it."
                 )
             labels.append(None if place is None or shown is None else shown[place])
-        self.table = self.table.append_column(chosen, typed(labels))
+        return labels
+
+    def _labels_at(self, attribute: str, place_in: str) -> list[Any] | None:
+        """The labels of columns such as left_card and right_card at the place that was pressed."""
+        pressed = [None if is_nothing(cell) else str(cell) for cell in self.cells(place_in)]
+        words = list(dict.fromkeys(word for word in pressed if word is not None))
+        names = [name for name in self.table.column_names if name != place_in]
+        for found, columns, places in shown_at(names, words):
+            if found == attribute:
+                cells = [self.cells(name) for name in columns]
+                said = ", ".join(f"{word} = {columns[k]}" for word, k in places.items())
+                self.notes.append(f"{attribute} at the place of {place_in}: {said}")
+                return [
+                    None if word is None else cells[places[word]][row]
+                    for row, word in enumerate(pressed)
+                ]
+        return None
 
     def done(self, loops: Loops) -> Cleaned:
         """The result."""

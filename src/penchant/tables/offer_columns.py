@@ -29,7 +29,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("choice_ll", "ll_choice", "choose_ll", "later_option_chosen", "chose_delayed"),
         *("delayed_chosen", "chose_gamble", "gamble_chosen", "gambled", "chose_risky"),
         *("risky_chosen", "risky_choice", "chose_lottery", "accept", "accepted", "respcat"),
-        *("response", "option"),
+        *("response", "option", "wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
     ),
     "scored": PLAYED["scored"],
 }

@@ -17,7 +17,17 @@ from penchant.wording import argument, either, ticked
 NOTHING_WORDS = frozenset(
     (
         *("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "."),
-        *("-", "--", "\u2013", "\u2014", "undefined", "too slow", "Too slow", "too late", "Too late"),
+        *(
+            "-",
+            "--",
+            "\u2013",
+            "\u2014",
+            "undefined",
+            "too slow",
+            "Too slow",
+            "too late",
+            "Too late",
+        ),
         *("timeout", "Timeout", "TIMEOUT", "time out", "timed out", "missed", "Missed"),
         *("no response", "No response", "no_response", "noresponse", "NoResponse"),
     )

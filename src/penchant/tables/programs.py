@@ -199,9 +199,7 @@ class Loops:
     block: str | None = None
 
 
-def psychopy_loops(
-    table: pa.Table, chosen: str | None, of_people: Collection[str] = ()
-) -> Loops:
+def psychopy_loops(table: pa.Table, chosen: str | None, of_people: Collection[str] = ()) -> Loops:
     """Read the loops of PsychoPy: which rows are trials, how they are numbered, what was pressed.
 
     Parameters
