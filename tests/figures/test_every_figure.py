@@ -276,7 +276,7 @@ def test_figures_are_a_public_part():
 
 
 def test_a_figure_of_something_else_is_refused():
-    with pytest.raises(pn.DataError, match="result must be one of recover, recover_models"):
+    with pytest.raises(pn.errors.DataError, match="result must be one of recover, recover_models"):
         figures.overview([1.0, 2.0])
 
 

@@ -9,7 +9,7 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.natural_prior import DensityPrior
 from peopled import MODEL, discounters, mixed_choices, q_learner, q_learners
 
-PRIOR = pn.PopulationPrior(
+PRIOR = pn.results.PopulationPrior(
     ("learning_rate", "temperature"),
     [-0.6, -1.2],
     [[1.0, 0.15], [0.15, 0.25]],
@@ -54,7 +54,7 @@ def test_the_estimate_is_the_mode_on_the_links(seed):
 def test_offers_and_two_shapes_are_fitted_too():
     _, (one, *_) = discounters(1, 40, np.random.default_rng(4))
     model = pn.models.ConstantSensitivityDiscounting()
-    prior = pn.PopulationPrior(
+    prior = pn.results.PopulationPrior(
         ("discount_rate", "time_sensitivity", "temperature"),
         [-4.0, 0.0, 1.0],
         np.array([[1.0, 0.2, 0.1], [0.2, 0.5, 0.0], [0.1, 0.0, 0.4]]),
@@ -135,7 +135,7 @@ def test_predictions_are_averaged_over_what_the_population_leaves_open(episodes,
 
 def test_a_prior_that_was_saved_fits_the_same(episodes, alone, tmp_path):
     PRIOR.save(tmp_path / "prior.json")
-    again = pn.PopulationPrior.read(tmp_path / "prior.json")
+    again = pn.results.PopulationPrior.read(tmp_path / "prior.json")
     assert estimates(pn.fit(episodes[2], MODEL, parameter_prior=again)) == estimates(alone)
 
 
@@ -147,13 +147,17 @@ def test_a_new_persons_weights_are_normal_under_a_mixed_logit():
     expected = pn.fit(one, parameter_prior=pn.GaussianPrior(people.coefficients, people.spread))
     np.testing.assert_allclose(found.theta, expected.theta)
     log_normal = pn.fit_population(choices, links={"quality": "log"}, spread="diagonal")
-    with pytest.raises(pn.DataError, match="must be normal in the weights for choices; got qual"):
+    with pytest.raises(
+        pn.errors.DataError, match="must be normal in the weights for choices; got qual"
+    ):
         pn.fit(one, parameter_prior=log_normal.prior)
 
 
 def test_a_prior_of_other_parameters_is_refused():
     _, (one, *_) = q_learners(1, 20, np.random.default_rng(7))
-    with pytest.raises(pn.DataError, match="must be of the model's parameters learning_rate, tem"):
+    with pytest.raises(
+        pn.errors.DataError, match="must be of the model's parameters learning_rate, tem"
+    ):
         pn.fit(one, pn.QLearning(2, initial_value=0.0, stickiness=True), parameter_prior=PRIOR)
 
 
@@ -168,7 +172,7 @@ def test_natural_and_population_priors_are_densities_and_quadratic_ones_are_not(
 
 def test_derivatives_in_weights_and_shape_equal_differences():
     model = pn.QLearning(2, initial_value=None)
-    prior = pn.PopulationPrior(
+    prior = pn.results.PopulationPrior(
         ("learning_rate", "temperature", "initial_value"),
         [-0.5, -1.0, 0.3],
         np.array([[1.0, 0.2, 0.1], [0.2, 0.5, -0.1], [0.1, -0.1, 0.4]]),

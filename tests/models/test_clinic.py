@@ -279,14 +279,18 @@ def test_the_share_of_values_in_vpp_changes_no_likelihood():
 
 def test_cues_and_states_out_of_range_are_refused_by_their_place():
     with pytest.raises(
-        pn.DataError, match=r"before\['cue'\] must be a whole number in 0..3; got 4"
+        pn.errors.DataError, match=r"before\['cue'\] must be a whole number in 0..3; got 4"
     ):
         pn.fit(pn.Episode([0, 1], [1, 0], before={"cue": [1, 4]}), pn.models.GoNoGo())
-    with pytest.raises(pn.DataError, match=r"common must lie above 0\.5"):
+    with pytest.raises(pn.errors.DataError, match=r"common must lie above 0\.5"):
         pn.models.TwoStep(common=0.3)
-    with pytest.raises(pn.DataError, match="pavlovian must be True or False with one sensitivity"):
+    with pytest.raises(
+        pn.errors.DataError, match="pavlovian must be True or False with one sensitivity"
+    ):
         pn.models.GoNoGo(pavlovian="by valence")
-    with pytest.raises(pn.DataError, match="task must be a world that tells state to TwoStep"):
+    with pytest.raises(
+        pn.errors.DataError, match="task must be a world that tells state to TwoStep"
+    ):
         task = pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1))
         rule = CASES["two-step"][1]
         rng = np.random.default_rng(1)

@@ -94,9 +94,9 @@ def test_gains_losses_and_signs_are_read_when_the_task_is_named():
 
 
 def test_a_task_that_is_not_known_or_lacks_a_column_is_refused():
-    with pytest.raises(pn.DataError, match="task must be one of two-step"):
+    with pytest.raises(pn.errors.DataError, match="task must be one of two-step"):
         pn.read_task("two-stepp", two_steps())
-    with pytest.raises(pn.DataError, match="got none for level2_choice"):
+    with pytest.raises(pn.errors.DataError, match="got none for level2_choice"):
         pn.read_task("two-step", two_steps().drop_columns(["level2_choice"]))
 
 

@@ -156,7 +156,7 @@ def test_weights_of_many_attributes_are_believed_as_importance_sampling_says():
 
 
 def test_a_population_is_a_prior_and_draws_estimates_to_it():
-    prior = pn.PopulationPrior(
+    prior = pn.results.PopulationPrior(
         names=("temperature", "discount_rate"),
         mean=[np.log(6.0), np.log(0.05)],
         covariance=[[0.3, 0.1], [0.1, 0.04]],
@@ -513,5 +513,7 @@ def test_a_table_is_asked_row_by_row_and_answers_may_be_rows(made, tmp_path):
     assert again.posterior()["discount_rate"] == asker.posterior()["discount_rate"]
     asker.save(tmp_path / "asker.json")
     assert pn.results.Asker.read(tmp_path / "asker.json").next() == asker.next()
-    with pytest.raises(pn.DataError, match="offer must have amount and delay, as the offers have"):
+    with pytest.raises(
+        pn.errors.DataError, match="offer must have amount and delay, as the offers have"
+    ):
         asker.answer({"amount_sooner": 5.0}, chosen=0)
