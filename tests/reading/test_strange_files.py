@@ -6,6 +6,7 @@ import pytest
 
 import penchant as pn
 from laboratory_files import as_csv, players, savers, shoppers
+from penchant.errors import DataError
 
 PLAYERS = players(4, 12)
 SAVERS = savers(4, 12)
@@ -92,7 +93,7 @@ def swapping(keys):
 @pytest.mark.parametrize("keys", [("arrowleft", "arrowright"), ("f", "j")])
 def test_cards_that_change_sides_are_asked_for_and_then_found(tmp_path, keys):
     file = saved(tmp_path, "cards.csv", swapping(keys))
-    with pytest.raises(pn.DataError, match=r"Pass chosen='response', or chosen='card\[response\]'"):
+    with pytest.raises(DataError, match=r"Pass chosen='response', or chosen='card\[response\]'"):
         pn.read(file)
     assert chosen_by(pn.read(file, chosen="card[response]")) == WANTED
     assert pn.read(file, chosen="response").options == {keys[0]: "0", keys[1]: "1"}
@@ -123,7 +124,7 @@ def test_a_decimal_comma_in_rewards_is_said_and_then_read(tmp_path):
     ]
     rows = [row | {"Punkte": row["Punkte"].replace(".", ",")} for row in rows]
     file = saved(tmp_path, "komma.csv", as_csv(rows, delimiter=";", bom=True))
-    with pytest.raises(pn.DataError, match="It looks like decimal comma; pass decimal=','"):
+    with pytest.raises(DataError, match="It looks like decimal comma; pass decimal=','"):
         pn.read(file)
     assert pn.read(file, decimal=",").columns["subject"] == "Proband"
 
@@ -174,7 +175,7 @@ def test_a_sheet_with_units_of_its_own_and_empty_cells_around_it_is_read(tmp_pat
 
 def test_codes_with_different_ends_are_no_numbers(tmp_path):
     rows = shopping("{}", "{} GB").replace("5 GB", "5 MB")
-    with pytest.raises(pn.DataError, match="Size must hold numbers; got '"):
+    with pytest.raises(DataError, match="Size must hold numbers; got '"):
         pn.read(saved(tmp_path, "units.csv", rows))
 
 

@@ -33,8 +33,13 @@ OF_PLAY |= {"linearized"}
 
 def open_raw(file: str | None, data: Data) -> Raw:
     """The table as the file has it."""
-    how = {"delimiter": data.delimiter, "decimal": data.decimal, "encoding": data.encoding}
-    return read_raw(file, **how, wanted=has_choices)
+    return read_raw(
+        file,
+        delimiter=data.delimiter,
+        decimal=data.decimal,
+        encoding=data.encoding,
+        wanted=has_choices,
+    )
 
 
 def opened(file: str | None, data: Data) -> tuple[Raw, Cleaned]:

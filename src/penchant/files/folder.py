@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +247,7 @@ def _of_one_kind(
     )
     raise DataError(
         f"{given} must hold tables of one kind; got {shown}. Name those that have the "
-        f"choices by a pattern, such as {_pattern(names[0], sum(names[1:], []))!r}."
+        f"choices by a pattern, such as {_pattern(names[0], [*chain(*names[1:])])!r}."
     )
 
 
@@ -255,7 +256,7 @@ def _pattern(files: Sequence[str], others: Sequence[str]) -> str:
     inside = os.path.commonpath([str(Path(file).parent) for file in files])
     names = [Path(file).name for file in files]
     tasks = [match[2] for match in _KEYWORD.finditer(Path(names[0]).stem) if match[1] == "task"]
-    start, end = os.path.commonprefix(names), os.path.commonprefix([n[::-1] for n in names])[::-1]
+    start, end = _common_start(names), _common_start([name[::-1] for name in names])[::-1]
     deep = "**/" if any(str(Path(file).parent) != inside for file in files) else ""
     suffix = Path(names[0]).suffix
     tried = [f"*task-{task}*" for task in tasks[:1]]
@@ -264,6 +265,11 @@ def _pattern(files: Sequence[str], others: Sequence[str]) -> str:
     found = [str(Path(inside) / f"{deep}{one}") for one in tried]
     apart = [one for one in found if not any(_matches(other, one) for other in others)]
     return (apart or found)[0]
+
+
+def _common_start(names: Sequence[str]) -> str:
+    same = takewhile(lambda letters: len({*letters}) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in same)
 
 
 def _matches(file: str, pattern: str) -> bool:

@@ -183,8 +183,9 @@ def read(
     )
     _check(kind, base)
     if isinstance(source, (str, os.PathLike, Source)):
-        how = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
-        raw = read_raw(source, **how, wanted=has_choices)  # type: ignore[arg-type]
+        raw = read_raw(
+            source, delimiter=delimiter, decimal=decimal, encoding=encoding, wanted=has_choices
+        )
     else:
         raw = Raw(check_frame(source))
     found = reading_of(raw, asked, where=where, kind=kind)

@@ -206,7 +206,8 @@ def _read_otherwise(cells: Sequence[Any], values: Vector, decimal: str) -> str |
         if again is None:
             return None
         if odd is None and again[0] != value:
-            odd = f"{cell!r} is read as {value:g}, pass {argument('decimal', other)} if it is {again[0]:g}"
+            typed = argument("decimal", other)
+            odd = f"{cell!r} is read as {value:g}, pass {typed} if it is {again[0]:g}"
     return odd
 
 

@@ -358,6 +358,7 @@ class _Work:
         names = self.table.column_names
         if match is None or chosen in names or match[2] not in names:
             return
+        labels: list[Any] | None
         if match[1] in names:
             labels = self._listed_labels(match[1], match[2])
         else:

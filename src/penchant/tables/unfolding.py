@@ -135,15 +135,18 @@ def _objects(column: pa.ChunkedArray) -> list[list[dict[str, Any]] | None] | Non
     if not pa.types.is_string(column.type) or not _begins_list(column):
         return None
     found: list[list[dict[str, Any]] | None] = []
-    shapes = set()
+    shapes: set[tuple[int, frozenset[tuple[str, ...]]]] = set()
     for cell in column.to_pylist():
         own = None if is_nothing(cell) else _parsed(cell)
         if own is None and not is_nothing(cell):
             return None
         found.append(own)
-        shapes |= set() if own is None else {(len(own), *(tuple(one) for one in own))}
-    alike = len(shapes) == 1 and len({*next(iter(shapes))[1:]}) == 1
-    return found if alike and next(iter(shapes))[0] > 1 else None
+        if own is not None:
+            shapes.add((len(own), frozenset(tuple(one) for one in own)))
+    if len(shapes) != 1:
+        return None
+    size, keys = next(iter(shapes))
+    return found if size > 1 and len(keys) == 1 else None
 
 
 def _parsed(cell: str) -> list[dict[str, Any]] | None:
@@ -173,8 +176,8 @@ def _unmarked(table: pa.Table) -> dict[str, list[list[Any] | None]]:
     chosen = [name for name in found if plain_name(name) in CHOICES]
     if not chosen:
         return {}
-    sizes = _sizes(found[chosen[0]])
-    alike = {name: own for name, own in found.items() if _sizes(own) == sizes}
+    wanted = _sizes(found[chosen[0]])
+    alike = {name: own for name, own in found.items() if _sizes(own) == wanted}
     return alike if len(alike) > 1 else {}
 
 
