@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penchant.bandit.landscape import Landscape as Landscape
     from penchant.bandit.locations import grid as grid
     from penchant.choices import Choices as Choices
+    from penchant.errors import DataError as DataError
     from penchant.inference.fit import fit as fit
     from penchant.inference.fit_each import fit_each as fit_each
     from penchant.inference.linearized import fit_linearized as fit_linearized
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
     from penchant.models.offers.offers import Offers as Offers
     from penchant.models.offers.table import offers_from_frame as offers_from_frame
+    from penchant.models.population_prior import PopulationPrior as PopulationPrior
     from penchant.models.simulate import simulate as simulate
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.map_basis import MapBasis as MapBasis

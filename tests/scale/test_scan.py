@@ -135,6 +135,34 @@ def test_the_same_decisions_in_any_kind_of_file_give_the_same_bits(tmp_path, kin
     assert _bits(found)[:4] == _bits(expected)[:4]
 
 
+@pytest.mark.parametrize(
+    ("address", "n_tables", "n_copies"),
+    [
+        ("memory://logs", 2, 1),
+        ("memory://logs/a.parquet", 1, 0),
+        ("memory://logs/*.parquet", 1, 0),
+        ("memory://logs/**/*.csv", 1, 1),
+        ("memory://logs/day=[12]/?.csv", 1, 1),
+    ],
+)
+def test_addresses_that_fsspec_opens(tmp_path, trips, address, n_tables, n_copies):
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    with system.open("/logs/a.parquet", "wb") as file:
+        pq.write_table(trips, file)
+    with system.open("/logs/day=2/b.csv", "wb") as file:
+        pyarrow.csv.write_csv(trips, file)
+    found = pn.scan(address, **ALL, cache=tmp_path)
+    assert found.n_rows == n_tables * len(trips)
+    assert len(list(tmp_path.iterdir())) == n_copies
+
+
+def test_addresses_that_nobody_opens_are_refused():
+    with pytest.raises(pn.DataError, match=r"pyarrow or fsspec opens; got 'foo://x'"):
+        pn.scan("foo://x", **ALL)
+    with pytest.raises(pn.DataError, match=r"path must name files; got none in 'memory://nobody'"):
+        pn.scan("memory://nobody", **ALL)
+
+
 def test_folders_called_column_equals_value_give_that_column(tmp_path):
     parts = [table_of(seed).drop_columns(["person"]) for seed in range(4)]
     for k, part in enumerate(parts):

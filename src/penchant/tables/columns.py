@@ -314,6 +314,11 @@ def nested_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def usual_column(part: str, names: Sequence[str]) -> Any:
+    """The column that a part usually has among these; of blocks two where there are sessions."""
+    return _found(part, names, 0)
+
+
 def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
     by_plain = {plain_name(name): name for name in reversed(names)}
     name = named_column(USUAL[part], names)
