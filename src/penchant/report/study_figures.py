@@ -58,7 +58,7 @@ def edges_said(figure: Figure) -> str:
     """What arrows at the edges of a figure are, if it has some; after a blank."""
     from matplotlib.text import Text
 
-    remarks = " ".join(text.get_text() for text in figure.findobj(Text))  # type: ignore[union-attr]
+    remarks = " ".join(text.get_text() for text in figure.findobj(Text))
     log = any(axes.get_xscale() == "log" or axes.get_yscale() == "log" for axes in figure.axes)
     also = " (on a logarithmic axis also one that goes down to 0)" if log else ""
     full = f"full arrow at the edge is an interval without a bound{also}" if FULL in remarks else ""
