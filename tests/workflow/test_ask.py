@@ -156,7 +156,7 @@ def test_weights_of_many_attributes_are_believed_as_importance_sampling_says():
 
 
 def test_a_population_is_a_prior_and_draws_estimates_to_it():
-    prior = pn.results.PopulationPrior(
+    prior = pn.PopulationPrior(
         names=("temperature", "discount_rate"),
         mean=[np.log(6.0), np.log(0.05)],
         covariance=[[0.3, 0.1], [0.1, 0.04]],
