@@ -152,9 +152,7 @@ def averaged(estimate, test: pn.Episode) -> float:
 N_GROUPS = 4  # of people: the population of three is the prior of the fourth
 
 
-def population_priors(
-    every: list[Fold], model
-) -> dict[tuple[int, int], pn.results.PopulationPrior]:
+def population_priors(every: list[Fold], model) -> dict[tuple[int, int], pn.PopulationPrior]:
     """By group of people and horizon: what people of the other groups say of a new one."""
     found = {}
     for horizon in sorted({fold.horizon for fold in every}):

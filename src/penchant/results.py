@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from penchant.inference.live import Live as Live
     from penchant.inference.profile_curve import profile_curve as profile_curve
     from penchant.models.checking.findings import ModelCheck as ModelCheck
-    from penchant.models.population_prior import PopulationPrior as PopulationPrior
     from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
     from penchant.population.comparison import GroupComparison as GroupComparison
     from penchant.population.comparison import adjusted_p_values as adjusted_p_values

@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -59,6 +60,7 @@ ODD = {
 }
 
 
+@cache
 def odd(name):
     episode, model, prior = ODD[name]
     return pn.fit(episode, model, parameter_prior=prior)

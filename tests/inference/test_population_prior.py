@@ -9,7 +9,7 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.natural_prior import DensityPrior
 from peopled import MODEL, discounters, mixed_choices, q_learner, q_learners
 
-PRIOR = pn.results.PopulationPrior(
+PRIOR = pn.PopulationPrior(
     ("learning_rate", "temperature"),
     [-0.6, -1.2],
     [[1.0, 0.15], [0.15, 0.25]],
@@ -54,7 +54,7 @@ def test_the_estimate_is_the_mode_on_the_links(seed):
 def test_offers_and_two_shapes_are_fitted_too():
     _, (one, *_) = discounters(1, 40, np.random.default_rng(4))
     model = pn.models.ConstantSensitivityDiscounting()
-    prior = pn.results.PopulationPrior(
+    prior = pn.PopulationPrior(
         ("discount_rate", "time_sensitivity", "temperature"),
         [-4.0, 0.0, 1.0],
         np.array([[1.0, 0.2, 0.1], [0.2, 0.5, 0.0], [0.1, 0.0, 0.4]]),
@@ -135,7 +135,7 @@ def test_predictions_are_averaged_over_what_the_population_leaves_open(episodes,
 
 def test_a_prior_that_was_saved_fits_the_same(episodes, alone, tmp_path):
     PRIOR.save(tmp_path / "prior.json")
-    again = pn.results.PopulationPrior.read(tmp_path / "prior.json")
+    again = pn.PopulationPrior.read(tmp_path / "prior.json")
     assert estimates(pn.fit(episodes[2], MODEL, parameter_prior=again)) == estimates(alone)
 
 
@@ -172,7 +172,7 @@ def test_natural_and_population_priors_are_densities_and_quadratic_ones_are_not(
 
 def test_derivatives_in_weights_and_shape_equal_differences():
     model = pn.QLearning(2, initial_value=None)
-    prior = pn.results.PopulationPrior(
+    prior = pn.PopulationPrior(
         ("learning_rate", "temperature", "initial_value"),
         [-0.5, -1.0, 0.3],
         np.array([[1.0, 0.2, 0.1], [0.2, 0.5, -0.1], [0.1, -0.1, 0.4]]),

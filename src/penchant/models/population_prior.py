@@ -40,7 +40,7 @@ class PopulationPrior:
     Examples
     --------
     >>> import penchant as pn
-    >>> prior = pn.results.PopulationPrior(
+    >>> prior = pn.PopulationPrior(
     ...     names=("learning_rate", "temperature"),
     ...     mean=[-0.6, -1.2],
     ...     covariance=[[1.0, 0.15], [0.15, 0.25]],

@@ -20,7 +20,6 @@ from penchant.output.table import Table, number
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.workflow.draws import natural_draws, parameter_draws
-from penchant.workflow.people import check_rng
 from penchant.workflow.replays import (
     BestOptions,
     Decisions,
@@ -30,6 +29,7 @@ from penchant.workflow.replays import (
     statistic_names,
     statistics,
 )
+from penchant.workflow.simulated_people import check_rng
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +129,7 @@ class PredictiveCheck(Shown):
             notes.append(f"Left out, without standard errors: {len(self.left_out)} subjects.")
         return Table(
             f"Posterior predictive check, {self.how}",
-            (("Decisions", str(self.n_decisions)), ("Draws", str(len(self.replicated)))),
+            (("Trials", str(self.n_decisions)), ("Draws", str(len(self.replicated)))),
             ("", "observed", "predicted", f"{100 * level:g} % low", "high", "p"),
             rows,
             tuple(notes),

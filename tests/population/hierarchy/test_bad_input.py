@@ -138,11 +138,11 @@ def test_contrasts_of_nothing_are_refused(episodes, table):
 
 def test_priors_that_are_none_are_refused(tmp_path):
     with pytest.raises(pn.errors.DataError, match="covariance must be positive definite; got one"):
-        pn.results.PopulationPrior(("a", "b"), [0, 0], [[1, 1], [1, 1]], ("log", "log"))
+        pn.PopulationPrior(("a", "b"), [0, 0], [[1, 1], [1, 1]], ("log", "log"))
     with pytest.raises(pn.errors.DataError, match="must be of 2 parameters; got shapes"):
-        pn.results.PopulationPrior(("a", "b"), [0], [[1]], ("log",))
+        pn.PopulationPrior(("a", "b"), [0], [[1]], ("log",))
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(
         pn.errors.DataError, match="must be a penchant-population-prior file; got no"
     ):
-        pn.results.PopulationPrior.read(tmp_path / "x.json")
+        pn.PopulationPrior.read(tmp_path / "x.json")

@@ -301,9 +301,7 @@ def test_a_population_written_and_read_says_the_same(people, tmp_path):
     assert again.spreads() == people.spreads()
     assert again.prior.to_dict() == people.prior.to_dict()
     people.prior.save(tmp_path / "prior.json")
-    assert (
-        pn.results.PopulationPrior.read(tmp_path / "prior.json").to_dict() == people.prior.to_dict()
-    )
+    assert pn.PopulationPrior.read(tmp_path / "prior.json").to_dict() == people.prior.to_dict()
     with pytest.raises(ValueError, match="predict must have the decisions; got a population read"):
         again.predict([])
 
