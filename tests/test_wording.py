@@ -23,7 +23,7 @@ def _separated():
 
 
 def _refused(call):
-    with pytest.raises(pn.DataError) as refusal:
+    with pytest.raises(pn.errors.DataError) as refusal:
         call()
     return str(refusal.value)
 

@@ -491,7 +491,8 @@ class Estimate(Found, Framed):
         of_theta = self.source.space == "theta"
         kind = self.covariance_kind
         facts: list[tuple[str, str]] = [("Status", self.status)]
-        facts.append(("Decisions", f"{self.n_decisions}{options if of_theta else ''}"))
+        each = ("Choices", options) if of_theta else ("Trials", "")
+        facts.append((each[0], f"{self.n_decisions}{each[1]}"))
         facts += [("Covariance", kind)] if of_theta or kind != "model" else []
         null = f"(null {self.null_log_likelihood:.4f})"
         facts.append(("Log-likelihood", f"{self.log_likelihood:.4f} {null}"))
