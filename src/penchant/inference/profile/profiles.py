@@ -488,7 +488,8 @@ class Profiles:
         kept = -1 if planes is None else planes.kept
         theta = points.theta
         if near is not None:
-            theta[:] = np.where((np.abs(near) < 1e6).all(axis=1)[:, None], near, 0.0)
+            near_enough: BoolVector = np.all(np.abs(near) < 1e6, axis=1)
+            theta[:] = np.where(near_enough[:, None], near, 0.0)
         if planes is not None:
             theta[:, kept] = planes.value
         pairs = np.ascontiguousarray(x), self.decisions, np.ascontiguousarray(subject)

@@ -224,7 +224,8 @@ def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: 
             best.improve_by_any(climbs.subject[ended], climbs.peaks(ended))
         rows = np.flatnonzero(climbs.active)
         if smooth:
-            vain = climbs.points.value[rows] <= best.points.value[climbs.subject[rows]]
+            lower = climbs.points.value[rows] <= best.points.value[climbs.subject[rows]]
+            vain: BoolVector = np.asarray(lower)
             vain[vain] = starts.near(rows[vain] // starts.most, climbs.u[rows[vain]], 0.25)
             climbs.give_up(rows[vain])
             ended = np.concatenate([ended, rows[vain]])
@@ -284,7 +285,7 @@ class _Starts:
     @property
     def most(self) -> int:
         """Cells of each subject."""
-        return self.cells.shape[1]
+        return int(self.cells.shape[1])
 
     def next(self, subjects: IntVector) -> IntVector:
         """Rows, subject by subject and cell by cell, to climb from now.
@@ -320,7 +321,7 @@ class _Starts:
         """Whether a peak lies within so many steps of u, along every parameter."""
         away = np.abs(self.peaks[subjects] - u[:, None])
         within = np.broadcast_to(reach, len(u))[:, None, None] * self.steps
-        return np.asarray((away <= within).all(axis=2).any(axis=1))
+        return np.asarray(np.all(away <= within, axis=2)).any(axis=1)
 
 
 def _evaluate_at_the_middle(
