@@ -224,11 +224,13 @@ def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: 
             best.improve_by_any(climbs.subject[ended], climbs.peaks(ended))
         rows = np.flatnonzero(climbs.active)
         if smooth:
-            lower = climbs.points.value[rows] <= best.points.value[climbs.subject[rows]]
-            vain: BoolVector = np.asarray(lower)
-            vain[vain] = starts.near(rows[vain] // starts.most, climbs.u[rows[vain]], 0.25)
-            climbs.give_up(rows[vain])
-            ended = np.concatenate([ended, rows[vain]])
+            low = np.flatnonzero(
+                climbs.points.value[rows] <= best.points.value[climbs.subject[rows]]
+            )
+            vain = rows[low]
+            vain = vain[starts.near(vain // starts.most, climbs.u[vain], 0.25)]
+            climbs.give_up(vain)
+            ended = np.concatenate([ended, vain])
         busy = climbs.active.reshape(len(whose), -1).any(axis=1)
         idle = np.unique(ended // starts.most)
         idle = idle[~busy[idle]]
@@ -321,7 +323,8 @@ class _Starts:
         """Whether a peak lies within so many steps of u, along every parameter."""
         away = np.abs(self.peaks[subjects] - u[:, None])
         within = np.broadcast_to(reach, len(u))[:, None, None] * self.steps
-        return np.asarray(np.all(away <= within, axis=2)).any(axis=1)
+        inside: BoolVector = np.all(away <= within, axis=2)
+        return np.asarray(inside.any(axis=1))
 
 
 def _evaluate_at_the_middle(
