@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -267,7 +268,18 @@ class Estimate(Found, Framed):
         that says nothing of the choices.
         """
         check_level(level)
-        return self.meaningful(self.source.parameters([self], level, kind, rng)[0])
+        asked = (level, kind)
+        if rng is None and asked in self._read:
+            return self._read[asked]
+        found = self.meaningful(self.source.parameters([self], level, kind, rng)[0])
+        if rng is None:
+            self._read[asked] = found
+        return found
+
+    @cached_property
+    def _read(self) -> dict[tuple[float, IntervalKind], tuple[Parameter, ...]]:
+        """Parameters that were asked for: intervals of separated choices take a second to find."""
+        return {}
 
     def meaningful(self, found: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
         """Parameters with standard errors and intervals only where these mean something."""
