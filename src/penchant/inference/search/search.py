@@ -231,7 +231,7 @@ def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: 
             vain = vain[starts.near(vain // starts.most, climbs.u[vain], 0.25)]
             climbs.give_up(vain)
             ended = np.concatenate([ended, vain])
-        busy = climbs.active.reshape(len(whose), -1).any(axis=1)
+        busy: BoolVector = np.any(climbs.active.reshape(len(whose), -1), axis=1)
         idle = np.unique(ended // starts.most)
         idle = idle[~busy[idle]]
 
