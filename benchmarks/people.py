@@ -32,6 +32,7 @@ GRID = pn.grid(11, 11)
 BEST_PUBLISHED = "LRBFUCB"
 WEAK = pn.ScaledPrior()
 RUNS = Path("build/people.jsonl")
+POPULATION = "population of other people"
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ N_GROUPS = 4  # of people: the population of three is the prior of the fourth
 def population_of(others: list[Fold], model) -> pn.results.PopulationFit:
     """The population of people, with all their rounds of one horizon."""
     rounds = [replace(fold.test, subject=fold.subject) for fold in others]
-    return pn.fit_population(rounds, model, spread_prior="gamma", nodes=5, threads=1)
+    return pn.fit_population(rounds, model, spread="diagonal", nodes=5, threads=1)
 
 
 def under_population(every: list[Fold], horizon: int, group: int) -> dict[str, Any]:
@@ -199,7 +200,7 @@ def under_populations(every: list[Fold], runs: Path) -> list[Result]:
     at_mode = {(s, h, r): loss for s, h, r, loss, _ in rows}
     over_lengths = {(s, h, r): loss for s, h, r, _, loss in rows}
     each = 1e3 * sum(one["seconds"] for one in found) / len(every)
-    name = "GP-UCB + locality, population of other people"
+    name = f"GP-UCB + locality, {POPULATION}"
     return [Result(f"**{name}**", at_mode, each), Result(f"{name}, averaged", over_lengths)]
 
 
@@ -282,6 +283,27 @@ def page(theirs: list[Result], random: Result, found: list[Result], machine: dic
     )
 
 
+def beside(result: Result, weak: Result) -> str:
+    """How much better than the weak prior, in words."""
+    better = sum(result.by_subject[s] < loss for s, loss in weak.by_subject.items())
+    return (
+        f"{total_words(result.total)} against {total_words(weak.total)} with the weak prior, "
+        f"better in {better} of {len(weak.by_subject)} people, {result.n_infinite} infinite folds"
+    )
+
+
+def with_rows(
+    page: str, found: list[Result], weak: Result, best: Result, machine: dict[str, str]
+) -> str:
+    """A page with new rows of populations, and where these were made."""
+    lines = [one for one in page.rstrip().splitlines() if POPULATION not in one]
+    last = max(a for a, one in enumerate(lines) if one.startswith("| "))
+    lines[last + 1 : last + 1] = [line(result, best) for result in found]
+    said = "; ".join(beside(result, weak) for result in found)
+    where = "; ".join(f"{k}: {machine[k]}" for k in ("date", "processor", "system", "commit"))
+    return "\n".join([*lines, "", f"Rows of a {POPULATION}: {said}. {where}", ""])
+
+
 TEXT = """# Real people: predicting rounds left out
 
 Made by `python benchmarks/people.py --markdown benchmarks/PEOPLE.md`, with `PENCHANT_EVIDENCE` set
@@ -346,17 +368,17 @@ def main() -> None:
         parser.error("set PENCHANT_EVIDENCE to the folder that holds data/gridsearch2d")
     folder = Path(os.environ["PENCHANT_EVIDENCE"]) / "data" / "gridsearch2d"
     every = folds(folder, arguments.subjects)
+    theirs = published(folder, arguments.subjects)
     if arguments.only:
         near = pn.GPUCB(GRID, locality="all")
         weak = losses("weak prior", near, WEAK, every, at_the_best)
-        for result in under_populations(every, arguments.runs):
-            better = sum(result.by_subject[s] < loss for s, loss in weak.by_subject.items())
-            print(
-                f"{result.name}: {result.total:,.1f} against {weak.total:,.1f}, better in {better} "
-                f"of {len(weak.by_subject)}, {result.n_infinite} infinite folds"
-            )
+        found = under_populations(every, arguments.runs)
+        for result in found:
+            print(f"{result.name}: {beside(result, weak)}")
+        if arguments.markdown:
+            before = arguments.markdown.read_text()
+            arguments.markdown.write_text(with_rows(before, found, weak, theirs[0], about("")))
         return
-    theirs = published(folder, arguments.subjects)
     text = page(theirs, random_choice(every), ours(every, arguments.runs), about(""))
     print(text)
     if arguments.markdown:

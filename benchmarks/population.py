@@ -5,8 +5,8 @@
     python benchmarks/population.py --list
 
 Each replicate is a simulated data set of its own seed. Its numbers are appended to a file (--runs)
-as soon as they are there: a command that was interrupted goes on where it stopped. The table is made
-of what the file holds; rows that it does not hold stay as the page has them.
+as soon as they are there: a command that was interrupted goes on where it stopped. The table is
+made of what the file holds; rows that it does not hold stay as the page has them.
 """
 
 import argparse
