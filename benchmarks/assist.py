@@ -117,7 +117,7 @@ def maps(kept: Kept, n: int) -> None:
         for noise, n_plays in MAPS:
             if (of := f"maps/{noise:g}-{n_plays}/{chunk}") in kept:
                 continue
-            rng = np.random.default_rng([SEED, 4, int(noise), n_plays, chunk])
+            rng = np.random.default_rng([SEED, 6, int(noise), n_plays, chunk])
             lines = []
             for _ in range(TOGETHER):
                 plays, truth, level = known_operator(noise, n_plays, rng)

@@ -125,7 +125,7 @@ def scattered(folder: Path, names: list[str], place: Path) -> Spent:
         order = np.random.default_rng(0).permutation(len(table))
         pq.write_table(table.take(pa.array(order)), place / "given" / path.name)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pn.PenchantWarning)
+        warnings.simplefilter("ignore", pn.errors.PenchantWarning)
         return timed(
             lambda: pn.scan(
                 place / "given",

@@ -12,6 +12,7 @@ GO = {"bias": 0.5, "learning_rate": 0.2}
 DECKS = pn.Task(lambda rng: m.iowa_schedule(150, rng=rng), n_decisions=150)
 REVERSED = pn.Task(lambda rng: m.reversal_schedule(150, rng=rng), n_decisions=150)
 FOUR = pn.Landscape([0.3, 0.7, 0.5, 0.1], pn.GaussianNoise(0.3))
+FULL = pn.Task(lambda rng: m.FullFeedbackWorld(m.reversal_schedule(150, rng=rng)), n_decisions=150)
 TWO_RATES = {"learning_rate_positive": 0.5, "learning_rate_negative": 0.25}
 FELT = {"consistency": 0.8, "loss_aversion": 1.5, "sensitivity": 0.6}
 
@@ -179,10 +180,62 @@ CASES = {
     "confirmation": (
         m.ConfirmationBias(),
         {"temperature": 0.5, "confirmatory_rate": 0.4, "disconfirmatory_rate": 0.2},
-        pn.Task(
-            lambda rng: m.FullFeedbackWorld(m.reversal_schedule(150, rng=rng)), n_decisions=150
-        ),
+        FULL,
         literal.confirmation,
+    ),
+    "confirmation, stickiness": (
+        m.ConfirmationBias(stickiness=True),
+        {
+            **{"temperature": 0.5, "stickiness": 0.6},
+            **{"confirmatory_rate": 0.4, "disconfirmatory_rate": 0.2},
+        },
+        FULL,
+        literal.confirmation,
+    ),
+    "volatile": (
+        m.VolatileKalman(2, 0.1, bonus=False),
+        {
+            **{"temperature": 0.35, "volatility_rate": 0.25},
+            **{"initial_volatility": 0.5, "noise_variance": 0.8},
+        },
+        REVERSED,
+        partial(literal.volatile_kalman, n=2, first=0.1),
+    ),
+    "volatile, bonus": (
+        m.VolatileKalman(4),
+        {
+            **{"temperature": 0.3, "uncertainty_bonus": 0.4, "volatility_rate": 0.25},
+            **{"initial_volatility": 0.5, "noise_variance": 0.3},
+        },
+        pn.Task(FOUR, 150),
+        partial(literal.volatile_kalman, n=4, first=0.0),
+    ),
+    "successor": (
+        m.Successor(),
+        {
+            **{"inverse_temperature": 5.0, "stickiness": 0.3, "inverse_temperature_2": 3.0},
+            **{"successor_rate": 0.2, "reward_rate": 0.4},
+        },
+        pn.Task(m.TwoStepWorld(150)),
+        literal.successor,
+    ),
+    "beads": (
+        m.Beads(share=0.75, most=8, loss=0.7),
+        {"temperature": 0.15, "cost": 0.06},
+        pn.Task(m.BeadsWorld(60, share=0.75, most=8, loss=0.7)),
+        partial(literal.beads, share=0.75, most=8, win=1.0, loss=0.7),
+    ),
+    "hidden state, log-odds": (
+        m.HiddenState(log_odds=True),
+        {"temperature": 0.9, "hazard": 0.1, "reliability": 0.75},
+        REVERSED,
+        partial(literal.hidden_state, log_odds=True),
+    ),
+    "filter, coupled": (
+        m.HGF(kappa=None),
+        {"inverse_temperature": 2.0, "omega_2": -2.5, "omega_3": -6.0, "kappa": 0.8},
+        pn.Task(m.InputWorld(200)),
+        literal.hgf,
     ),
     "balloons, target": (
         m.Balloons(),

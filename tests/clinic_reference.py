@@ -217,8 +217,11 @@ def pearce_hall(episode, p):
 def confirmation(episode, p):
     q, rows = [0.0, 0.0], []
     steps = zip(episode.chosen, episode.rewards, episode.after["forgone"], strict=True)
+    last = None
     for c, r, other in steps:
-        rows.append(log_softmax([v / p["temperature"] for v in q]))
+        sticky = [p.get("stickiness", 0.0) * (i == last) for i in (0, 1)]
+        rows.append(log_softmax([q[i] / p["temperature"] + sticky[i] for i in (0, 1)]))
+        last = c
         for option, paid in ((c, r), (1 - c, other)):
             good = paid >= q[option]
             confirms = good if option == c else not good
@@ -227,10 +230,11 @@ def confirmation(episode, p):
     return rows
 
 
-def hidden_state(episode, p):
+def hidden_state(episode, p, log_odds=False):
     belief, rows = 0.5, []
     for c, r in zip(episode.chosen, episode.rewards, strict=True):
-        rows.append(log_softmax([belief / p["temperature"], (1 - belief) / p["temperature"]]))
+        values = [math.log(belief), math.log(1 - belief)] if log_odds else [belief, 1 - belief]
+        rows.append(log_softmax([v / p["temperature"] for v in values]))
         first_is_good = p["reliability"] if (r > 0) == (c == 0) else 1 - p["reliability"]
         second_is_good = p["reliability"] if (r > 0) == (c == 1) else 1 - p["reliability"]
         posterior = belief * first_is_good
@@ -295,7 +299,8 @@ def balloons(episode, p, rule):
     return rows
 
 
-def hgf(episode, p, kappa=1.0):
+def hgf(episode, p):
+    kappa = p.get("kappa", 1.0)
     mu2, mu3, s2, s3 = 0.0, 1.0, 0.1, 1.0
     rows = []
     for u in episode.after["input"]:
@@ -316,4 +321,70 @@ def hgf(episode, p, kappa=1.0):
             return None
         mu3 = mu3 + 0.5 * kappa * weight * surprise / precision3
         s2, s3 = new_s2, 1 / precision3
+    return rows
+
+
+def volatile_kalman(episode, p, n, first):
+    """Piray and Daw (2020), one filter of every option."""
+    noise = p["noise_variance"]
+    m, w, v = [first] * n, [noise] * n, [p["initial_volatility"] * noise] * n
+    rows = []
+    for c, r in zip(episode.chosen, episode.rewards, strict=True):
+        bonus = p.get("uncertainty_bonus", 0.0)
+        rows.append(
+            log_softmax(
+                [(m[i] + bonus * math.sqrt(w[i] + v[i])) / p["temperature"] for i in range(n)]
+            )
+        )
+        k = (w[c] + v[c]) / (w[c] + v[c] + noise)
+        mean = m[c] + k * (r - m[c])
+        variance = (1 - k) * (w[c] + v[c])
+        both = (1 - k) * w[c]
+        moved = (mean - m[c]) ** 2 + w[c] + variance - 2 * both
+        v[c] = v[c] + p["volatility_rate"] * (moved - v[c])
+        m[c], w[c] = mean, variance
+    return rows
+
+
+def successor(episode, p):
+    leads, pays = [[0.0] * 4, [0.0] * 4], [0.0] * 4
+    rows, last = [], None
+    for state, c, r in zip(episode.before["state"], episode.chosen, episode.rewards, strict=True):
+        if state == 0:
+            ahead = [sum(leads[i][j] * pays[j] for j in range(4)) for i in (0, 1)]
+            q = [p["inverse_temperature"] * ahead[i] for i in (0, 1)]
+            rows.append(log_softmax([q[i] + p["stickiness"] * (i == last) for i in (0, 1)]))
+            last = c
+            continue
+        first = 0 if state == 1 else 2
+        rows.append(log_softmax([p["inverse_temperature_2"] * pays[first + i] for i in (0, 1)]))
+        for j in range(4):
+            leads[last][j] += p["successor_rate"] * ((j == first + c) - leads[last][j])
+        pays[first + c] += p["reward_rate"] * (r - pays[first + c])
+    return rows
+
+
+def beads(episode, p, share, most, win, loss):
+    """Every course of beads to come, by recursion; Bayes' rule from products of chances."""
+
+    def named(n, b):
+        one, other = share**b * (1 - share) ** (n - b), share ** (n - b) * (1 - share) ** b
+        first = one / (one + other)
+        return first, first * win - (1 - first) * loss, (1 - first) * win - first * loss
+
+    def best(n, b):
+        _, one, other = named(n, b)
+        return max(one, other) if n == most else max(one, other, drawing(n, b))
+
+    def drawing(n, b):
+        first, _, _ = named(n, b)
+        up = first * share + (1 - first) * (1 - share)
+        return up * best(n + 1, b + 1) + (1 - up) * best(n + 1, b) - p["cost"]
+
+    rows = []
+    for n, b in zip(episode.before["drawn"], episode.before["firsts"], strict=True):
+        _, one, other = named(int(n), int(b))
+        rows.append(
+            log_softmax([v / p["temperature"] for v in (drawing(int(n), int(b)), one, other)])
+        )
     return rows

@@ -45,7 +45,7 @@ def made():
     ranges = {"temperature": (0.1, 0.4), "learning_rate": (0.1, 0.8)}
     recovery = pn.recover(model, task, ranges, n_subjects=3, rng=rng)
     rivals = {"q": model, "random": pn.models.RandomChoice(2)}
-    orders = pn.growth_orders(np.cumsum(rng.uniform(size=(2, 40)), axis=1))
+    orders = pn.results.growth_orders(np.cumsum(rng.uniform(size=(2, 40)), axis=1))
     population = pn.fit_population(
         pn.offers_from_frame(pn.datasets.load("delays").to_pandas())[:8], pn.HyperbolicDiscounting()
     )
@@ -126,15 +126,15 @@ def test_results_come_back_from_json(results):
 
 def test_what_another_class_wrote_is_refused(results):
     kept = results["ModelRecovery"].to_dict()
-    with pytest.raises(pn.DataError, match=r"document must be what Recovery\.to_dict"):
+    with pytest.raises(pn.errors.DataError, match=r"document must be what Recovery\.to_dict"):
         pn.results.Recovery.from_dict(kept)
-    with pytest.raises(pn.DataError, match=r"got list. Name the class"):
+    with pytest.raises(pn.errors.DataError, match=r"got list. Name the class"):
         pn.results.Recovery.from_dict([])
 
 
 def test_no_code_of_others_runs_when_a_file_is_read():
     for name in ("os.system", "penchant.errors.DataError", "penchant.output.shown.encoded"):
-        with pytest.raises(pn.DataError, match="class must be one of a result of Penchant"):
+        with pytest.raises(pn.errors.DataError, match="class must be one of a result of Penchant"):
             decoded({"class": name, "fields": {}})
 
 

@@ -38,9 +38,11 @@ def of_model(model):
 
 @pytest.mark.parametrize("verb", of_model(None))
 def test_a_name_or_a_class_for_a_model_is_told_the_model(verb):
-    with pytest.raises(pn.DataError, match=r"must be a model, not its name.*pn.QLearning\(n_opt"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"must be a model, not its name.*pn.QLearning\(n_opt"
+    ):
         of_model("q-learning")[verb]()
-    with pytest.raises(pn.DataError, match=r"must be a model, not its class; got QLearning"):
+    with pytest.raises(pn.errors.DataError, match=r"must be a model, not its class; got QLearning"):
         of_model(pn.QLearning)[verb]()
 
 
@@ -62,11 +64,13 @@ def of_prior(prior):
 
 @pytest.mark.parametrize("verb", of_prior(None))
 def test_a_word_a_number_or_a_class_for_a_prior_is_told_the_prior(verb):
-    with pytest.raises(pn.DataError, match=r"not a word; got 'weak'. Write parameter_prior=pn.Sca"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"not a word; got 'weak'. Write parameter_prior=pn.Sca"
+    ):
         of_prior("weak")[verb]()
-    with pytest.raises(pn.DataError, match=r"parameter_prior must be a prior; got 2\.5"):
+    with pytest.raises(pn.errors.DataError, match=r"parameter_prior must be a prior; got 2\.5"):
         of_prior(2.5)[verb]()
-    with pytest.raises(pn.DataError, match="a prior, not its class; got ScaledPrior"):
+    with pytest.raises(pn.errors.DataError, match="a prior, not its class; got ScaledPrior"):
         of_prior(pn.ScaledPrior)[verb]()
 
 
@@ -82,8 +86,14 @@ def test_a_word_a_number_or_a_class_for_a_prior_is_told_the_prior(verb):
         (lambda: pn.study(TABLE, MODEL), r"what read_study returns; got DataFrame. Read it first"),
         (lambda: pn.scan(TABLE), r"path must name files; got DataFrame. Tables in memory are"),
         (lambda: pn.beliefs(EPISODES), "estimates must be what fit or fit_each returns; got list"),
-        (lambda: pn.parameter_draws(MODEL, 5, rng=RNG), "estimates must be what fit .* QLearning"),
-        (lambda: pn.profile_curve("x", "learning_rate"), "estimates must be what fit .* got str"),
+        (
+            lambda: pn.results.parameter_draws(MODEL, 5, rng=RNG),
+            "estimates must be what fit .* QLearning",
+        ),
+        (
+            lambda: pn.results.profile_curve("x", "learning_rate"),
+            "estimates must be what fit .* got str",
+        ),
         (lambda: pn.predictive_check(MODEL, n_draws=5, rng=RNG), "must be what fit .* QLearning"),
         (lambda: pn.recover(MODEL, "bandit", RANGES, **SETTING), "task must be a Task; got str"),
         (lambda: pn.recover(MODEL, TABLE, RANGES, **SETTING), "a Task; got DataFrame. Write pn.T"),
@@ -102,5 +112,5 @@ def test_a_word_a_number_or_a_class_for_a_prior_is_told_the_prior(verb):
     ],
 )
 def test_other_wrong_things_are_told_what_to_pass(call, said):
-    with pytest.raises(pn.DataError, match=said):
+    with pytest.raises(pn.errors.DataError, match=said):
         call()

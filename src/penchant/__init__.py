@@ -7,6 +7,7 @@ from penchant._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from penchant import datasets as datasets
+    from penchant import errors as errors
     from penchant import figures as figures
     from penchant import models as models
     from penchant import paper as paper
@@ -20,22 +21,14 @@ if TYPE_CHECKING:
     from penchant.bandit.episode import Episode as Episode
     from penchant.bandit.episode_table import episodes_from_frame as episodes_from_frame
     from penchant.bandit.landscape import GaussianNoise as GaussianNoise
-    from penchant.bandit.landscape import IntegerNoise as IntegerNoise
     from penchant.bandit.landscape import Landscape as Landscape
-    from penchant.bandit.landscape import cumulative_regret as cumulative_regret
     from penchant.bandit.locations import grid as grid
     from penchant.choices import Choices as Choices
     from penchant.errors import DataError as DataError
-    from penchant.errors import NotConvergedError as NotConvergedError
-    from penchant.errors import NotIdentifiedError as NotIdentifiedError
-    from penchant.errors import PenchantWarning as PenchantWarning
-    from penchant.errors import SeparationError as SeparationError
     from penchant.inference.fit import fit as fit
     from penchant.inference.fit_each import fit_each as fit_each
     from penchant.inference.linearized import fit_linearized as fit_linearized
-    from penchant.inference.linearized import fit_linearized_each as fit_linearized_each
     from penchant.inference.live import live as live
-    from penchant.inference.profile_curve import profile_curve as profile_curve
     from penchant.models.learning.kalman import KalmanFilter as KalmanFilter
     from penchant.models.learning.q_learning import QLearning as QLearning
     from penchant.models.natural_prior import NaturalPrior as NaturalPrior
@@ -50,7 +43,6 @@ if TYPE_CHECKING:
     from penchant.models.spatial.ucl import UCL as UCL
     from penchant.models.task import Task as Task
     from penchant.population.compare import compare_groups as compare_groups
-    from penchant.population.growth import growth_orders as growth_orders
     from penchant.population.hierarchy.fit import fit_population as fit_population
     from penchant.population.hierarchy.mixture import fit_mixture as fit_mixture
     from penchant.population.pool import pool as pool
@@ -68,7 +60,6 @@ if TYPE_CHECKING:
     from penchant.workflow.design import Differ as Differ
     from penchant.workflow.design import Narrow as Narrow
     from penchant.workflow.design import design as design
-    from penchant.workflow.draws import parameter_draws as parameter_draws
     from penchant.workflow.predictive import predictive_check as predictive_check
     from penchant.workflow.questions.ask import ask as ask
     from penchant.workflow.recover import recover as recover

@@ -25,9 +25,15 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     source = sys.modules[package].__spec__.loader.get_source(package)  # type: ignore[union-attr]  # files have it
     homes = {name: home for home, name in LISTED.findall(source)}
 
+    def elsewhere(name: str) -> str:
+        parts = [part for part, home in homes.items() if home == package]
+        found = [] if name.startswith("_") else [f"{package}.{part}" for part in parts]
+        having = [part for part in found if name in import_module(part).__all__]
+        return f". It is {having[0]}.{name}." if having else ""
+
     def find(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{elsewhere(name)}")
         if homes[name] == package:  # a part of the package, itself a module
             return import_module(f"{package}.{name}")
         found = getattr(import_module(homes[name]), name)

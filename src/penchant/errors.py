@@ -4,6 +4,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+__all__ = [
+    "DataError",
+    "NotConvergedError",
+    "NotIdentifiedError",
+    "NotWrittenError",
+    "PenchantWarning",
+    "SeparationError",
+]
+
 SHOWN = 10
 MANY = 50
 

@@ -1,6 +1,7 @@
-"""What functions return, by name, for annotations; and what is rarely called on results.
+"""What functions return, by name, for annotations; and what takes a result further.
 
-Nobody makes these objects by hand: `fit_each` returns `Estimates`, `recover` a `Recovery`.
+Nobody makes these objects by hand: `fit_each` returns `Estimates`, `recover` a `Recovery`. The
+functions take what others returned: `profile_curve` an estimate, `growth_orders` regrets.
 """
 
 from typing import TYPE_CHECKING
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from penchant.assistance.warning import EarlyWarning as EarlyWarning
     from penchant.assistance.warning import Warned as Warned
     from penchant.bandit.episode_table import episode_rows as episode_rows
+    from penchant.bandit.landscape import cumulative_regret as cumulative_regret
     from penchant.inference.live import Live as Live
+    from penchant.inference.profile_curve import profile_curve as profile_curve
     from penchant.models.checking.findings import ModelCheck as ModelCheck
     from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
     from penchant.population.comparison import GroupComparison as GroupComparison
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from penchant.population.estimate import PopulationEstimates as PopulationEstimates
     from penchant.population.growth import GrowthOrder as GrowthOrder
     from penchant.population.growth import GrowthOrders as GrowthOrders
+    from penchant.population.growth import growth_orders as growth_orders
     from penchant.population.hierarchy.contrasts import Contrast as Contrast
     from penchant.population.hierarchy.mixture import PopulationMixture as PopulationMixture
     from penchant.population.hierarchy.result import PopulationFit as PopulationFit
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from penchant.workflow.comparison import ModelComparison as ModelComparison
     from penchant.workflow.design import Design as Design
     from penchant.workflow.draws import log_likelihood_draws as log_likelihood_draws
+    from penchant.workflow.draws import parameter_draws as parameter_draws
     from penchant.workflow.predictive import PredictiveCheck as PredictiveCheck
     from penchant.workflow.questions.ask import Asker as Asker
     from penchant.workflow.questions.offered import Offer as Offer

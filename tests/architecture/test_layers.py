@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import penchant
-
-ROOT = Path(penchant.__file__).parent
-
-
-def _label(path):
-    return str(path.relative_to(ROOT))
-
+from source_files import ROOT, label, source
 
 LAYERS = {
     "errors": 0,
@@ -58,18 +51,19 @@ def _part(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def _imports(tree):
-    """Every module that is imported, with the node."""
-    for node in ast.walk(tree):
+def _imports(path):
+    """Every module that is imported, with the import."""
+    for found in source(path).imports:
+        node = found.node
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "relative import"
-            parts = {ast.unparse(alias).split(" ")[0] for alias in node.names}
-            if node.module == "penchant" and parts <= set(LAYERS):
-                yield from ((f"penchant.{part}", node) for part in sorted(parts))
-            else:
-                yield node.module, node
+            yield from ((alias.name, found) for alias in node.names)
+            continue
+        assert node.level == 0, "relative import"
+        parts = {alias.name for alias in node.names}
+        if node.module == "penchant" and parts <= set(LAYERS):
+            yield from ((f"penchant.{part}", found) for part in sorted(parts))
+        else:
+            yield node.module, found
 
 
 def _below(other, here):
@@ -77,31 +71,14 @@ def _below(other, here):
     return LAYERS[other] < LAYERS[here] or LAYERS[other] == LAYERS[here] == 0
 
 
-def _typing_only(tree):
-    """Nodes under `if TYPE_CHECKING`, which never run."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            found |= {id(inner) for inner in ast.walk(node)}
-    return found
-
-
-def _in_functions(tree):
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            found |= {id(inner) for inner in ast.walk(node)}
-    return found
-
-
 def test_every_part_of_the_package_has_a_layer():
     assert {_part(path) for path in MODULES} <= set(LAYERS)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_label)
+@pytest.mark.parametrize("path", MODULES, ids=label)
 def test_a_module_imports_lower_layers_only(path):
     here = _part(path)
-    for name, _ in _imports(ast.parse(path.read_text())):
+    for name, _ in _imports(path):
         if name.split(".")[0] != "penchant":
             continue
         assert name != "penchant", "imports the package itself"
@@ -109,27 +86,23 @@ def test_a_module_imports_lower_layers_only(path):
         assert other == here or _below(other, here), f"{here} imports {name}"
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if _label(p) not in LATE], ids=_label)
+@pytest.mark.parametrize("path", [p for p in MODULES if label(p) not in LATE], ids=label)
 def test_only_other_packages_are_imported_inside_functions(path):
-    tree = ast.parse(path.read_text())
-    inside = _in_functions(tree) - _typing_only(tree)
-    late = [name for name, node in _imports(tree) if id(node) in inside]
+    late = [name for name, found in _imports(path) if found.is_late and not found.is_typing]
     assert not [name for name in late if name.split(".")[0] == "penchant"]
 
 
 def test_modules_do_not_import_in_circles():
     graph = {}
     for path in MODULES:
-        tree = ast.parse(path.read_text())
-        skipped = _typing_only(tree)
         name = ".".join(["penchant", *path.relative_to(ROOT).with_suffix("").parts])
         names = set()
-        for module, node in _imports(tree):
-            if id(node) in skipped or not module.startswith("penchant."):
+        for module, found in _imports(path):
+            if found.is_typing or not module.startswith("penchant."):
                 continue
             names.add(module)
-            if isinstance(node, ast.ImportFrom):
-                names |= {f"{module}.{alias.name}" for alias in node.names}
+            if isinstance(found.node, ast.ImportFrom):
+                names |= {f"{module}.{alias.name}" for alias in found.node.names}
         graph[name] = names
     done, path = set(), []
 

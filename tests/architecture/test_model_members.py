@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import penchant
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.model import Declared, Member, Model
+from source_files import ROOT, label, source
 
-ROOT = Path(penchant.__file__).parent
 GUIDE = Path(__file__).parents[2] / "docs" / "own-model.md"
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("models/model.py"))
 MEMBERS = frozenset(name for name, value in vars(Declared).items() if isinstance(value, Member))
@@ -17,15 +16,9 @@ ABOVE = [p for p in MODULES if p.relative_to(ROOT).parts[0] != "models"]
 CLASSES = frozenset(entry.model.__name__ for entry in CATALOGUE.values())
 
 
-def _label(path):
-    return str(path.relative_to(ROOT))
-
-
 def _calls(path, *names):
     """Calls of some built-in functions, with their arguments."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in names:
-            yield node
+    return [call for call in source(path).calls if call.func.id in names]
 
 
 def _is_model(node):
@@ -33,7 +26,7 @@ def _is_model(node):
     return ast.unparse(node).rpartition(".")[2].endswith("model")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_label)
+@pytest.mark.parametrize("path", MODULES, ids=label)
 def test_a_model_is_asked_for_what_it_declares_and_nothing_else(path):
     asked = []
     for call in _calls(path, "getattr", "hasattr"):
@@ -44,7 +37,7 @@ def test_a_model_is_asked_for_what_it_declares_and_nothing_else(path):
     assert asked == [], "ask Declared(model) instead"
 
 
-@pytest.mark.parametrize("path", ABOVE, ids=_label)
+@pytest.mark.parametrize("path", ABOVE, ids=label)
 def test_no_class_of_models_is_a_special_case_above_them(path):
     special = []
     for call in _calls(path, "isinstance", "issubclass"):

@@ -18,16 +18,20 @@ DESIGNED = {
     "RewardPrior",
     "ScaledPrior",
     "UCL",
+    "ask",
+    "assist",
     "fit",
     "fit_each",
     "fit_linearized",
+    "fit_population",
     "grid",
     "live",
+    "scan",
     "simulate",
 }
 OFTEN_USED = {"GPUCB", "HyperbolicDiscounting", "KalmanFilter", "QLearning", "UCL"}
-PARTS = {"datasets", "figures", "models", "paper", "results"}
-MOST = 70  # names at the top, its parts among them: what one can read through on typing `pn.`
+PARTS = {"datasets", "errors", "figures", "models", "paper", "results"}
+MOST = 58  # names at the top, its parts among them: what one can read through on typing `pn.`
 OF_AN_ESTIMATE = [
     "status",
     "message",
@@ -123,3 +127,13 @@ def test_arguments_have_their_names():
 def test_an_unknown_name_is_no_attribute():
     with pytest.raises(AttributeError, match="has no attribute 'train'"):
         pn.train  # noqa: B018  # the attribute is asked for to see it refused
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("SeparationError", "errors"), ("profile_curve", "results"), ("UCB1", "models")],
+)
+def test_a_name_that_lives_in_a_part_is_found_there_in_the_words_of_the_error(name, part):
+    with pytest.raises(AttributeError, match=rf"'{name}'\. It is penchant\.{part}\.{name}\.$"):
+        getattr(pn, name)
+    assert hasattr(getattr(pn, part), name)

@@ -1,6 +1,7 @@
 """A machine beside its operator: what it says, when it is silent, and the rules of safety."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import penchant as pn
 from penchant.assistance.field import FieldState
 from penchant.assistance.helper import LEAST_TRUST
+from penchant.assistance.operator import OperatorState
 from penchant.assistance.team import KINDS, World, team_gains
 from penchant.errors import DataError
 
@@ -112,6 +114,10 @@ def test_rule_1_nothing_else_than_proposed_is_executed_unless_the_owner_set_deci
     assert "decides" in decided.announcement  # and is shown
     both = [(row["proposed"], row["executed"]) for row in rows(decided)][-25:]
     assert both == list(zip(plays[1].chosen.tolist(), plays[1].executed.tolist(), strict=True))
+    said = decided.proposed(7)
+    assert said.kind == "decide" and said.option not in (None, 7)
+    with refused(f"option must be what was proposed or advised; got 7, but they are {said.option}"):
+        decided.executed(7, 31.0)
 
 
 def test_rule_2_every_advice_has_a_reason_made_of_its_numbers(suggested):
@@ -146,6 +152,36 @@ def test_rule_3_there_is_silence_where_too_little_is_known(suggested):
             assert row["p_better"] > 0.7 and row["prequential"] > 0.1
 
 
+@pytest.fixture(scope="module")
+def about_to_suggest(suggested):
+    """The log of a machine up to a suggestion, and the option it is made for."""
+    log = suggested[0].log
+    at = next(k for k, row in enumerate(log) if row.get("kind") == "suggest")
+    return log[:at], log[at]["proposed"]
+
+
+def test_rule_3_there_is_silence_where_the_model_of_the_operator_has_not_converged(
+    suggested, about_to_suggest, monkeypatch
+):
+    log, option = about_to_suggest
+    assert suggested[0].replayed(log).proposed(option).kind == "suggest"
+    again = suggested[0].replayed(log)
+    again.known = replace(again.known, converged=False)
+    said = again.proposed(option)
+    assert said.kind == "silent" and "has not converged" in said.reason
+    again = suggested[0].replayed(log[:-1])
+
+    def fails(state, n_steps):
+        state.settled = False
+
+    monkeypatch.setattr(OperatorState, "settle", fails)
+    for _ in range(3):  # Newton's steps are taken at every third choice
+        again.proposed(option)
+        again.executed(option, 30.0)
+    said = again.proposed(option)
+    assert said.kind == "silent" and "has not converged" in said.reason
+
+
 def test_rule_4_a_trust_below_a_fifth_turns_the_map_off():
     helper = pn.assist(MODEL, FIELD, mode="decide", trust=pn.Trust(0.19, fixed=True))
     plain = pn.assist(MODEL, FIELD, mode="decide", trust=pn.Trust(0.0, 0.0))
@@ -161,8 +197,11 @@ def test_rule_4_a_trust_below_a_fifth_turns_the_map_off():
     assert pn.assist(MODEL, FIELD, trust=pn.Trust(0.21, 0.1)).used_trust == 0.21
 
 
-def test_rule_5_suggestions_end_where_they_pay_less_than_predicted():
-    helper, _ = team(n_episodes=1)
+def accepting(helper, less):
+    """Somebody takes every suggestion, which pays so much less than it should; how many there were.
+
+    Ends with the first advice that says so.
+    """
     place, rng = landscape(9), np.random.default_rng(3)
     who = with_map(place)
     operator = who["operator"].agents(who["parameters"], 1)
@@ -175,11 +214,23 @@ def test_rule_5_suggestions_end_where_they_pay_less_than_predicted():
             break
         done = option if last.option is None else last.option
         accepted += last.kind == "suggest"
-        reward = place.draw(done, rng=rng) - (30.0 if last.kind == "suggest" else 0.0)
+        reward = place.draw(done, rng=rng) - (less if last.kind == "suggest" else 0.0)
         helper.executed(done, reward)  # the operator is not told, and goes on
         operator.observe(np.array([option]), np.array([place.mean_rewards[option]]))
+    return last, accepted
+
+
+def test_rule_5_suggestions_end_where_they_pay_less_than_predicted():
+    helper, _ = team(n_episodes=1)
+    paying = pn.results.replay(helper)
+    last, accepted = accepting(helper, 30.0)
     assert "paid less than predicted" in last.reason and last.kind == "silent"
     assert accepted >= 8 and helper.disappointment < -2
+    helper.executed(helper.last, 31.0)
+    helper.end_episode()
+    assert helper.is_assisted and helper.disappointment == 0.0  # for the episode, and no longer
+    last, accepted = accepting(paying, 0.0)
+    assert accepted >= 8 and "paid less than predicted" not in last.reason
 
 
 def test_rule_6_noise_and_trust_are_learnt_from_announced_episodes_without_assistance():
@@ -194,7 +245,8 @@ def test_rule_6_noise_and_trust_are_learnt_from_announced_episodes_without_assis
         assert assisted == ("without assistance" not in told)
         assert ((helper.trust, helper.known) == before) or not assisted
     flags = {row["episode"]: row["assisted"] for row in rows(helper)}
-    assert flags[0] is False and 1 <= sum(not flag for flag in flags.values()) <= 9
+    assert flags[0] is False and 2 <= sum(not flag for flag in flags.values()) <= 9
+    assert all(row["kind"] == "silent" for row in rows(helper) if not row["assisted"])
 
 
 def test_rule_7_the_person_can_see_and_delete_the_log(suggested):

@@ -224,7 +224,7 @@ def test_a_table_says_what_was_executed(labelled):
 def test_regret_is_of_what_was_executed():
     place = pn.Landscape([10.0, 40.0, 25.0], pn.GaussianNoise(4.0))
     episode = pn.Episode([2, 0, 1], [41.0, 8.0, 27.0], executed=[1, 0, 2])
-    np.testing.assert_array_equal(pn.cumulative_regret(episode, place), [0.0, 30.0, 45.0])
+    np.testing.assert_array_equal(pn.results.cumulative_regret(episode, place), [0.0, 30.0, 45.0])
 
 
 def test_beliefs_and_prediction_errors_are_of_what_was_executed():

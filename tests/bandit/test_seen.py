@@ -44,16 +44,20 @@ def test_an_episode_extended_event_by_event_is_the_whole_one():
         )
     np.testing.assert_array_equal(grown.before["cue"], whole.before["cue"])
     np.testing.assert_array_equal(grown.after["gain"], whole.after["gain"])
-    with pytest.raises(pn.DataError, match="before must hold cue at every event; got nothing"):
+    with pytest.raises(
+        pn.errors.DataError, match="before must hold cue at every event; got nothing"
+    ):
         grown.extended(1, 0.5, after={"gain": 1.0})
 
 
 def test_a_number_that_is_missing_or_of_another_length_is_refused():
-    with pytest.raises(pn.DataError, match=r"before\['cue'\] must be finite .* nan at decision 1"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"before\['cue'\] must be finite .* nan at decision 1"
+    ):
         pn.Episode([0, 1], [1, 0], before={"cue": [1, None]})
-    with pytest.raises(pn.DataError, match=r"after\['gain'\] must have shape \(2,\)"):
+    with pytest.raises(pn.errors.DataError, match=r"after\['gain'\] must have shape \(2,\)"):
         pn.Episode([0, 1], [1, 0], after={"gain": [1, 2, 3]})
-    with pytest.raises(pn.DataError, match="before must map names to numbers; got list"):
+    with pytest.raises(pn.errors.DataError, match="before must map names to numbers; got list"):
         pn.Episode([0, 1], [1, 0], before=[1, 2])
     fine = pn.Episode([0, None, 1], [1, None, None], before={"cue": [1, None, 2]})
     assert np.isnan(fine.before["cue"][1])
@@ -83,9 +87,13 @@ def test_options_that_are_not_there_have_no_probability_and_no_part_in_the_likel
 
 
 def test_an_option_that_was_not_there_cannot_be_chosen():
-    with pytest.raises(pn.DataError, match="chosen must be among the options that are available"):
+    with pytest.raises(
+        pn.errors.DataError, match="chosen must be among the options that are available"
+    ):
         pn.Episode([2], [1.0], available=[[1, 1, 0]])
-    with pytest.raises(pn.DataError, match="available must leave as many options at every event"):
+    with pytest.raises(
+        pn.errors.DataError, match="available must leave as many options at every event"
+    ):
         pn.Episode([0, 1], [1.0, 0.0], available=[[1, 1, 0], [1, 1, 1]])
 
 
@@ -100,10 +108,12 @@ def test_a_model_says_what_it_misses():
             return np.stack([cue, -cue], axis=1)[:, :, None]
 
     assert pn.fit(cued(40), Cued()).names == ("value",)
-    with pytest.raises(pn.DataError, match="before must hold 'cue' for this model; got nothing"):
+    with pytest.raises(
+        pn.errors.DataError, match="before must hold 'cue' for this model; got nothing"
+    ):
         pn.fit(pn.Episode([0, 1], [1, 0]), Cued())
     live = pn.live(Cued())
-    with pytest.raises(pn.DataError, match="before must hold cue for this model"):
+    with pytest.raises(pn.errors.DataError, match="before must hold cue for this model"):
         live.observe(0, 1.0)
     live.observe(0, 1.0, before={"cue": 1.0})
     assert live.n_decisions == 1
@@ -117,9 +127,11 @@ def test_a_model_without_weights_is_refused_in_a_sentence():
         def explanatory(self, episode, rate):
             return np.zeros((episode.n_events, 2, 0))
 
-    with pytest.raises(pn.DataError, match="model must have at least one weight; got none of Wei"):
+    with pytest.raises(
+        pn.errors.DataError, match="model must have at least one weight; got none of Wei"
+    ):
         pn.fit(cued(), Weightless())
-    with pytest.raises(pn.DataError, match="model must have at least one weight"):
+    with pytest.raises(pn.errors.DataError, match="model must have at least one weight"):
         pn.fit_each([cued()], Weightless())
 
 
@@ -164,7 +176,7 @@ def test_columns_of_a_table_become_what_was_seen():
     )
     np.testing.assert_array_equal(bo.before["cue"], [3, 1])
     np.testing.assert_array_equal(al.after["won"][:1], [2.0])
-    with pytest.raises(pn.DataError, match="colour"):
+    with pytest.raises(pn.errors.DataError, match="colour"):
         pn.episodes_from_frame(table, chosen="press", reward="paid", before=["colour"])
 
 
@@ -192,5 +204,5 @@ def test_cells_where_a_model_does_not_exist_are_passed_over():
     whole = pn.fit(episode, pn.QLearning(2, 0.0))
     assert whole.theta[1] < 0.6
     np.testing.assert_allclose(estimate.theta, whole.theta, rtol=1e-5)
-    with pytest.raises(pn.DataError, match="finite"):
+    with pytest.raises(pn.errors.DataError, match="finite"):
         pn.fit(episode, Silent())

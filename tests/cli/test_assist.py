@@ -50,12 +50,18 @@ def test_replay_says_what_the_machine_would_have_said(play, capsys):
     assert "tells nothing of rewards" in out.err
 
 
+SIMULATED = ["assist", "simulate", "--operators", "2", "--kind", "wrong", "--seed"]
+
+
+@pytest.mark.slow
 def test_simulate_shows_who_gains(capsys):
-    arguments = ["assist", "simulate", "--operators", "2", "--kind", "wrong", "--seed", "1"]
-    assert run([*arguments, "--json"]) == 0
+    assert run([*SIMULATED, "1", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["kind"] == "wrong" and row["regret, human"] > 0
-    assert run([*arguments[:-1], "x"]) == 2
+
+
+def test_simulate_refuses_a_seed_that_is_no_number():
+    assert run([*SIMULATED, "x"]) == 2
 
 
 @pytest.mark.slow

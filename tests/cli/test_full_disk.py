@@ -95,22 +95,28 @@ def test_a_closed_stdout_is_none_where_nothing_goes_to_it(folder):
     assert code == 0, err
 
 
-@pytest.mark.parametrize("buffered", ["", "1"])
-def test_a_full_stdout_is_an_error(folder, buffered):
+def unbuffered(folder, *arguments, stdout):
+    """The command in an interpreter that writes each letter at once: it begins anew for that."""
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    return done.returncode, "", done.stderr
+
+
+@pytest.mark.parametrize("command", [ended, unbuffered])
+def test_a_full_stdout_is_an_error(folder, command):
     if not os.path.exists("/dev/full"):
         pytest.skip("no device that is always full")
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [*COMMAND, "fit", "trips.csv"],
-            cwd=folder,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": buffered},
-        )
-    assert done.returncode == 1
-    assert "stdout must be writable; got: No space left on device." in done.stderr
-    assert "Traceback" not in done.stderr
+        code, _, err = command(folder, "fit", "trips.csv", stdout=full)
+    assert code == 1
+    assert "stdout must be writable; got: No space left on device." in err
+    assert "Traceback" not in err
 
 
 def test_an_internal_error_is_told_where_there_is_no_place_for_its_details(penchant, monkeypatch):

@@ -1,13 +1,16 @@
 """Help: every command and option has it, and it comes at once."""
 
+import contextlib
+import io
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
 from penchant._version import __version__
 from penchant.cli.helping import EXAMPLES, USUAL, topics
-from penchant.cli.main import app
+from penchant.cli.main import app, run
 
 COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
@@ -56,19 +59,16 @@ def test_an_unknown_command_is_refused_with_those_there_are(refused):
     assert "fit, check, models" in refused("fti", "trips.csv")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["fit", "--help"], ["simulate", "--help"], ["fit", "--levl", "2"]],
-)
-def test_help_and_wrong_usage_load_no_numerical_library(arguments):
+def test_help_and_wrong_usage_load_no_numerical_library():
+    asked = [["--help"], ["fit", "--help"], ["simulate", "--help"], ["fit", "--levl", "2"]]
     code = (
-        "import sys; from penchant.cli.main import run; run(sys.argv[1:]);"
-        "print(sorted({'numpy', 'scipy', 'numba', 'pyarrow', 'narwhals', 'pandas'}"
+        f"import sys; from penchant.cli.main import run; codes = [run(one) for one in {asked}];"
+        "print(codes, sorted({'numpy', 'scipy', 'numba', 'pyarrow', 'narwhals', 'pandas'}"
         " & set(sys.modules)), file=sys.stderr)"
     )
-    command = [sys.executable, "-c", code, *arguments]
+    command = [sys.executable, "-c", code]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert ended.stderr.splitlines()[-1] == "[]"
+    assert ended.stderr.splitlines()[-1] == "[0, 0, 0, 2] []"
 
 
 @pytest.mark.parametrize("command", USUAL)
@@ -81,15 +81,22 @@ def test_the_first_screen_of_help_fits_one_and_has_an_example(penchant, command)
     assert shown == {f"--{name.replace('_', '-')}" for name in USUAL[command]}
 
 
+@cache
+def completion(shell):
+    """What a shell reads to complete the command."""
+    with contextlib.redirect_stdout(io.StringIO()) as written:
+        assert run(["completion", shell]) == 0
+    return written.getvalue()
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_commands_options_and_models(penchant, shell):
-    ended = penchant("completion", shell)
-    assert ended.code == 0
-    assert all(word in ended.out for word in ("compare", "missing-reward", "quasi-hyperbolic"))
+def test_shells_complete_commands_options_and_models(shell):
+    script = completion(shell)
+    assert all(word in script for word in ("compare", "missing-reward", "quasi-hyperbolic"))
 
 
-def test_bash_understands_what_completes_it(penchant):
-    script = penchant("completion", "bash").out
+def test_bash_understands_what_completes_it():
+    script = completion("bash")
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
 
 
@@ -141,8 +148,8 @@ def test_names_that_shells_complete_are_those_there_are():
     assert {*get_args(options.ModelName)} == {*CATALOGUE}
 
 
-def test_bash_completes_values_of_examples_tasks_and_models(penchant):
-    script = penchant("completion", "bash").out
+def test_bash_completes_values_of_examples_tasks_and_models():
+    script = completion("bash")
     for option, value in (("--example", "travel-mode"), ("--task", "two-step")):
         place = script.index(f"{option})")
         assert value in script[place : place + 400]

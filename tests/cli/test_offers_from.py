@@ -43,12 +43,12 @@ def test_recover_gives_what_the_library_finds(penchant):
 def test_a_table_without_choices_will_do(penchant, design):
     ended = penchant("recover", *HYPERBOLIC, *design)
     assert ended.code == 0, ended.err
-    assert "Decisions each: 25" in ended.out
+    assert "Trials each: 25" in ended.out
     assert "Offers: amount = now, later; delay = 0, days; subject = id" in ended.err
 
 
 def test_more_decisions_than_offers_begin_again(penchant, design):
-    assert "Decisions each: 70" in penchant("recover", *HYPERBOLIC, *design, "--decisions", 70).out
+    assert "Trials each: 70" in penchant("recover", *HYPERBOLIC, *design, "--decisions", 70).out
 
 
 def test_models_of_offers_are_told_apart(penchant):

@@ -60,7 +60,7 @@ def test_play_of_several_people_fitted_as_one_says_so():
     assert "pooled" not in pn.fit(episodes([None, None]), model).summary()
 
 
-@pytest.mark.filterwarnings("ignore::penchant.PenchantWarning")
+@pytest.mark.filterwarnings("ignore::penchant.errors.PenchantWarning")
 def test_the_papers_estimator_says_it_too():
     model = pn.UCL(locations=pn.grid(3, 1), noise_variance=0.5, length_scale=1.0)
     found = pn.fit_linearized(

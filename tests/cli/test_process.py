@@ -18,6 +18,35 @@ COMMAND = [sys.executable, "-c", "from penchant.cli.main import main; main()"]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX processes, signals and shells")
 
 
+SEVERAL = """
+import json, sys
+from penchant.cli.main import main
+for arguments in json.loads(sys.argv[1]):
+    sys.argv[1:] = arguments
+    try:
+        main()
+    except SystemExit as end:
+        for stream in (sys.stdout, sys.stderr):
+            print("ended", end.code, end="\\f", file=stream, flush=True)
+"""
+
+
+def several(folder, *commands, environment):
+    """Commands one after the other in an interpreter that begins in this environment."""
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL, json.dumps(commands)],
+        cwd=folder,
+        capture_output=True,
+        env={**os.environ, **environment},
+        timeout=120,
+        check=True,
+    )
+    streams = (done.stdout.decode().split("\f")[:-1], done.stderr.decode().split("\f")[:-1])
+    for out, err in zip(*streams, strict=True):
+        out, _, code = out.rpartition("ended ")
+        yield int(code), out, err.rpartition("ended ")[0]
+
+
 def from_scratch(folder, *arguments, environment):
     """The command in an interpreter that begins in this environment."""
     done = subprocess.run(
@@ -85,12 +114,13 @@ def test_d70_a_reader_that_leaves_is_no_error(folder):
 def test_d70_a_terminal_without_letters_or_colours_gets_the_same(folder, rows, environment):
     text = csv(rows, [*HEADER[:3], "prix €", "wait"])
     (folder / "x.csv").write_text(text, encoding="utf-8")
-    code, out, err = from_scratch(folder, "fit", "x.csv", environment=environment)
+    commands = [["fit", "x.csv"], ["fit", "x.csv", "--json"], ["fit", "--help"]]
+    printed, kept, helped = several(folder, *commands, environment=environment)
+    code, out, err = printed
     assert code == 0, err
     assert "prix " in out and "\x1b" not in out + err
-    code, out, _ = from_scratch(folder, "fit", "x.csv", "--json", environment=environment)
-    assert json.loads(out)["names"][0] == "prix €"
-    assert from_scratch(folder, "fit", "--help", environment=environment)[0] == 0
+    assert json.loads(kept[1])["names"][0] == "prix €"
+    assert helped[0] == 0
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import convergence, figure, without_estimate
 from penchant.figures.shares import wilson
 from penchant.figures.style import INK, look

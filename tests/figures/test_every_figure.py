@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from functools import cache
 
 import matplotlib
 import numpy as np
@@ -145,15 +146,24 @@ def drawn(name, data=DATA, **options):
     return canvas, getattr(figures, name)(axes, *data[name], **options)
 
 
+KINDS = {"some": DATA, "one": ONE, "nan": UNKNOWN, "empty": EMPTY}
+
+
+@cache
+def seen(name, kind):
+    """A figure to look at; drawn once, whoever looks."""
+    return drawn(name, KINDS[kind])
+
+
 def test_every_figure_is_tested_here():
     assert set(figures.__all__) - NOT_A_FIGURE - ON_OTHERS == set(DATA)
     assert set(DATA) == set(EMPTY) == set(ONE) == set(UNKNOWN)
 
 
 @everyone
-@pytest.mark.parametrize("data", [DATA, ONE, UNKNOWN, EMPTY], ids=["some", "one", "nan", "empty"])
-def test_a_figure_returns_its_axes_and_can_be_printed(name, data):
-    canvas, axes = drawn(name, data)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_figure_returns_its_axes_and_can_be_printed(name, kind):
+    canvas, axes = seen(name, kind)
     assert isinstance(axes, Axes)
     assert axes.figure is canvas
     with figures.style():
@@ -162,7 +172,7 @@ def test_a_figure_returns_its_axes_and_can_be_printed(name, data):
 
 @everyone
 def test_an_empty_figure_says_so(name):
-    _, axes = drawn(name, EMPTY)
+    _, axes = seen(name, "empty")
     assert "no data" in [text.get_text() for text in axes.texts]
     assert not axes.lines or name in ("choice_probability",)
 
@@ -184,14 +194,14 @@ def colours(canvas):
 
 @everyone
 def test_all_colours_are_those_of_the_palette(name):
-    canvas, _ = drawn(name)
+    canvas, _ = seen(name, "some")
     allowed = {*figures.PALETTE, INK, GREY, PALE, "#FFFFFF", "#F2F2F2"}
     assert colours(canvas) <= {one.upper() for one in allowed}
 
 
 @everyone
 def test_letters_are_legible_in_print(name):
-    canvas, _ = drawn(name, UNKNOWN)
+    canvas, _ = seen(name, "nan")
     sizes = [text.get_fontsize() for text in canvas.findobj(Text) if text.get_text()]
     assert min(sizes, default=7) >= 7
 
@@ -276,7 +286,7 @@ def test_figures_are_a_public_part():
 
 
 def test_a_figure_of_something_else_is_refused():
-    with pytest.raises(pn.DataError, match="result must be one of recover, recover_models"):
+    with pytest.raises(pn.errors.DataError, match="result must be one of recover, recover_models"):
         figures.overview([1.0, 2.0])
 
 

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.patches import Circle, Rectangle
 
 import penchant as pn
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import (
     choice_map,
     choices_and_belief,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import figure, profile, profile_likelihood
 from penchant.inference.profile_curve import ProfileCurve
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import coefficients, figure, forest, population_density, shrinkage
 from penchant.figures.style import BLUE, VERMILLION
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import figure, learning_curve, regret_growth, step_distances
 
 RNG = np.random.default_rng(5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import confusion, figure, predictive_intervals, recovery
 from penchant.figures.style import BLUE, VERMILLION
 

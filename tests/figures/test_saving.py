@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import figure, forest, inline_svg, save
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import choice_probability, figure, predicted_observed
 from penchant.figures.shares import wilson
 

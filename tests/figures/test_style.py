@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import PALETTE, figure, look, style
 from penchant.figures.letters import FONT_SIZE
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant import DataError
+from penchant.errors import DataError
 from penchant.figures import figure, forest, parameter_scatter
 
 VALUES = np.array([3.0, 1.0, np.nan, 2.0, np.inf, -np.inf])

@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -59,6 +60,7 @@ ODD = {
 }
 
 
+@cache
 def odd(name):
     episode, model, prior = ODD[name]
     return pn.fit(episode, model, parameter_prior=prior)
@@ -139,10 +141,10 @@ def test_levels_are_nested_and_checked(estimate):
         assert (outer[:, 0] < inner[:, 0]).all()
         assert (outer[:, 1] > inner[:, 1]).all()
     for level in (0.0, 1.0, 95, math.nan):
-        with pytest.raises(pn.DataError, match="level must"):
+        with pytest.raises(pn.errors.DataError, match="level must"):
             estimate.interval(level)
     with pytest.raises(
-        pn.DataError, match="kind must be 'wald', 'profile' or 'calibrated'; got 'bayes'"
+        pn.errors.DataError, match="kind must be 'wald', 'profile' or 'calibrated'; got 'bayes'"
     ):
         estimate.interval(kind="bayes")
 
@@ -291,7 +293,7 @@ def test_an_estimate_of_q_learning_can_be_pickled_without_its_data():
     np.testing.assert_array_equal(again.predict(episode), one.predict())
     np.testing.assert_array_equal(again.interval(), one.interval())
     for need in (again.predict, again.log_likelihoods, lambda: again.interval(kind="profile")):
-        with pytest.raises(pn.DataError, match="episodes must be at hand"):
+        with pytest.raises(pn.errors.DataError, match="episodes must be at hand"):
             need()
 
 

@@ -384,7 +384,7 @@ def test_a_weak_prior_gives_finite_estimates_of_separated_data(figure_6):
 
 def test_separated_data_are_refused_if_strict(figure_6):
     model, episodes = figure_6
-    with pytest.raises(pn.SeparationError, match="separated"):
+    with pytest.raises(pn.errors.SeparationError, match="separated"):
         pn.fit(episodes[0], model, strict=True)
 
 
@@ -424,7 +424,7 @@ def test_a_single_decision_identifies_nothing():
     assert estimate.status == "not identified"
     assert estimate.log_likelihood == pytest.approx(-math.log(7))
     assert np.isnan(estimate.covariance).all()
-    with pytest.raises(pn.NotIdentifiedError):
+    with pytest.raises(pn.errors.NotIdentifiedError):
         pn.fit(pn.Episode([3], [5.0]), played.ucl(), strict=True)
 
 
@@ -544,21 +544,21 @@ def test_the_posterior_covariance_is_the_inverse_of_a_numerical_hessian():
 
 def test_wrong_use_is_told():
     episode = played.ucl_episode(seed=2)
-    with pytest.raises(pn.DataError, match="model must be given with episodes"):
+    with pytest.raises(pn.errors.DataError, match="model must be given with episodes"):
         pn.fit(episode)
     with pytest.raises(
-        pn.DataError, match="data must be episodes where a model is given; got list"
+        pn.errors.DataError, match="data must be episodes where a model is given; got list"
     ):
         pn.fit([], played.ucl())
-    with pytest.raises(pn.DataError, match="must be left out with episodes"):
+    with pytest.raises(pn.errors.DataError, match="must be left out with episodes"):
         pn.fit(episode, played.ucl(), method="firth")
     with pytest.raises(
-        pn.DataError, match="data must be episodes where a model is given; got Choi"
+        pn.errors.DataError, match="data must be episodes where a model is given; got Choi"
     ):
         pn.fit(pn.Choices.from_arrays(np.ones((2, 2, 1)), [0, 1]), played.ucl())
-    with pytest.raises(pn.DataError, match="at least one decision that is scored"):
+    with pytest.raises(pn.errors.DataError, match="at least one decision that is scored"):
         pn.fit(pn.Episode([1, 2], [3.0, 4.0], scored=[False, False]), played.ucl())
-    with pytest.raises(pn.DataError, match=r"chosen must lie in 0\.\.6; got 9"):
+    with pytest.raises(pn.errors.DataError, match=r"chosen must lie in 0\.\.6; got 9"):
         pn.fit(pn.Episode([1, 9], [3.0, 4.0]), played.ucl())
 
 

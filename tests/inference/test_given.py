@@ -24,17 +24,19 @@ EPISODE = pn.Episode([0, 1, 1, 0, 1], [1.0, 0.0, 1.0, 1.0, 0.5], subject="ann")
     ],
 )
 def test_a_name_or_a_class_is_no_model(fit, model, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         fit([EPISODE], model)
 
 
 @pytest.mark.parametrize("fit", [pn.fit, pn.fit_each])
 def test_a_word_is_no_prior(fit):
-    with pytest.raises(pn.DataError, match="parameter_prior must be a prior, not a word; got 'wea"):
+    with pytest.raises(
+        pn.errors.DataError, match="parameter_prior must be a prior, not a word; got 'wea"
+    ):
         fit([EPISODE], pn.QLearning(2), parameter_prior="weak")
 
 
 @pytest.mark.parametrize("data", [pd.DataFrame({"choice": [0], "reward": [1.0]}), "play.csv"])
 def test_a_table_is_read_first(data):
-    with pytest.raises(pn.DataError, match=r"Read a table first: pn.read\(table\)."):
+    with pytest.raises(pn.errors.DataError, match=r"Read a table first: pn.read\(table\)."):
         pn.fit_each(data, pn.QLearning(2))

@@ -40,7 +40,7 @@ def test_certified_linearised_estimates_are_reproduced(evidence, name):
 @pytest.mark.parametrize("prior_variance", [100.0, 1000.0])
 def test_far_from_the_nominal_point_the_variance_is_an_artefact_and_said_to_be(prior_variance):
     episode = play(prior_variance)
-    with pytest.warns(pn.PenchantWarning, match="not a small deviation"):
+    with pytest.warns(pn.errors.PenchantWarning, match="not a small deviation"):
         found = pn.fit_linearized(episode, MODEL, nominal=pn.RewardPrior(200, 1e6))
     assert not found.validity.valid
     assert found.validity.bounds == pytest.approx((-1.0, 2.0), abs=1e-3)
@@ -233,8 +233,8 @@ def people():
 
 def test_each_of_many_is_linearised_as_by_itself():
     nominal, episodes = pn.RewardPrior(200, 1e6), people()
-    with pytest.warns(pn.PenchantWarning, match="2 of 2 linearised estimates lie outside"):
-        each = pn.fit_linearized_each(episodes, MODEL, nominal=nominal, threads=2)
+    with pytest.warns(pn.errors.PenchantWarning, match="2 of 2 linearised estimates lie outside"):
+        each = pn.paper.fit_linearized_each(episodes, MODEL, nominal=nominal, threads=2)
     assert each.subjects == (0, 1)
     assert each.without_decisions == ("none",)
     for subject in each.subjects:
@@ -250,10 +250,10 @@ def test_each_of_many_is_linearised_as_by_itself():
     assert table["ratio"] == [one.validity.ratio for one in each]
     assert table["prior_mean"] == [one.parameters[1].estimate for one in each]
     assert "1 without decisions" in repr(each)
-    with pytest.raises(pn.DataError, match="subject must be one of"):
+    with pytest.raises(pn.errors.DataError, match="subject must be one of"):
         each.of("nobody")
-    with pytest.raises(pn.DataError, match="at least one decision"):
-        pn.fit_linearized_each([pn.Episode([], [])], MODEL, nominal=nominal)
+    with pytest.raises(pn.errors.DataError, match="at least one decision"):
+        pn.paper.fit_linearized_each([pn.Episode([], [])], MODEL, nominal=nominal)
 
 
 @pytest.mark.filterwarnings("ignore::penchant.errors.PenchantWarning")
@@ -289,16 +289,16 @@ def test_an_estimate_is_written_pickled_and_printed_with_its_range():
     ],
 )
 def test_a_nominal_point_that_cannot_be_is_refused(nominal, said):
-    with pytest.raises(pn.DataError, match=said):
+    with pytest.raises(pn.errors.DataError, match=said):
         pn.fit_linearized(played.q_episode(), pn.QLearning(4), nominal=nominal)
-    with pytest.raises(pn.DataError, match=said):
+    with pytest.raises(pn.errors.DataError, match=said):
         pn.paper.relinearize(played.q_episode(), pn.QLearning(4), nominal=nominal)
 
 
 def test_a_coordinate_that_cannot_be_is_refused():
-    with pytest.raises(pn.DataError, match="coordinate must be 'delta' or 'sigma0'"):
+    with pytest.raises(pn.errors.DataError, match="coordinate must be 'delta' or 'sigma0'"):
         pn.fit_linearized(play(1000.0), MODEL, nominal=pn.RewardPrior(60, 1000), coordinate="sigma")
-    with pytest.raises(pn.DataError, match="left out for models other than UCL"):
+    with pytest.raises(pn.errors.DataError, match="left out for models other than UCL"):
         pn.fit_linearized(
             played.q_episode(),
             pn.QLearning(4),

@@ -148,9 +148,9 @@ def test_a_history_that_tells_nothing_yet_raises_nothing():
 def test_what_cannot_be_is_refused_and_forgotten():
     live = pn.live(pn.QLearning(3))
     live.observe(1, 0.5)
-    with pytest.raises(pn.DataError, match="chosen"):
+    with pytest.raises(pn.errors.DataError, match="chosen"):
         live.observe(3, 0.5)
-    with pytest.raises(pn.DataError, match="rewards"):
+    with pytest.raises(pn.errors.DataError, match="rewards"):
         live.observe(1, np.inf)
     assert live.n_decisions == 1
 
@@ -173,7 +173,7 @@ def test_an_observation_that_is_refused_leaves_the_play_as_it_was(chosen, reward
     for one in (live, other):
         one.observe(1, 0.5)
     before = live.episode
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         live.observe(chosen, reward)
     assert live.episode is before
     for one in (live, other):
@@ -191,7 +191,7 @@ def test_no_choice_has_no_reward_however_that_is_written():
 
 
 def test_models_of_offers_are_refused_before_the_play():
-    with pytest.raises(pn.DataError, match="model must learn from rewards; got Hyperbolic"):
+    with pytest.raises(pn.errors.DataError, match="model must learn from rewards; got Hyperbolic"):
         pn.live(pn.HyperbolicDiscounting())
 
 

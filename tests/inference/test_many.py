@@ -141,9 +141,11 @@ class Broken(played.Learner):
 
 
 def test_a_model_that_returns_no_number_is_told_where():
-    with pytest.raises(pn.DataError, match="explanatory must be finite; got nan in inverse_temp"):
+    with pytest.raises(
+        pn.errors.DataError, match="explanatory must be finite; got nan in inverse_temp"
+    ):
         pn.fit(played.q_episode(), Broken())
-    with pytest.raises(pn.DataError, match="at decision 7, option 2"):
+    with pytest.raises(pn.errors.DataError, match="at decision 7, option 2"):
         pn.fit(played.q_episode(), Broken())
 
 
@@ -169,5 +171,5 @@ def test_few_and_many_options(n_options):
 
 
 def test_a_single_option_is_no_choice():
-    with pytest.raises(pn.DataError, match="two or more options"):
+    with pytest.raises(pn.errors.DataError, match="two or more options"):
         pn.fit(pn.Episode([0] * 5, np.arange(5.0)), pn.QLearning(1))

@@ -146,18 +146,22 @@ def test_many_subjects_and_live_give_the_same():
 
 
 def test_names_and_kinds_are_checked():
-    with pytest.raises(pn.DataError, match=r"natural parameters of the model; got 'learning_rat'"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"natural parameters of the model; got 'learning_rat'"
+    ):
         pn.fit(
             played.q_episode(),
             pn.QLearning(4),
             parameter_prior=pn.NaturalPrior(learning_rat=stats.beta(2, 2)),
         )
-    with pytest.raises(pn.DataError, match=r"density of temperature must be a frozen distribution"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"density of temperature must be a frozen distribution"
+    ):
         pn.NaturalPrior(temperature=3.0)
-    with pytest.raises(pn.DataError, match="at least one"):
+    with pytest.raises(pn.errors.DataError, match="at least one"):
         pn.NaturalPrior()
     choices = pn.Choices.from_arrays(np.random.default_rng(0).normal(size=(9, 3, 1)), [0] * 9)
-    with pytest.raises(pn.DataError, match="for choices; got NaturalPrior"):
+    with pytest.raises(pn.errors.DataError, match="for choices; got NaturalPrior"):
         pn.fit(choices, parameter_prior=pn.NaturalPrior(a=stats.norm()))
 
 

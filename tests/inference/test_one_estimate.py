@@ -60,16 +60,18 @@ def test_what_was_kept_says_what_it_lacks(estimate):
     again = pn.Estimate.from_dict(estimate.to_dict(0.9, "profile"))
     assert again.parameters == estimate.parameters_at(0.9, "profile")
     np.testing.assert_array_equal(again.interval(0.9, "profile"), estimate.interval(0.9, "profile"))
-    with pytest.raises(pn.DataError, match=r"must be those that were kept \(0\.9, 'profile'\)"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"must be those that were kept \(0\.9, 'profile'\)"
+    ):
         again.interval()
-    with pytest.raises(pn.DataError, match=r"intervals of theta must have the model"):
+    with pytest.raises(pn.errors.DataError, match=r"intervals of theta must have the model"):
         again.interval(0.9, "profile", of="theta")
     for ask in (again.predict, again.robust, again.log_likelihoods, again.clustered):
-        with pytest.raises(pn.DataError, match=r"\(\) must have the model and its data"):
+        with pytest.raises(pn.errors.DataError, match=r"\(\) must have the model and its data"):
             ask()
-    with pytest.raises(pn.DataError, match="profile must have the model and its data"):
+    with pytest.raises(pn.errors.DataError, match="profile must have the model and its data"):
         _ = again.profile
-    with pytest.raises(pn.DataError, match="n_weights must be told by the model"):
+    with pytest.raises(pn.errors.DataError, match="n_weights must be told by the model"):
         _ = again.psi
 
 
@@ -80,7 +82,7 @@ def test_a_parameter_is_found_by_its_name(estimate):
         estimate.theta[0],
         estimate.standard_errors[0],
     )
-    with pytest.raises(pn.DataError, match="Did you mean 'learning_rate'"):
+    with pytest.raises(pn.errors.DataError, match="Did you mean 'learning_rate'"):
         estimate["learnign_rate"]
 
 
@@ -93,7 +95,7 @@ def test_intervals_are_of_what_is_asked_for(estimate, kind):
     np.testing.assert_allclose(theta[1], every[1], rtol=1e-6)
     if kind == "profile":  # which follows the parameter through any map
         np.testing.assert_allclose(theta[0], 1 / every[0][::-1], rtol=1e-5)
-    with pytest.raises(pn.DataError, match="parameters must be among temperature"):
+    with pytest.raises(pn.errors.DataError, match="parameters must be among temperature"):
         estimate.interval(of=["temperature", "rate"])
 
 
@@ -105,12 +107,18 @@ def test_a_likelihood_ratio_test_inverts_the_profile_interval(estimate):
             )
         there = estimate.likelihood_ratio_test({name: estimate[name].estimate})
         assert there.statistic == pytest.approx(0.0, abs=1e-8)
-    with pytest.raises(pn.DataError, match="hypothesis must name one parameter of the model"):
+    with pytest.raises(
+        pn.errors.DataError, match="hypothesis must name one parameter of the model"
+    ):
         estimate.likelihood_ratio_test({"rate": 0.2})
-    with pytest.raises(pn.DataError, match=r"hypothesis must lie in 0\.\.inf for temperature"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"hypothesis must lie in 0\.\.inf for temperature"
+    ):
         estimate.likelihood_ratio_test({"temperature": -1.0})
     weak = pn.fit(play(), MODEL, parameter_prior=pn.ScaledPrior())
-    with pytest.raises(pn.DataError, match="must have a maximum of the likelihood; got a prior"):
+    with pytest.raises(
+        pn.errors.DataError, match="must have a maximum of the likelihood; got a prior"
+    ):
         weak.likelihood_ratio_test({"temperature": 0.2})
 
 
@@ -140,7 +148,9 @@ def test_the_sandwich_of_a_model_is_made_of_its_scores(estimate):
     sums = np.array(slopes).reshape(2, 60, 2).sum(axis=2)
     expected = estimate.covariance @ (sums @ sums.T) @ estimate.covariance
     np.testing.assert_allclose(estimate.clustered(pairs).covariance, expected, rtol=1e-5)
-    with pytest.raises(pn.DataError, match="cluster must be given where episodes have no subject"):
+    with pytest.raises(
+        pn.errors.DataError, match="cluster must be given where episodes have no subject"
+    ):
         estimate.clustered()
 
 
@@ -157,22 +167,24 @@ def log_probabilities(episode, weight, rate):
 def test_a_pickled_estimate_of_a_model_takes_its_episodes_back(estimate):
     again = pickle.loads(pickle.dumps(estimate))
     assert again.episodes is None
-    with pytest.raises(pn.DataError, match="episodes must be at hand"):
+    with pytest.raises(pn.errors.DataError, match="episodes must be at hand"):
         again.interval(kind="profile")
-    with pytest.raises(pn.DataError, match=r"episodes must be those of the fit \(120 decisions\)"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"episodes must be those of the fit \(120 decisions\)"
+    ):
         again.attach(play(n=7))
     attached = again.attach(play()).interval(kind="profile")
     np.testing.assert_allclose(attached, estimate.interval(kind="profile"), rtol=1e-9)
 
 
 def test_what_belongs_to_choices_or_to_models_alone_says_so(estimate):
-    with pytest.raises(pn.DataError, match=r"score_test\(\) must be of choices"):
+    with pytest.raises(pn.errors.DataError, match=r"score_test\(\) must be of choices"):
         estimate.score_test("learning_rate")
     sets = pn.Choices.from_arrays(np.random.default_rng(0).normal(size=(60, 3, 1)), None)
     choices = pn.fit(pn.simulate(sets, [0.8], rng=np.random.default_rng(1)))
-    with pytest.raises(pn.DataError, match="profile must be of a model; got an estimate"):
+    with pytest.raises(pn.errors.DataError, match="profile must be of a model; got an estimate"):
         _ = choices.profile
-    with pytest.raises(pn.DataError, match="average must be left out for choices"):
+    with pytest.raises(pn.errors.DataError, match="average must be left out for choices"):
         choices.predict(average=True)
     np.testing.assert_allclose(choices.predict().sum(axis=1), 1.0, rtol=1e-12)
 
@@ -181,7 +193,7 @@ def test_people_are_found_by_position_and_by_label(people):
     assert people["s5"].subject == people[1].subject == people.of("s5").subject == "s5"
     assert people[-1].theta.tolist() == people["s5"].theta.tolist()
     assert people[:1].subjects == ("s4",) and people[:1].theta.tolist() == people.theta[:1].tolist()
-    with pytest.raises(pn.DataError, match="subject must be one of the 2 fitted; got 's6'"):
+    with pytest.raises(pn.errors.DataError, match="subject must be one of the 2 fitted; got 's6'"):
         people["s6"]
     numbered = pn.fit_each([play(seed, subject=seed) for seed in (1, 0)], MODEL)
     assert (numbered[0].subject, numbered.of(0).subject) == (1, 0)  # a number is a position
@@ -197,7 +209,9 @@ def test_people_are_read_in_every_form(people):
     again = pn.results.Estimates.from_dict(json.loads(json.dumps(people.to_dict())))
     assert again.summary() == people.summary() and again.subjects == people.subjects
     assert pickle.loads(pickle.dumps(people)).summary() == people.summary()
-    with pytest.raises(pn.DataError, match="format must be 'penchant-estimates'; got 'list'"):
+    with pytest.raises(
+        pn.errors.DataError, match="format must be 'penchant-estimates'; got 'list'"
+    ):
         pn.results.Estimates.from_dict([])
 
 

@@ -147,13 +147,17 @@ def test_a_new_persons_weights_are_normal_under_a_mixed_logit():
     expected = pn.fit(one, parameter_prior=pn.GaussianPrior(people.coefficients, people.spread))
     np.testing.assert_allclose(found.theta, expected.theta)
     log_normal = pn.fit_population(choices, links={"quality": "log"}, spread="diagonal")
-    with pytest.raises(pn.DataError, match="must be normal in the weights for choices; got qual"):
+    with pytest.raises(
+        pn.errors.DataError, match="must be normal in the weights for choices; got qual"
+    ):
         pn.fit(one, parameter_prior=log_normal.prior)
 
 
 def test_a_prior_of_other_parameters_is_refused():
     _, (one, *_) = q_learners(1, 20, np.random.default_rng(7))
-    with pytest.raises(pn.DataError, match="must be of the model's parameters learning_rate, tem"):
+    with pytest.raises(
+        pn.errors.DataError, match="must be of the model's parameters learning_rate, tem"
+    ):
         pn.fit(one, pn.QLearning(2, initial_value=0.0, stickiness=True), parameter_prior=PRIOR)
 
 

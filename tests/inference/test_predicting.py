@@ -75,7 +75,7 @@ def test_only_decisions_scored_are_predicted():
 
 def test_separated_data_predict_with_a_prior_only():
     episode = pn.Episode([2] * 20, np.random.default_rng(5).normal(3, 1, 20))
-    with pytest.raises(pn.DataError, match=r"finite estimate.*ScaledPrior"):
+    with pytest.raises(pn.errors.DataError, match=r"finite estimate.*ScaledPrior"):
         pn.fit(episode, played.ucl()).predict()
     p = pn.fit(episode, played.ucl(), parameter_prior=pn.ScaledPrior()).predict(average=True)
     assert (p[1:, 2] > 1 / 7).all()
@@ -83,14 +83,16 @@ def test_separated_data_predict_with_a_prior_only():
 
 def test_what_is_no_episode_is_refused():
     estimate = pn.fit(EPISODE, played.ucl())
-    with pytest.raises(pn.DataError, match="episodes must be an Episode or some of them; got list"):
+    with pytest.raises(
+        pn.errors.DataError, match="episodes must be an Episode or some of them; got list"
+    ):
         estimate.predict([1, 2])
-    with pytest.raises(pn.DataError, match="with 0 entries"):
+    with pytest.raises(pn.errors.DataError, match="with 0 entries"):
         estimate.predict([])
-    with pytest.raises(pn.DataError, match=r"chosen must lie in 0\.\.6; got 8"):
+    with pytest.raises(pn.errors.DataError, match=r"chosen must lie in 0\.\.6; got 8"):
         estimate.predict(pn.Episode([8, 1], [1.0, 2.0]))
 
 
 def test_what_is_not_even_a_list_is_refused():
-    with pytest.raises(pn.DataError, match="episodes must be"):
+    with pytest.raises(pn.errors.DataError, match="episodes must be"):
         pn.fit(EPISODE, played.ucl()).predict(5)

@@ -152,7 +152,7 @@ def test_a_model_whose_variables_have_another_shape_is_told(shape):
             return np.zeros(shape)
 
     message = r"explanatory of a model must return shape .* = \(70, n_options, 1\); got"
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.fit(played.q_episode(n_decisions=70), Wrong())
 
 
@@ -161,5 +161,5 @@ def test_a_model_whose_variables_are_not_numbers_is_told():
         def explanatory(self, episode, learning_rate):
             return super().explanatory(episode, learning_rate) * np.nan
 
-    with pytest.raises(pn.DataError, match="explanatory must be finite"):
+    with pytest.raises(pn.errors.DataError, match="explanatory must be finite"):
         pn.fit(played.q_episode(n_decisions=70), Wrong())

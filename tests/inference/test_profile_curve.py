@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 import penchant as pn
-from penchant import DataError
+from penchant.errors import DataError
 from played import ucl, ucl_episode
 
 
@@ -36,14 +36,14 @@ def slow_height(estimate, value):
 
 
 def test_heights_are_those_of_a_search_by_brute_force(estimate):
-    curve = pn.profile_curve(estimate, "prior_mean", n_points=5)
+    curve = pn.results.profile_curve(estimate, "prior_mean", n_points=5)
     for value, height in zip(curve.values, curve.log_likelihoods, strict=True):
         assert height == pytest.approx(slow_height(estimate, value), abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["decision_noise", "prior_mean", "prior_variance"])
 def test_the_curve_peaks_at_the_estimate_and_falls_to_both_sides(estimate, name):
-    curve = pn.profile_curve(estimate, name, n_points=11)
+    curve = pn.results.profile_curve(estimate, name, n_points=11)
     assert curve.name == name
     assert (np.diff(curve.values) > 0).all()
     top = int(np.argmax(curve.log_likelihoods))
@@ -55,7 +55,7 @@ def test_the_curve_peaks_at_the_estimate_and_falls_to_both_sides(estimate, name)
 
 
 def test_the_interval_ends_where_the_curve_has_lost_the_quantile(estimate):
-    curve = pn.profile_curve(estimate, "decision_noise", level=0.9, n_points=61)
+    curve = pn.results.profile_curve(estimate, "decision_noise", level=0.9, n_points=61)
     drop = stats.chi2.ppf(0.9, 1) / 2
     for end in (curve.low, curve.high):
         height = np.interp(end, curve.values, curve.log_likelihoods)
@@ -76,13 +76,13 @@ def test_the_interval_ends_where_the_curve_has_lost_the_quantile(estimate):
 )
 def test_wrong_arguments_are_named(estimate, options, message):
     with pytest.raises(DataError, match=message):
-        pn.profile_curve(estimate, **{"name": "prior_mean", **options})
+        pn.results.profile_curve(estimate, **{"name": "prior_mean", **options})
 
 
 def test_an_estimate_that_does_not_exist_has_no_profile(estimate):
     with pytest.raises(
         DataError, match="estimate must have a profile of prior_mean; got status 'sep"
     ):
-        pn.profile_curve(replace(estimate, status="separated"), "prior_mean")
+        pn.results.profile_curve(replace(estimate, status="separated"), "prior_mean")
     with pytest.raises(DataError, match="got an estimate without its episodes"):
-        pn.profile_curve(replace(estimate, source=estimate.source.stored()), "prior_mean")
+        pn.results.profile_curve(replace(estimate, source=estimate.source.stored()), "prior_mean")

@@ -105,6 +105,6 @@ def test_the_share_of_win_stay_is_that_of_a_binomial():
     best = 2 * odd / n
     ends = [optimize.brentq(fallen, 1e-9, best), optimize.brentq(fallen, best, 2 - 1e-9)]
     assert estimate.interval(0.95, "profile")[0] == pytest.approx(ends, rel=1e-6)
-    curve = pn.profile_curve(estimate, "epsilon")
+    curve = pn.results.profile_curve(estimate, "epsilon")
     heights = [estimate.log_likelihood - DROP - fallen(value) for value in curve.values]
     assert curve.log_likelihoods == pytest.approx(heights, abs=1e-8)

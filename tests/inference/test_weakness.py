@@ -90,7 +90,7 @@ def test_weak_people_raise_in_strict_fits_and_are_kept_and_named_in_averages():
     people, model = questionnaires(60, 1)
     fits = pn.fit_each(people, model)
     weak = next(f for f in fits if f.message.startswith("The choices do not tell the order"))
-    with pytest.raises(pn.NotConvergedError, match="order of magnitude"):
+    with pytest.raises(pn.errors.NotConvergedError, match="order of magnitude"):
         pn.fit(people[weak.subject], model, strict=True)
     pooled = pn.pool(fits, scale="natural", rule="mean-sample")
     assert weak.subject in pooled.subjects

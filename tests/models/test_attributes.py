@@ -56,11 +56,13 @@ def test_people_with_known_worth_are_recovered(choices):
     ],
 )
 def test_wrong_attributes_are_refused(given, said):
-    with pytest.raises(pn.DataError, match=said):
+    with pytest.raises(pn.errors.DataError, match=said):
         pn.models.Attributes(**given)
 
 
 def test_decisions_of_different_sizes_are_refused():
     sets = [np.ones((2, 1)), np.array([[1.0], [2.0], [3.0]])]
-    with pytest.raises(pn.DataError, match=r"same options in every decision.*got 2 to 3 options"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"same options in every decision.*got 2 to 3 options"
+    ):
         offers_of_choices(pn.Choices.from_arrays(sets, [0, 1]))

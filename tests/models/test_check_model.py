@@ -553,10 +553,10 @@ def test_the_same_seed_says_the_same():
 
 @pytest.mark.parametrize("data", [[], 3, "episode", [1, 2]])
 def test_other_data_are_refused(data):
-    with pytest.raises(pn.DataError, match="data must be Episode or Offers"):
+    with pytest.raises(pn.errors.DataError, match="data must be Episode or Offers"):
         check(Learner(), data)
 
 
 def test_data_without_a_decision_are_refused():
-    with pytest.raises(pn.DataError, match="at least one decision that is scored"):
+    with pytest.raises(pn.errors.DataError, match="at least one decision that is scored"):
         check(Learner(), pn.Episode([0, 1], [1.0, 2.0], scored=[False, False]))

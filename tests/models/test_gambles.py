@@ -96,10 +96,12 @@ def test_gains_only_have_one_weight_and_refuse_losses():
     assert names == ["temperature", "curvature", "probability_sensitivity"]
     assert str(model) == "prospect value, u(x) = x^rho, prelec, gains only"
     decisions = pn.Offers([0], {"outcome": [[9.0, -4.0]], "probability": [[0.3, 1.0]]})
-    with pytest.raises(pn.DataError, match=r"not be negative with losses=False; got -4"):
+    with pytest.raises(pn.errors.DataError, match=r"not be negative with losses=False; got -4"):
         model.explanatory(decisions, 0.5, 0.7)
 
 
 def test_an_unknown_weighting_is_refused():
-    with pytest.raises(pn.DataError, match="one of none, prelec, tversky-kahneman; got 'tk'"):
+    with pytest.raises(
+        pn.errors.DataError, match="one of none, prelec, tversky-kahneman; got 'tk'"
+    ):
         pn.models.ProspectValue("tk")

@@ -228,12 +228,14 @@ def test_a_model_can_be_stored():
     ],
 )
 def test_impossible_settings_are_refused(wrong, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.GPUCB(**{"locations": played.PLACES, **wrong})
 
 
 def test_options_beyond_the_last_are_refused():
-    with pytest.raises(pn.DataError, match=r"chosen must lie in 0\.\.6; got 9 at decision 1"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"chosen must lie in 0\.\.6; got 9 at decision 1"
+    ):
         pn.GPUCB(played.PLACES).explanatory(pn.Episode([0, 9], [1.0, 2.0]), 0.3)
 
 
@@ -308,7 +310,7 @@ def test_agents_know_what_the_likelihood_knows():
 )
 def test_impossible_parameters_are_refused(wrong, message):
     model = pn.GPUCB(played.PLACES, TERMS, noise_ratio=None)
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         play(model, {**TRUTH, **wrong}, 1, 3, 1)
 
 

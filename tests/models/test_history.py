@@ -52,5 +52,5 @@ def test_names_say_the_lags():
     ],
 )
 def test_impossible_settings_are_refused(options, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.models.HistoryRegression(**{"n_options": 2, **options})

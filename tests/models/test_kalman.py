@@ -165,7 +165,7 @@ def test_the_hybrid_has_two_options_and_the_settings_of_its_paper():
     ],
 )
 def test_impossible_settings_are_refused(options, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.KalmanFilter(**{"n_options": 3, **options})
 
 
@@ -173,7 +173,7 @@ def test_impossible_settings_are_refused(options, message):
     "wrong", [{"noise_variance": -1.0}, {"prior_variance": 0.0}, {"initial_mean": None}]
 )
 def test_impossible_settings_of_the_hybrid_are_refused(wrong):
-    with pytest.raises(pn.DataError, match=next(iter(wrong))):
+    with pytest.raises(pn.errors.DataError, match=next(iter(wrong))):
         pn.models.GershmanHybrid(**wrong)
 
 
@@ -181,7 +181,7 @@ def test_agents_need_possible_parameters():
     model = pn.KalmanFilter(2, decay=None, drift_variance=None)
     good = {"temperature": 1.0, "uncertainty_bonus": 0.0, "prior_variance": 1.0, "decay": 0.9}
     for name, wrong in (("decay", 1.2), ("drift_variance", -1.0), ("prior_variance", 0.0)):
-        with pytest.raises(pn.DataError, match=name):
+        with pytest.raises(pn.errors.DataError, match=name):
             model.agents({**good, "drift_variance": 0.1, name: wrong}, 1)
 
 
@@ -247,5 +247,5 @@ def test_slopes_of_a_hybrid_with_a_safe_option_equal_differences():
 
 
 def test_two_options_without_noise_are_refused():
-    with pytest.raises(pn.DataError, match=r"two of which one may be 0; got \(0.0, 0.0\)"):
+    with pytest.raises(pn.errors.DataError, match=r"two of which one may be 0; got \(0.0, 0.0\)"):
         pn.models.GershmanHybrid(noise_variance=(0.0, 0.0))

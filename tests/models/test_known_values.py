@@ -46,5 +46,5 @@ def test_known_values_agree_with_choices_given_by_values():
     ],
 )
 def test_impossible_known_values_are_refused(options, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.models.KnownValues(**{"values": [1.0, 2.0], **options})

@@ -174,7 +174,9 @@ def test_options_beyond_the_last_are_refused(name):
     model, natural, _ = CASES[name]
     _, psi = weights_and_shape(model, natural)
     last = model.n_options
-    with pytest.raises(pn.DataError, match=rf"chosen must lie in 0\.\.{last - 1}; got {last}"):
+    with pytest.raises(
+        pn.errors.DataError, match=rf"chosen must lie in 0\.\.{last - 1}; got {last}"
+    ):
         model.explanatory(pn.Episode([0, last], [1.0, 2.0]), *psi)
 
 

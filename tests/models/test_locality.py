@@ -104,7 +104,7 @@ def test_a_single_option_is_near_itself():
     ],
 )
 def test_terms_that_do_not_exist_are_refused(terms, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.models.Locality(pn.grid(2, 2), terms)
 
 

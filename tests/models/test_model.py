@@ -43,22 +43,22 @@ def test_search_units_and_back():
     ],
 )
 def test_ranges_that_are_none_are_refused(low, high, scale, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         Shape("a", low, high, scale=scale)
 
 
 def test_an_infinite_linear_range_is_refused():
-    with pytest.raises(pn.DataError, match="low and high of a"):
+    with pytest.raises(pn.errors.DataError, match="low and high of a"):
         Shape("a", 0.0, np.inf)
 
 
 def test_an_unknown_scale_is_refused():
-    with pytest.raises(pn.DataError, match="scale"):
+    with pytest.raises(pn.errors.DataError, match="scale"):
         Shape("a", 0.1, 1.0, scale="lgo")
 
 
 def test_a_grid_of_two_points_is_refused():
-    with pytest.raises(pn.DataError, match="n_grid must be at least 3; got 2"):
+    with pytest.raises(pn.errors.DataError, match="n_grid must be at least 3; got 2"):
         Shape("a", 0.0, 1.0, n_grid=2)
 
 
@@ -155,5 +155,7 @@ def test_on_its_plane_a_natural_parameter_has_its_value(natural):
 
 
 def test_a_natural_parameter_is_of_a_known_kind():
-    with pytest.raises(pn.DataError, match=r"kind must be one of weight, .*; got 'odds' for lapse"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"kind must be one of weight, .*; got 'odds' for lapse"
+    ):
         Natural("lapse", "odds", 0)

@@ -108,5 +108,5 @@ def test_offers_survive_a_pickle():
 )
 def test_what_cannot_be_offers_is_refused(given, message):
     arguments = {"chosen": [1, 0, 1], "offers": OFFERS, "subject": "anna", **given}
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.Offers(**arguments)

@@ -174,17 +174,21 @@ def test_the_table_is_left_as_it_was():
     ],
 )
 def test_tables_that_cannot_be_read_are_refused(change, arguments, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.offers_from_frame(pd.DataFrame(DELAYS | change), **arguments)
 
 
 def test_columns_that_nobody_knows_are_refused_with_what_to_write():
-    with pytest.raises(pn.DataError, match=r"offers must say .* got columns x, y. Write offers="):
+    with pytest.raises(
+        pn.errors.DataError, match=r"offers must say .* got columns x, y. Write offers="
+    ):
         pn.offers_from_frame(pd.DataFrame({"x": [1], "y": [2]}))
     table = pd.DataFrame(DELAYS).drop(columns="choice")
-    with pytest.raises(pn.DataError, match=r"chosen must be given, as no column is called chosen"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"chosen must be given, as no column is called chosen"
+    ):
         pn.offers_from_frame(table)
-    with pytest.raises(pn.DataError, match=r"loss and its gain a probability \('p'\)"):
+    with pytest.raises(pn.errors.DataError, match=r"loss and its gain a probability \('p'\)"):
         pn.offers_from_frame(pd.DataFrame(GAMBLES | {"p": [0.2, 0.3, 0.4]}))
 
 
@@ -231,13 +235,15 @@ def test_0_is_no_option_where_they_are_counted_from_1():
     three, seven = pn.offers_from_frame(table, base=1)
     assert three.chosen.tolist() == [-1, 1, 0]
     assert seven.chosen.tolist() == [0, 1]
-    with pytest.raises(pn.DataError, match=r"got 2 at row 1 .* pass base=1 if options are counted"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"got 2 at row 1 .* pass base=1 if options are counted"
+    ):
         pn.offers_from_frame(table)
 
 
 def test_options_counted_from_0_are_not_read_as_counted_from_1():
     message = r"must count options from 1, as base says, .*; got 0, 1, and never 2. If 0 is the fir"
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.offers_from_frame(pd.DataFrame(DELAYS), base=1)
 
 

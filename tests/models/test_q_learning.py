@@ -48,7 +48,9 @@ def test_natural_parameters_are_temperature_and_rate():
 
 
 def test_options_beyond_the_last_are_refused():
-    with pytest.raises(pn.DataError, match=r"chosen must lie in 0\.\.2; got 3 at decision 1"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"chosen must lie in 0\.\.2; got 3 at decision 1"
+    ):
         pn.QLearning(3).explanatory(pn.Episode([0, 3], [1.0, 2.0]), 0.3)
 
 
@@ -198,14 +200,14 @@ def test_the_words_name_the_options():
     ],
 )
 def test_options_that_make_no_model_are_refused(options, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.QLearning(3, **options)
 
 
 def test_agents_need_possible_parameters():
     model, natural, task = CASES["q-learning, forgetting"]
     for name, wrong in (("forgetting", 1.5), ("initial_value", np.nan), ("bias_1", np.inf)):
-        with pytest.raises(pn.DataError, match=name):
+        with pytest.raises(pn.errors.DataError, match=name):
             pn.simulate(
                 *(task, model, {**natural, name: wrong}),
                 n_decisions=2,
@@ -215,7 +217,7 @@ def test_agents_need_possible_parameters():
 
 @pytest.mark.parametrize("wrong", [{"n_options": 0}, {"n_options": 2.5}, {"initial_value": np.nan}])
 def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(pn.DataError, match=next(iter(wrong))):
+    with pytest.raises(pn.errors.DataError, match=next(iter(wrong))):
         pn.QLearning(**{"n_options": 3, **wrong})
 
 

@@ -29,5 +29,5 @@ def test_rewards_do_not_matter():
 
 @pytest.mark.parametrize("n_options", [1, 2.5, "many"])
 def test_an_impossible_number_of_options_is_refused(n_options):
-    with pytest.raises(pn.DataError, match="n_options must be a whole number, 2 or more"):
+    with pytest.raises(pn.errors.DataError, match="n_options must be a whole number, 2 or more"):
         pn.models.RandomChoice(n_options)

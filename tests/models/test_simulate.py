@@ -202,7 +202,7 @@ def simulated(model=UCL_MODEL, landscape=None, n_decisions=4, **wrong):
     ],
 )
 def test_impossible_parameters_are_refused(wrong, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         simulated(**wrong)
 
 
@@ -216,7 +216,7 @@ def test_impossible_parameters_are_refused(wrong, message):
     ],
 )
 def test_impossible_parameters_of_q_learning_are_refused(wrong, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.simulate(
             Q_LANDSCAPE,
             Q_MODEL,
@@ -229,23 +229,23 @@ def test_impossible_parameters_of_q_learning_are_refused(wrong, message):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("length_scale", [-1.0, np.nan, np.inf])
 def test_an_impossible_length_scale_is_refused(length_scale):
-    with pytest.raises(pn.DataError, match="length_scale"):
+    with pytest.raises(pn.errors.DataError, match="length_scale"):
         simulated(length_scale=length_scale)
 
 
 @pytest.mark.parametrize("n_decisions", [-1, 2.5, "many"])
 def test_an_impossible_number_of_decisions_is_refused(n_decisions):
-    with pytest.raises(pn.DataError, match="n_decisions"):
+    with pytest.raises(pn.errors.DataError, match="n_decisions"):
         simulated(n_decisions=n_decisions)
 
 
 def test_parameters_the_model_does_not_have_are_refused():
-    with pytest.raises(pn.DataError, match="prior_varience"):
+    with pytest.raises(pn.errors.DataError, match="prior_varience"):
         simulated(prior_varience=4.0)
 
 
 def test_missing_parameters_are_named():
-    with pytest.raises(pn.DataError, match="got none for prior_variance, length_scale"):
+    with pytest.raises(pn.errors.DataError, match="got none for prior_variance, length_scale"):
         pn.simulate(
             played.landscape(),
             UCL_MODEL,
@@ -256,7 +256,9 @@ def test_missing_parameters_are_named():
 
 
 def test_the_landscape_must_have_the_options_of_the_model():
-    with pytest.raises(pn.DataError, match="task must have the 7 options of the model; got 4"):
+    with pytest.raises(
+        pn.errors.DataError, match="task must have the 7 options of the model; got 4"
+    ):
         simulated(landscape=Q_LANDSCAPE)
 
 
@@ -340,13 +342,15 @@ def test_the_offers_of_a_person_are_answered_again():
     ],
 )
 def test_a_task_that_does_not_say_what_to_do_is_refused(task, given, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.simulate(task, Q_MODEL, Q_TRUTH, rng=np.random.default_rng(1), **given)
 
 
 @pytest.mark.parametrize("parameters", [None, 0.3, "temperature", [0.3, 0.4]])
 def test_what_is_no_mapping_of_parameters_is_refused(parameters):
-    with pytest.raises(pn.DataError, match="parameters must map names to numbers, or be a list"):
+    with pytest.raises(
+        pn.errors.DataError, match="parameters must map names to numbers, or be a list"
+    ):
         pn.simulate(pn.Task(Q_LANDSCAPE, 5), Q_MODEL, parameters, rng=np.random.default_rng(1))
 
 
@@ -354,7 +358,7 @@ def test_as_many_people_as_parameters_are_simulated():
     task, rules = pn.Task(Q_LANDSCAPE, 5), [Q_TRUTH, Q_TRUTH]
     rng = np.random.default_rng(1)
     assert len(pn.simulate(task, Q_MODEL, rules, n_subjects=2, rng=rng)) == 2
-    with pytest.raises(pn.DataError, match=r"n_subjects must be as many .* got 3 and 2"):
+    with pytest.raises(pn.errors.DataError, match=r"n_subjects must be as many .* got 3 and 2"):
         pn.simulate(task, Q_MODEL, rules, n_subjects=3, rng=rng)
 
 

@@ -168,7 +168,7 @@ def test_a_model_of_ones_own_is_simulated_from_its_variables():
 )
 def test_parameters_that_are_wrong_are_refused(parameters, message):
     offers = offered.delayed(n=5)
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.simulate(offers, pn.HyperbolicDiscounting(), parameters, rng=np.random.default_rng(0))
 
 
@@ -182,13 +182,17 @@ def test_without_a_temperature_to_speak_of_the_best_option_is_taken(temperature)
 
 def test_offers_without_an_attribute_are_refused():
     decisions = pn.Offers([0], {"amount": [[1.0, 2.0]], "delays": [[0.0, 3.0]]})
-    with pytest.raises(pn.DataError, match=r"must have amount and delay .* Did you mean 'delays'"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"must have amount and delay .* Did you mean 'delays'"
+    ):
         pn.HyperbolicDiscounting().explanatory(decisions, 0.1)
-    with pytest.raises(pn.DataError, match="must be given Offers; got Episode"):
+    with pytest.raises(pn.errors.DataError, match="must be given Offers; got Episode"):
         pn.HyperbolicDiscounting().explanatory(pn.Episode([0], [1.0]), 0.1)
 
 
 def test_offers_with_other_options_are_not_described_together():
     two, three = (pn.Offers([0], offered.delayed(n=1, n_options=m)) for m in (2, 3))
-    with pytest.raises(pn.DataError, match=r"options and outcomes in all Offers; got \(2,\)"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"options and outcomes in all Offers; got \(2,\)"
+    ):
         pn.fit_each([two, three], pn.HyperbolicDiscounting())

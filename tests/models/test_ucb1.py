@@ -37,5 +37,5 @@ def test_an_option_never_observed_has_the_initial_value_and_the_bonus_of_one_cou
     ],
 )
 def test_impossible_settings_are_refused(options, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.models.UCB1(**{"n_options": 3, **options})

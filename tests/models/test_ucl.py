@@ -17,7 +17,7 @@ from penchant.models.simulate import weights_and_shape
 
 
 def refused(message):
-    return pytest.raises(pn.DataError, match=re.escape(message))
+    return pytest.raises(pn.errors.DataError, match=re.escape(message))
 
 
 def probabilities(model, episode, natural):
@@ -163,7 +163,7 @@ def test_the_range_of_length_scales_is_that_of_the_spacing_of_a_grid():
 
 
 def test_a_length_scale_cannot_be_estimated_from_one_option():
-    with pytest.raises(pn.DataError, match="length_scale"):
+    with pytest.raises(pn.errors.DataError, match="length_scale"):
         _ = played.ucl(locations=[[0.0, 1.0]], length_scale=None).shape
 
 
@@ -313,7 +313,7 @@ def test_options_beyond_the_places_are_refused():
 )
 def test_wrong_settings_are_refused_when_the_model_is_made(options):
     with pytest.raises(
-        pn.DataError, match=next(name for name in options if name != "length_scale")
+        pn.errors.DataError, match=next(name for name in options if name != "length_scale")
     ):
         played.ucl(**options)
 

@@ -82,11 +82,11 @@ def test_probabilities_are_those_of_the_formula():
     ],
 )
 def test_impossible_settings_are_refused(options, message):
-    with pytest.raises(pn.DataError, match=message):
+    with pytest.raises(pn.errors.DataError, match=message):
         pn.models.WinStayLoseShift(**{"n_options": 2, **options})
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, 2.5, np.nan])
 def test_agents_need_a_possible_epsilon(epsilon):
-    with pytest.raises(pn.DataError, match="epsilon must"):
+    with pytest.raises(pn.errors.DataError, match="epsilon must"):
         pn.models.WinStayLoseShift(2, equal=True).agents({"epsilon": epsilon}, 1)

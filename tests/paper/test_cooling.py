@@ -32,10 +32,10 @@ def test_the_decision_noise_is_recovered_within_its_interval():
 
 
 def test_times_before_one_are_an_error():
-    with pytest.raises(pn.DataError, match="times must be at least 1; got 0 at decision 0"):
+    with pytest.raises(pn.errors.DataError, match="times must be at least 1; got 0 at decision 0"):
         pn.paper.cooling_choices(np.ones((2, 2)), [0, 1], times=[0, 1])
 
 
 def test_times_must_be_one_per_decision():
-    with pytest.raises(pn.DataError, match=r"times must have shape \(2,\)"):
+    with pytest.raises(pn.errors.DataError, match=r"times must have shape \(2,\)"):
         pn.paper.cooling_choices(np.ones((2, 2)), [0, 1], times=[1, 2, 3])

@@ -78,11 +78,13 @@ def test_one_subject_never_explains_another():
 def test_a_missing_reward_is_an_error():
     values, chosen, rewards = play(7, n=10)
     rewards[3] = np.nan
-    with pytest.raises(pn.DataError, match="rewards must be finite; got nan in rewards at dec"):
+    with pytest.raises(
+        pn.errors.DataError, match="rewards must be finite; got nan in rewards at dec"
+    ):
         pn.paper.q_learning_choices(values, chosen, rewards)
 
 
 def test_rewards_must_be_one_per_decision():
     values, chosen, rewards = play(8, n=10)
-    with pytest.raises(pn.DataError, match=r"rewards must have shape \(10,\)"):
+    with pytest.raises(pn.errors.DataError, match=r"rewards must have shape \(10,\)"):
         pn.paper.q_learning_choices(values, chosen, rewards[:-1])

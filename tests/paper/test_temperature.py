@@ -40,5 +40,7 @@ def test_the_standard_error_of_the_temperature_is_that_of_the_delta_method():
 
 
 def test_values_must_be_a_matrix():
-    with pytest.raises(pn.DataError, match=r"values must have shape \(n_decisions, n_options\)"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"values must have shape \(n_decisions, n_options\)"
+    ):
         pn.paper.temperature_choices([1.0, 2.0], [0, 1])

@@ -51,7 +51,9 @@ def test_a_table_of_people_does_too_of_any_kind(estimates, make):
     assert found.summary() == pn.compare_groups(estimates, by="group").summary()
     two = make({"participant": list(estimates.subjects), "arm": labels})
     assert pn.compare_groups(estimates, by=two).summary() == found.summary()
-    with pytest.raises(pn.DataError, match="by must name a column where a table has several"):
+    with pytest.raises(
+        pn.errors.DataError, match="by must name a column where a table has several"
+    ):
         pn.compare_groups(estimates, by=people)
 
 
@@ -103,7 +105,9 @@ def test_a_score_gives_the_regression_and_correlations_that_scipy_gives(estimate
 
 def test_whole_numbers_that_repeat_are_asked(estimates):
     codes = [1, 2, 3, 4] * 5
-    with pytest.raises(pn.DataError, match=r"two ways: codes of groups, or scores. Pass kind='g"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"two ways: codes of groups, or scores. Pass kind='g"
+    ):
         pn.compare_groups(estimates, by=codes)
     assert len(pn.compare_groups(estimates, by=codes, kind="groups").populations) == 4
     assert pn.compare_groups(estimates, by=codes, kind="scores").relations
@@ -122,15 +126,15 @@ def test_whole_numbers_that_repeat_are_asked(estimates):
     ],
 )
 def test_what_does_not_tell_subjects_apart_is_refused(estimates, by, more, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.compare_groups(estimates, by=by, **more)
 
 
 def test_groups_without_labels_say_what_to_write(estimates):
-    with pytest.raises(pn.DataError, match="Say what tells subjects apart, such as by="):
+    with pytest.raises(pn.errors.DataError, match="Say what tells subjects apart, such as by="):
         pn.compare_groups(estimates)
     slim = pn.results.Estimates.from_dict(estimates.to_dict())
-    with pytest.raises(pn.DataError, match="people must be given where `by` names a column"):
+    with pytest.raises(pn.errors.DataError, match="people must be given where `by` names a column"):
         pn.compare_groups(slim, by="group")
 
 
@@ -154,7 +158,9 @@ def test_groups_are_compared_in_what_summaries_show_positive_ones_by_their_logar
     assert [d.name for d in plain.differences] == shown and not plain.logs
     fitted = pn.compare_groups(estimates, by="group", scale="theta")
     assert fitted.differences[0].name == estimates.names[0] != "temperature"
-    with pytest.raises(pn.DataError, match="scale must be 'log', 'natural' or 'theta'; got 'x'"):
+    with pytest.raises(
+        pn.errors.DataError, match="scale must be 'log', 'natural' or 'theta'; got 'x'"
+    ):
         pn.compare_groups(estimates, by="group", scale="x")
 
 

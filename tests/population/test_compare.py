@@ -189,9 +189,9 @@ def test_a_test_that_could_not_be_done_does_not_count():
     np.testing.assert_allclose(found, [0.02, np.nan, 0.08])
     np.testing.assert_allclose(pn.results.adjusted_p_values([0.01, 0.04], "none"), [0.01, 0.04])
     assert len(pn.results.adjusted_p_values([])) == 0
-    with pytest.raises(pn.DataError, match="adjust must be one of holm"):
+    with pytest.raises(pn.errors.DataError, match="adjust must be one of holm"):
         pn.results.adjusted_p_values([0.1], "sidak")
-    with pytest.raises(pn.DataError, match=r"p_values must lie between 0 and 1; got 1\.2"):
+    with pytest.raises(pn.errors.DataError, match=r"p_values must lie between 0 and 1; got 1\.2"):
         pn.results.adjusted_p_values([0.1, 1.2])
 
 
@@ -244,18 +244,18 @@ def test_results_in_all_forms_hold_the_same_numbers():
 
 def test_bad_input_is_refused():
     first, second = groups(11)
-    with pytest.raises(pn.DataError, match="groups must be at least two; got 1"):
+    with pytest.raises(pn.errors.DataError, match="groups must be at least two; got 1"):
         pn.compare_groups({"A": first})
-    with pytest.raises(pn.DataError, match="groups must have the same names"):
+    with pytest.raises(pn.errors.DataError, match="groups must have the same names"):
         pn.compare_groups({"A": first, "B": second[:, :2]})
-    with pytest.raises(pn.DataError, match="pairs must be of two groups among A, B"):
+    with pytest.raises(pn.errors.DataError, match="pairs must be of two groups among A, B"):
         pn.compare_groups({"A": first, "B": second}, [("A", "C")])
-    with pytest.raises(pn.DataError, match="degrees_of_freedom must be 'own' or 'subjects'"):
+    with pytest.raises(pn.errors.DataError, match="degrees_of_freedom must be 'own' or 'subjects'"):
         pn.compare_groups({"A": first, "B": second}, degrees_of_freedom="none")
-    with pytest.raises(pn.DataError, match="level must lie between 0 and 1"):
+    with pytest.raises(pn.errors.DataError, match="level must lie between 0 and 1"):
         pn.compare_groups({"A": first, "B": second}, level=95)
     natural = pn.results.PopulationEstimate.from_summary([1, 2, 3], [1, 1, 1], 9, scale="natural")
-    with pytest.raises(pn.DataError, match="groups must have the same scale"):
+    with pytest.raises(pn.errors.DataError, match="groups must have the same scale"):
         pn.compare_groups({"A": first, "B": natural})
 
 

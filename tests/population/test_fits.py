@@ -99,7 +99,7 @@ def test_estimates_of_choices_are_pooled_and_jointly_fitted():
     joint = pn.pool(choices, rule="joint")
     np.testing.assert_allclose(joint.estimate, pn.fit(choices).theta, rtol=1e-12)
     assert joint.n_subjects == 4
-    with pytest.raises(pn.DataError, match=r"Use pool\(data, model=model, rule"):
+    with pytest.raises(pn.errors.DataError, match=r"Use pool\(data, model=model, rule"):
         pn.pool(found, rule="joint")
 
 
@@ -119,7 +119,7 @@ def test_everybody_can_be_separated_and_the_joint_likelihood_still_has_a_maximum
 def test_linearised_estimates_are_pooled_and_mapped_back():
     model, nominal = ucl(), pn.RewardPrior(30.0, 100.0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pn.PenchantWarning)
+        warnings.simplefilter("ignore", pn.errors.PenchantWarning)
         fits = [pn.fit_linearized(ucl_episode(seed), model, nominal=nominal) for seed in range(3)]
     pooled = pn.pool(fits, rule="mean-pooled", subjects=["ann", "bob", "cy"])
     assert pooled.names == ("theta1", "theta2", "theta3")
@@ -134,7 +134,7 @@ def test_linearised_estimates_are_pooled_and_mapped_back():
 def test_linearised_estimates_outside_the_model_are_left_out_of_natural_averages():
     model, nominal = ucl(), pn.RewardPrior(30.0, 100.0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pn.PenchantWarning)
+        warnings.simplefilter("ignore", pn.errors.PenchantWarning)
         fits = [pn.fit_linearized(ucl_episode(seed), model, nominal=nominal) for seed in range(12)]
     inside = [bool(np.isfinite(f.validity.exact_log_likelihood)) for f in fits]
     assert 0 < sum(inside) < 12, "both kinds are needed"
@@ -146,11 +146,11 @@ def test_linearised_estimates_outside_the_model_are_left_out_of_natural_averages
 
 def test_estimates_of_different_models_are_not_averaged(each):
     other = pn.fit(ucl_episode(1), ucl())
-    with pytest.raises(pn.DataError, match="estimates must have the same parameters"):
+    with pytest.raises(pn.errors.DataError, match="estimates must have the same parameters"):
         pn.pool([each[0], other])
-    with pytest.raises(pn.DataError, match="estimates must be of the same model"):
+    with pytest.raises(pn.errors.DataError, match="estimates must be of the same model"):
         pn.pool([each[0], other], rule="joint")
-    with pytest.raises(pn.DataError, match="covariances must be left out with fits"):
+    with pytest.raises(pn.errors.DataError, match="covariances must be left out with fits"):
         pn.pool(each, np.ones((8, 2, 2)))
 
 

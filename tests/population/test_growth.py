@@ -21,7 +21,7 @@ TRUTHS = {"linear": (70.0, 9.0), "power": (31.0, 0.62), "logarithmic": (45.0, 23
 
 
 def growth_order(regret, subject=None, **options):
-    return pn.growth_orders([regret], [subject], **options)[0]
+    return pn.results.growth_orders([regret], [subject], **options)[0]
 
 
 def random_walk(seed, n=90):
@@ -133,7 +133,7 @@ def test_regret_that_does_not_grow_has_no_order_and_is_high(regret):
     assert (found.status, found.order, found.category) == ("not growing", "none", "high")
     assert "does not grow" in found.words
     assert np.isnan(found.category_weight)
-    with pytest.raises(pn.DataError, match="order must be one that was fitted; got 'none'"):
+    with pytest.raises(pn.errors.DataError, match="order must be one that was fitted; got 'none'"):
         found.curve()
 
 
@@ -153,28 +153,30 @@ def test_a_last_reward_that_is_missing_is_left_out_and_nothing_else():
     assert found.to_dict() == growth_order(regret).to_dict()
     broken = regret.copy()
     broken[41] = np.nan
-    with pytest.raises(pn.DataError, match="regret must be finite; got nan at decision 41"):
+    with pytest.raises(pn.errors.DataError, match="regret must be finite; got nan at decision 41"):
         growth_order(broken)
-    with pytest.raises(pn.DataError, match="got inf at decision 90 of subject ann"):
+    with pytest.raises(pn.errors.DataError, match="got inf at decision 90 of subject ann"):
         growth_order(np.append(regret, np.inf), subject="ann")
 
 
 def test_other_bad_input_is_refused():
-    with pytest.raises(pn.DataError, match="rng must be given with a bootstrap"):
+    with pytest.raises(pn.errors.DataError, match="rng must be given with a bootstrap"):
         growth_order(T, n_bootstrap=10)
-    with pytest.raises(pn.DataError, match="n_bootstrap must be at least 0; got -1"):
+    with pytest.raises(pn.errors.DataError, match="n_bootstrap must be at least 0; got -1"):
         growth_order(T, n_bootstrap=-1, rng=np.random.default_rng(0))
-    with pytest.raises(pn.DataError, match=r"must be one number per decision; got shape \(3, 2\)"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"must be one number per decision; got shape \(3, 2\)"
+    ):
         growth_order(np.ones((3, 2)))
-    with pytest.raises(pn.DataError, match="regret must be numbers"):
+    with pytest.raises(pn.errors.DataError, match="regret must be numbers"):
         growth_order(["much", "more"])
-    with pytest.raises(pn.DataError, match="subjects must be one per regret"):
-        pn.growth_orders([T, T], ["ann"])
+    with pytest.raises(pn.errors.DataError, match="subjects must be one per regret"):
+        pn.results.growth_orders([T, T], ["ann"])
 
 
 def test_many_subjects_are_those_one_by_one_whatever_their_horizons():
     regrets = {f"s{i}": random_walk(i, n) for i, n in enumerate([90, 40, 90, 3, 61, 40])}
-    together = pn.growth_orders(regrets)
+    together = pn.results.growth_orders(regrets)
     assert together.subjects == tuple(regrets)
     for subject, regret in regrets.items():
         mine, one = together.of(subject), growth_order(regret, subject=subject)
@@ -190,7 +192,7 @@ def test_many_subjects_are_those_one_by_one_whatever_their_horizons():
     assert np.isnan(table["power_b"][3])
     assert sum(together.counts().values()) == len(together) == 6
     assert together.categories[3] is None
-    with pytest.raises(pn.DataError, match="subject must be one of the 6 given; got 'zoe'"):
+    with pytest.raises(pn.errors.DataError, match="subject must be one of the 6 given; got 'zoe'"):
         together.of("zoe")
 
 
@@ -235,7 +237,7 @@ def test_players_who_explore_forever_and_those_who_learn_are_told_apart():
         pn.Episode(np.where(100 * rng.random(90) < worse, rng.integers(0, 100, 90), best), T)
         for _ in range(20)
     ]
-    regrets = [pn.cumulative_regret(e, place) for e in anything + learned]
-    found = pn.growth_orders(regrets).categories
+    regrets = [pn.results.cumulative_regret(e, place) for e in anything + learned]
+    found = pn.results.growth_orders(regrets).categories
     assert found[:20].count("low") == 20
     assert found[20:].count("high") >= 15

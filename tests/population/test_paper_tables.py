@@ -104,5 +104,5 @@ def test_a_population_outside_the_model_has_no_natural_parameters():
     assert found.status == "outside the model"
     assert np.isnan(found.estimate).all()
     assert "no natural parameters" in found.message
-    with pytest.raises(pn.DataError, match="population must hold the 3 parameters theta"):
+    with pytest.raises(pn.errors.DataError, match="population must hold the 3 parameters theta"):
         pn.paper.back_map(found, model("low"), nominal=NOMINALS["low"])

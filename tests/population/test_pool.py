@@ -182,7 +182,9 @@ def test_categories_are_pooled_one_by_one():
     assert list(table["category"]) == [("high", "A")] * 3 + [("low", "A")] * 3
     assert list(table["name"][:3]) == ["theta1", "theta2", "theta3"]
     assert len(found.to_dict()) == 2 and "mean-pooled" in found.summary()
-    with pytest.raises(pn.DataError, match=r"categories must be one per subject \(9\); got 2"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"categories must be one per subject \(9\); got 2"
+    ):
         pn.pool(estimates, covariances, categories=["a", "b"])
 
 
@@ -218,7 +220,7 @@ def test_results_in_all_forms_hold_the_same_numbers():
     ],
 )
 def test_bad_input_is_refused(arguments, options, match):
-    with pytest.raises(pn.DataError, match=match):
+    with pytest.raises(pn.errors.DataError, match=match):
         pn.pool(*arguments, **options)
 
 
@@ -230,13 +232,13 @@ def test_a_published_table_keeps_what_it_does_not_say_unknown():
     np.testing.assert_allclose(found.standard_errors, [0.1, 0.5])
     half = stats.t.isf(0.025, 11) * 0.1
     np.testing.assert_allclose(found.interval()[0], [0.4 - half, 0.4 + half])
-    with pytest.raises(pn.DataError, match="must be vectors of the same length"):
+    with pytest.raises(pn.errors.DataError, match="must be vectors of the same length"):
         pn.results.PopulationEstimate.from_summary([0.4], [0.0], 12)
-    with pytest.raises(pn.DataError, match="n_subjects must be at least 1"):
+    with pytest.raises(pn.errors.DataError, match="n_subjects must be at least 1"):
         pn.results.PopulationEstimate.from_summary([0.4], [0.1], 0)
-    with pytest.raises(pn.DataError, match="names must be one per estimate"):
+    with pytest.raises(pn.errors.DataError, match="names must be one per estimate"):
         pn.results.PopulationEstimate.from_summary([0.4], [0.1], 5, names=["a", "b"])
-    with pytest.raises(pn.DataError, match="must have the variance between subjects"):
+    with pytest.raises(pn.errors.DataError, match="must have the variance between subjects"):
         found.prediction_interval()
 
 

@@ -69,7 +69,7 @@ def test_a_survey_without_an_opt_out_has_no_constant():
 
 def test_none_is_asked_and_named(file):
     path = file(survey(PEOPLE, words=("A", "B", "none")))
-    with pytest.raises(pn.DataError, match=r"'none' in choice can be read in two ways"):
+    with pytest.raises(pn.errors.DataError, match=r"'none' in choice can be read in two ways"):
         pn.read(path)
     assert pn.read(path, opt_out="none").data.names == (*NAMES[:3], "constant:none")
     left = pn.read(path, where="choice != 'none'")
@@ -104,7 +104,7 @@ def test_constants_of_all_options_are_one_term(file):
 def test_the_level_that_others_are_compared_with_can_be_chosen(file):
     reading = pn.read(file(survey(PEOPLE)), reference={"brand": "Zen"})
     assert "brand:Acme" in reading.data.names
-    with pytest.raises(pn.DataError, match="reference must be a level of brand; got 'Zan'"):
+    with pytest.raises(pn.errors.DataError, match="reference must be a level of brand; got 'Zan'"):
         pn.read(file(survey(PEOPLE)), reference={"brand": "Zan"})
 
 
@@ -118,14 +118,14 @@ def test_the_level_that_others_are_compared_with_can_be_chosen(file):
     ],
 )
 def test_a_wrong_formula_is_refused(file, formula, said):
-    with pytest.raises(pn.DataError, match=f"attributes must.*{said}|{said}"):
+    with pytest.raises(pn.errors.DataError, match=f"attributes must.*{said}|{said}"):
         pn.read(file(survey(PEOPLE)), attributes=formula)
 
 
 def test_an_empty_attribute_of_an_option_is_named_by_its_line(file):
     rows = survey(PEOPLE)
     rows[7]["B_time"] = None
-    with pytest.raises(pn.DataError, match="an empty cell in time at line 9"):
+    with pytest.raises(pn.errors.DataError, match="an empty cell in time at line 9"):
         pn.read(file(rows))
     kept = pn.read(file(rows), missing="drop_set")
     assert kept.n_decisions == len(rows) - 1
@@ -134,7 +134,9 @@ def test_an_empty_attribute_of_an_option_is_named_by_its_line(file):
 def test_decimal_commas_are_asked_for(file):
     rows = [row | {"A_price": f"€{k},50"} for k, row in enumerate(survey(PEOPLE))]
     rows = [row | {"B_price": f"€{k},75"} for k, row in enumerate(rows)]
-    with pytest.raises(pn.DataError, match=r"'€0,50' at line 2. It looks like decimal comma"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"'€0,50' at line 2. It looks like decimal comma"
+    ):
         pn.read(file(rows, delimiter=";"))
     price = pn.read(file(rows, delimiter=";"), decimal=",").data.explanatory[:2, 0]
     assert price.tolist() == [0.5, 0.75]

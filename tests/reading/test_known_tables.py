@@ -216,7 +216,7 @@ def test_who_is_punished_is_told_by_the_outcome_whatever_was_chosen():
 def test_choices_that_are_not_counted_from_one_or_not_of_subjid_are_asked_for():
     rng = np.random.default_rng(1)
     columns = {"choice": rng.integers(1, 4, N), "outcome": rng.normal(size=N)}
-    with pytest.raises(pn.DataError, match="base must be given, as choice holds 1 to 3"):
+    with pytest.raises(pn.errors.DataError, match="base must be given, as choice holds 1 to 3"):
         pn.read(pa.table({"who": np.repeat([1, 2], N // 2), **columns}))
 
 

@@ -181,9 +181,13 @@ def german(choices):
 def test_what_a_survey_means_is_asked_and_then_done(tmp_path, monkeypatch):
     file = tmp_path / "survey.csv"
     file.write_text(german((1, 2, 0)))
-    with pytest.raises(pn.DataError, match=r"opt_out must be given, as choice holds .* Pass opt_"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"opt_out must be given, as choice holds .* Pass opt_"
+    ):
         pn.read(file, kind="choices")
-    with pytest.raises(pn.DataError, match=r"'\d,50' at line 2. It looks like decimal comma; pass"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"'\d,50' at line 2. It looks like decimal comma; pass"
+    ):
         pn.read(file, opt_out="0")
     reading = pn.read(file, opt_out="0", decimal=",")
     assert reading.data.names == ("Preis", "Minuten", "Siegel:Zen", "constant:0")

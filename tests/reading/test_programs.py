@@ -133,7 +133,7 @@ def test_amounts_in_dollars_and_delays_in_days_are_numbers(file):
 def test_keys_for_sooner_and_later_are_asked_with_both_readings(file):
     path = file(as_csv(jspsych_offers(SAVERS, answers=("f", "j"))))
     with pytest.raises(
-        pn.DataError, match=r"'f', 'j' in response .* options=\['f', 'j'\] if 'f' is"
+        pn.errors.DataError, match=r"'f', 'j' in response .* options=\['f', 'j'\] if 'f' is"
     ):
         pn.read(path)
     assert_offered(pn.read(path, options=["f", "j"]))
@@ -160,7 +160,7 @@ def test_two_columns_of_keys_are_asked(file):
     rows = [row | {"key_sure.keys": row.get("key_resp.keys")} for row in psychopy_play(PLAYERS)]
     path = file(as_csv(rows))
     with pytest.raises(
-        pn.DataError, match=r"chosen must be given.*key_sure.keys \(138 rows\), key_r"
+        pn.errors.DataError, match=r"chosen must be given.*key_sure.keys \(138 rows\), key_r"
     ):
         pn.read(path)
     assert_played(pn.read(path, chosen="key_sure.keys"))
@@ -201,7 +201,7 @@ def test_delays_in_weeks_and_days_are_days(file):
 
 def test_a_month_has_to_be_said_in_days(file):
     path = file(as_csv(jspsych_offers(SAVERS)).replace("30 days", "1 month"))
-    with pytest.raises(pn.DataError, match="Say how many days a month is"):
+    with pytest.raises(pn.errors.DataError, match="Say how many days a month is"):
         pn.read(path)
     assert_offered(pn.read(path, units={"month": 30}))
 
@@ -211,7 +211,7 @@ def test_a_cell_that_is_no_amount_is_named_by_its_line(file):
     row = next(k for k, r in enumerate(rows) if "ll_delay" in r and k > 40)
     rows[row]["ll_delay"] = "a while"
     with pytest.raises(
-        pn.DataError, match=f"ll_delay must hold numbers.*'a while' at line {row + 2}"
+        pn.errors.DataError, match=f"ll_delay must hold numbers.*'a while' at line {row + 2}"
     ):
         pn.read(file(as_csv(rows)))
 
@@ -257,7 +257,7 @@ def test_labels_that_change_their_places_are_asked(file):
         rows.append(row | {"choices": json.dumps(labels)})
     path = file(as_csv(rows))
     with pytest.raises(
-        pn.DataError, match=r"place or the label. Pass chosen='response', or chosen="
+        pn.errors.DataError, match=r"place or the label. Pass chosen='response', or chosen="
     ):
         pn.read(path)
     assert_played(pn.read(path, chosen="response"))

@@ -46,7 +46,9 @@ def test_the_summary_says_what_was_taken_for_what_and_what_to_do_next():
 
 def test_options_counted_from_1_are_asked():
     table = pa.table(PLAY | {"choice": [1, 2, 2, 2, 1, 2]})
-    with pytest.raises(pn.DataError, match=r"base must be given.*from 1 .2 of them.*from 0 .3"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"base must be given.*from 1 .2 of them.*from 0 .3"
+    ):
         pn.read(table)
     assert pn.read(table, base=1).options == {"1": "0", "2": "1"}
     assert pn.read(table, options=[2, 1]).options == {"2": "0", "1": "1"}
@@ -59,7 +61,9 @@ def test_rewards_in_a_currency_are_numbers():
 
 def test_a_reward_that_is_no_number_is_named_by_its_row():
     table = pa.table(PLAY | {"reward": ["1", "0", "won", "0", "1", "1"]})
-    with pytest.raises(pn.DataError, match="reward 'reward' must hold numbers; got 'won' at row 2"):
+    with pytest.raises(
+        pn.errors.DataError, match="reward 'reward' must hold numbers; got 'won' at row 2"
+    ):
         pn.read(table)
 
 
@@ -67,7 +71,7 @@ def test_a_table_that_may_be_play_or_a_choice_experiment_is_asked():
     more = {"cost_left": [1, 2, 3, 4, 5, 6], "cost_right": [6, 5, 4, 3, 2, 1]}
     sides = ["left", "right", "right", "right", "left", "right"]
     table = pa.table(PLAY | more | {"choice": sides})
-    with pytest.raises(pn.DataError, match=r"two ways: task data.*kind='play' or kind="):
+    with pytest.raises(pn.errors.DataError, match=r"two ways: task data.*kind='play' or kind="):
         pn.read(table)
     assert pn.read(table, kind="play").kind == "play"
     assert pn.read(table, kind="choices").data.names == ("cost",)
@@ -79,7 +83,7 @@ def test_what_every_option_paid_is_no_choice_experiment():
 
 
 def test_columns_that_say_nothing_are_refused_with_what_is_needed():
-    with pytest.raises(pn.DataError, match="kind must be told by its columns, of options"):
+    with pytest.raises(pn.errors.DataError, match="kind must be told by its columns, of options"):
         pn.read(pa.table({"a": [1, 2], "b": [3, 4]}))
 
 
@@ -99,20 +103,22 @@ def test_columns_that_say_nothing_are_refused_with_what_is_needed():
     ],
 )
 def test_wrong_arguments_are_refused(given, said):
-    with pytest.raises(pn.DataError, match=said):
+    with pytest.raises(pn.errors.DataError, match=said):
         pn.read(pa.table(PLAY), **given)
 
 
 def test_what_is_no_table_is_refused():
-    with pytest.raises(pn.DataError, match="source must be a file, a folder or a pandas"):
+    with pytest.raises(pn.errors.DataError, match="source must be a file, a folder or a pandas"):
         pn.read([1, 2, 3])
 
 
 def test_groups_must_not_vary_within_a_subject():
     reading = pn.read(pa.table(PLAY))
-    with pytest.raises(pn.DataError, match="same in all rows of a subject; got 1 and 2 in trial"):
+    with pytest.raises(
+        pn.errors.DataError, match="same in all rows of a subject; got 1 and 2 in trial"
+    ):
         reading.groups("trial")
-    with pytest.raises(pn.DataError, match=r"got 'grop'.*Did you mean 'group'"):
+    with pytest.raises(pn.errors.DataError, match=r"got 'grop'.*Did you mean 'group'"):
         reading.groups("grop")
 
 

@@ -93,10 +93,90 @@ def test_gains_losses_and_signs_are_read_when_the_task_is_named():
     np.testing.assert_array_equal(inputs.after["input"], [1, 0, 1])
 
 
+WRONG_CODES = {
+    "two-step": ({"level1_choice": 0, "level2_choice": 1, "reward": 1}, "level1_choice .* 1, 2 "),
+    "go-no-go": ({"cue": 1, "keyPressed": 2, "outcome": 1}, "keyPressed must hold one of 0, 1 "),
+    "balloons": ({"pumps": 2.5, "explosion": 0}, "pumps must hold whole numbers, 0 or more "),
+    "selection": ({"type": 12, "choice": 2, "reward": 1}, "choice must hold one of 0, 1 "),
+    "aversive": (
+        {"choice": 1, "outcome": -1, "bluePunish": 3, "orangePunish": 4},
+        "outcome must hold one of 0, 1 ",
+    ),
+    "cambridge": (
+        {
+            **{"gamble_type": 1, "percentage_staked": 0.05, "trial_initial_points": 90},
+            **{"red_chosen": 1, "n_red_boxes": 4},
+        },
+        "percentage_staked must hold one of 5, 25, 50, 75, 95 ",
+    ),
+    "inputs": ({"u": 1, "y": 2}, "y must hold one of 0, 1 "),
+    "iowa": ({"choice": 0, "gain": 50, "loss": 0}, "choice must hold one of 1, 2, 3, 4 "),
+    "gain-loss": ({"choice": 0, "gain": 1, "loss": 0}, "choice must hold whole numbers, 1 or "),
+    "reversal": ({"choice": 3, "outcome": 1}, "choice must hold one of 1, 2 "),
+}
+
+
+@pytest.mark.parametrize("task", sorted(WRONG_CODES))
+def test_a_code_that_a_task_does_not_have_is_refused_by_its_row(task):
+    """Options counted from 0 would be choices not made, without a word."""
+    row, said = WRONG_CODES[task]
+    with pytest.raises(pn.errors.DataError, match=f"{said}.*for the task {task}; got .* at row 0"):
+        pn.read_task(task, pa.table({name: [value] for name, value in row.items()}))
+
+
+def test_two_options_that_pay_or_cost_one_sum_are_asked_about():
+    rng = np.random.default_rng(5)
+    cells = {"subjID": [1] * 40, "choice": rng.integers(1, 3, 40)}
+    paid = pa.table({**cells, "outcome": rng.choice([-25, 25], 40)})
+    with pytest.raises(
+        pn.errors.DataError, match=r"task must be named.*bandit.*reversal.*-25 to 25"
+    ):
+        pn.read(paid)
+    assert set(pn.read_task("reversal", paid).data[0].rewards) == {-1.0, 1.0}
+    assert set(pn.read_task("bandit", paid).data[0].rewards) == {-25.0, 25.0}
+    for told in (rng.choice([-1, 1], 40), rng.normal(size=40), rng.choice([0, 25], 40)):
+        plain = pa.table({**cells, "outcome": told})
+        assert "taken for the task bandit" in pn.read(plain).summary()
+
+
+def test_blocks_of_two_sessions_are_kept_apart_and_repeated_trials_refused():
+    cells = {
+        "subjID": [1] * 8,
+        "trial": [1, 2] * 4,
+        "cue": [1, 2, 3, 4] * 2,
+        "keyPressed": [0, 1] * 4,
+        "outcome": [1, 0] * 4,
+    }
+    blocks = {"session": ["a"] * 4 + ["b"] * 4, "block": [1, 1, 2, 2] * 2}
+    reading = pn.read(pa.table({**cells, **blocks}))
+    assert [e.n_events for e in reading.data] == [2] * 4
+    assert reading.columns["block"] == ("session", "block")
+    with pytest.raises(pn.errors.DataError, match=r"trial must differ .* got 1 again at row 2"):
+        pn.read(pa.table(cells))
+
+
+def test_stages_of_the_cambridge_gamble_after_practice_are_scored():
+    n = 12
+    table = pa.table(
+        {
+            "subjID": [4] * n,
+            "gamble_type": [0, 1] * 6,
+            "percentage_staked": [5, 25, 50, 75, 95, 5] * 2,
+            "trial_initial_points": [100] * n,
+            "assessment_stage": [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3],
+            "red_chosen": [0, 1] * 6,
+            "n_red_boxes": [3, 7] * 6,
+        }
+    )
+    reading = pn.read(table)
+    assert "assessment_stage 0 is practice" in reading.summary()
+    assert "9 trials included of 12" in reading.summary()
+
+
 def test_a_task_that_is_not_known_or_lacks_a_column_is_refused():
-    with pytest.raises(pn.DataError, match="task must be one of two-step"):
+    with pytest.raises(pn.errors.DataError, match="task must be one of two-step"):
         pn.read_task("two-stepp", two_steps())
-    with pytest.raises(pn.DataError, match="got none for level2_choice"):
+    with pytest.raises(pn.errors.DataError, match="got none for level2_choice"):
         pn.read_task("two-step", two_steps().drop_columns(["level2_choice"]))
 
 

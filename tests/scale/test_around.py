@@ -58,16 +58,20 @@ def test_one_history_without_subjects_is_that_of_memory(tmp_path, kind):
 
 def test_a_model_of_a_scan_says_what_it_needs(tmp_path, monkeypatch):
     scanned, _ = _scanned("play", tmp_path)
-    with pytest.raises(pn.DataError, match="model must be given with a scan of play; got none"):
+    with pytest.raises(
+        pn.errors.DataError, match="model must be given with a scan of play; got none"
+    ):
         pn.fit(scanned)
     words = "engine must be left out for one set of parameters of a model, which is fitted in"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit(scanned, pn.QLearning(2), engine="tcp://somewhere:1")
-    with pytest.raises(pn.DataError, match="method, constraints, covariance, start and max_steps"):
+    with pytest.raises(
+        pn.errors.DataError, match="method, constraints, covariance, start and max_steps"
+    ):
         pn.fit(scanned, pn.QLearning(2), covariance="robust")
     monkeypatch.setattr(fit_people, "MOST_ROWS", 100)
     words = "data must have at most 100 rows for one set of parameters of a model, which holds"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit(scanned, pn.QLearning(2))
 
 
@@ -89,7 +93,9 @@ def test_models_are_compared_by_information_criteria(tmp_path, monkeypatch, kind
     np.testing.assert_allclose(found.aic, expected.aic[order], rtol=1e-10)
     np.testing.assert_allclose(found.bic, expected.bic[order], rtol=1e-10)
     assert found.best == expected.best and found.n_best.tolist() == expected.n_best.tolist()
-    with pytest.raises(pn.DataError, match="criterion must be 'aic' or 'bic' for a scan, without"):
+    with pytest.raises(
+        pn.errors.DataError, match="criterion must be 'aic' or 'bic' for a scan, without"
+    ):
         pn.compare_models(models, scanned, folds=4)
 
 
@@ -147,7 +153,7 @@ def test_predictions_of_subjects_that_lie_here_and_there_are_in_the_order_of_lab
     scanned = pn.scan(written(scattered, tmp_path / "logs", [70]), subject="who")
     memory = pn.episodes_from_frame(table, **PLAY)
     estimate = pn.fit(memory, pn.QLearning(2))
-    with pytest.warns(pn.PenchantWarning, match="rows of a subject do not stand together"):
+    with pytest.warns(pn.errors.PenchantWarning, match="rows of a subject do not stand together"):
         (found,) = estimate.predict(scanned)
     in_order = sorted(memory, key=lambda one: one.subject)
     np.testing.assert_allclose(found, estimate.predict(in_order), rtol=1e-12)

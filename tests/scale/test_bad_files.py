@@ -40,7 +40,9 @@ def test_a_broken_file_among_many_is_named(tmp_path):
     folder = _written(tmp_path)
     path = folder / "log2.parquet"
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(pn.DataError, match=r"log2.parquet must be a sound Parquet file; got a dam"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"log2.parquet must be a sound Parquet file; got a dam"
+    ):
         pn.scan(folder, **GIVEN)
 
 
@@ -49,7 +51,7 @@ def test_a_column_that_changes_type_is_named_with_its_file(tmp_path):
     words = (
         r"x2 must be of one type in all files; got text in .*log2.parquet, but numbers in .*log0"
     )
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.scan(folder, **GIVEN)
 
 
@@ -70,7 +72,7 @@ def test_a_decision_cut_by_the_end_of_a_file_is_named(tmp_path):
     cut = whole["trip"][40].as_py()
     assert whole["trip"][39].as_py() == cut
     words = f"decision must lie in one file; got decision {cut} at the end of .*a.parquet and again"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.scan(tmp_path, **GIVEN)
 
 
@@ -80,7 +82,7 @@ def test_a_decision_whose_rows_stand_apart_is_named_with_its_row(tmp_path):
     pq.write_table(apart, tmp_path / "a.parquet", row_group_size=7)
     last = len(table) - 1
     words = f"decision must have its rows together; got decision 0 again at row {last} of .*a.parq"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.scan(tmp_path, **GIVEN)
 
 
@@ -94,7 +96,9 @@ def test_an_empty_file_among_others_is_left_out(tmp_path):
 
 def test_files_without_any_row_are_refused(tmp_path):
     pq.write_table(table_of().slice(0, 0), tmp_path / "a.parquet")
-    with pytest.raises(pn.DataError, match="path must name files with rows; got 0 rows in all"):
+    with pytest.raises(
+        pn.errors.DataError, match="path must name files with rows; got 0 rows in all"
+    ):
         pn.scan(tmp_path, **GIVEN)
 
 
@@ -102,7 +106,9 @@ def test_a_file_that_changes_while_it_is_scanned_is_named(tmp_path):
     folder = _written(tmp_path)
     scan = pn.scan(folder, **GIVEN)
     pq.write_table(table_of(1, n=60, first=100), folder / "log1.parquet")
-    with pytest.raises(pn.DataError, match=r"log1.parquet must stay as it is while it is scanned"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"log1.parquet must stay as it is while it is scanned"
+    ):
         pn.fit(scan)
 
 
@@ -118,7 +124,7 @@ def test_a_file_that_changes_while_it_is_scanned_is_named(tmp_path):
 )
 def test_a_bad_cell_is_named_with_file_and_row(tmp_path, column, value, words):
     folder = _changed(_written(tmp_path), 2, column, _with_cell(50, value))
-    with pytest.raises(pn.DataError, match=f"{words} .*log2.parquet"):
+    with pytest.raises(pn.errors.DataError, match=f"{words} .*log2.parquet"):
         pn.fit(pn.scan(folder, **GIVEN, chunk_rows=20))
 
 
@@ -126,11 +132,11 @@ def test_decisions_without_a_choice_or_with_two_are_named(tmp_path):
     folder = _written(tmp_path)
     none = _changed(folder, 3, "taken", lambda c: pa.array(np.zeros(len(c), dtype=np.int64)))
     words = "chosen must mark one option of each decision; got none at the decision from row 0 of"
-    with pytest.raises(pn.DataError, match=f"{words} .*log3.parquet"):
+    with pytest.raises(pn.errors.DataError, match=f"{words} .*log3.parquet"):
         pn.fit(pn.scan(none, **GIVEN))
     two = _changed(folder, 3, "taken", lambda c: pa.array(np.ones(len(c), dtype=np.int64)))
     with pytest.raises(
-        pn.DataError, match=r"one option of each decision; got [2-5] at the decision"
+        pn.errors.DataError, match=r"one option of each decision; got [2-5] at the decision"
     ):
         pn.fit(pn.scan(two, **GIVEN))
 
@@ -138,21 +144,21 @@ def test_decisions_without_a_choice_or_with_two_are_named(tmp_path):
 def test_an_option_that_appears_twice_is_named(tmp_path):
     folder = _changed(_written(tmp_path), 1, "mode", lambda c: pa.array(["bus"] * len(c)))
     words = "option must differ between the rows of a decision; got 'bus' twice at row 1 of"
-    with pytest.raises(pn.DataError, match=f"{words} .*log1.parquet"):
+    with pytest.raises(pn.errors.DataError, match=f"{words} .*log1.parquet"):
         pn.fit(pn.scan(folder, **GIVEN))
 
 
 def test_weights_that_differ_within_a_decision_are_named(tmp_path):
     folder = _changed(_written(tmp_path), 1, "times", _with_cell(1, 99))
     words = "weight must be the same in all rows of a decision; got different weights at row 1 of"
-    with pytest.raises(pn.DataError, match=f"{words} .*log1.parquet"):
+    with pytest.raises(pn.errors.DataError, match=f"{words} .*log1.parquet"):
         pn.fit(pn.scan(folder, **GIVEN, weight="times"))
 
 
 def test_weights_that_are_no_frequencies_are_named(tmp_path):
     folder = _changed(_written(tmp_path), 1, "times", lambda c: pa.array(np.full(len(c), 0.5)))
     words = "weights must be whole numbers, as frequencies are; got 0.5 at row 0 of .*log1.parquet"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit(pn.scan(folder, **GIVEN, weight="times"))
 
 
@@ -166,31 +172,41 @@ def test_weights_of_some_chunks_may_all_be_zero_but_not_of_all(tmp_path):
     np.testing.assert_allclose(passed.theta, memory.theta, rtol=1e-12)
     assert passed.notes[0] == memory.notes[0]
     nothing = [folder / "log1.parquet"]
-    with pytest.raises(pn.DataError, match="weights must not all be zero"):
+    with pytest.raises(pn.errors.DataError, match="weights must not all be zero"):
         pn.fit(pn.scan(nothing, **given))
 
 
 def test_names_of_columns_and_files_are_checked(tmp_path):
     folder = _written(tmp_path)
-    with pytest.raises(pn.DataError, match=r"explanatory must name a column; got 'x8', but .*log0"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"explanatory must name a column; got 'x8', but .*log0"
+    ):
         pn.scan(folder, **COLUMNS, explanatory=["x1", "x8"])
-    with pytest.raises(pn.DataError, match="which matches none"):
+    with pytest.raises(pn.errors.DataError, match="which matches none"):
         pn.scan(os.path.join(folder, "*.csv"), **GIVEN)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(pn.DataError, match="path must name files; got none in"):
+    with pytest.raises(pn.errors.DataError, match="path must name files; got none in"):
         pn.scan(tmp_path / "empty", **GIVEN)
 
 
 def test_arguments_are_checked(tmp_path):
     folder = _written(tmp_path)
-    with pytest.raises(pn.DataError, match="chunk_rows must be at least 1; got 0"):
+    with pytest.raises(pn.errors.DataError, match="chunk_rows must be at least 1; got 0"):
         pn.scan(folder, **GIVEN, chunk_rows=0)
     scan = pn.scan(folder, **GIVEN)
-    with pytest.raises(pn.DataError, match=r"engine must be an executor of concurrent.futures"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"engine must be an executor of concurrent.futures"
+    ):
         pn.fit(scan, engine=3)
-    with pytest.raises(pn.DataError, match="engine must be left out for data in memory; got int"):
+    with pytest.raises(
+        pn.errors.DataError, match="engine must be left out for data in memory; got int"
+    ):
         pn.fit(pn.Choices.from_frame(table_of(), **GIVEN), engine=3)
-    with pytest.raises(pn.DataError, match="method must be 'ml', without constraints, for a scan"):
+    with pytest.raises(
+        pn.errors.DataError, match="method must be 'ml', without constraints, for a scan"
+    ):
         pn.fit(scan, method="firth")
-    with pytest.raises(pn.DataError, match="subject must be given for clustered errors of a scan"):
+    with pytest.raises(
+        pn.errors.DataError, match="subject must be given for clustered errors of a scan"
+    ):
         pn.fit(scan, covariance="clustered")

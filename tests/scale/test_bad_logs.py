@@ -57,7 +57,9 @@ def thousand(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["play", "offers", "choices"])
 def test_a_broken_file_among_a_thousand_is_named(thousand, kind):
     given = CHOICES if kind == "choices" else {"subject": "who"}
-    with pytest.raises(pn.DataError, match=r"log617.parquet must be a sound Parquet file; got a d"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"log617.parquet must be a sound Parquet file; got a d"
+    ):
         pn.scan(thousand[kind], **given)
 
 
@@ -68,7 +70,9 @@ def test_a_file_whose_pages_are_damaged_is_named_and_nothing_is_written(folder, 
     content[4:1200] = b"\xff" * 1196
     path.write_bytes(content)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # as a failing disk leaves it
-    with pytest.raises(pn.DataError, match=r"log1.parquet must be a sound Parquet file; got a dam"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"log1.parquet must be a sound Parquet file; got a dam"
+    ):
         pn.fit_each(scanned, pn.QLearning(2), output=tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
 
@@ -78,25 +82,27 @@ def test_a_column_that_changes_its_type_is_named(folder):
     words = (
         r"reward must be of one type in all files; got text in .*log1.parquet, but numbers in .*"
     )
-    with pytest.raises(pn.DataError, match=words + r"log0.parquet. Convert it"):
+    with pytest.raises(pn.errors.DataError, match=words + r"log0.parquet. Convert it"):
         pn.scan(folder, subject="who")
 
 
 def test_a_file_without_a_column_is_named(folder):
     path = folder / "log2.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["reward"]), path)
-    with pytest.raises(pn.DataError, match=r"reward must be a column of all files; got who, trial"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"reward must be a column of all files; got who, trial"
+    ):
         pn.scan(folder, subject="who")
 
 
 def test_a_choice_that_cannot_be_is_named_by_file_and_row(folder, tmp_path):
     _changed(folder / "log1.parquet", "choice", _with(13, 7))
-    with pytest.raises(pn.DataError, match=r"chosen must lie in 0..1; got 7"):
+    with pytest.raises(pn.errors.DataError, match=r"chosen must lie in 0..1; got 7"):
         _fit(folder, output=tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
     _changed(folder / "log1.parquet", "choice", _with(13, 2.5))
     words = r"got 2.5 at row 13 of .*log1.parquet"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         _fit(folder)
 
 
@@ -107,8 +113,8 @@ def test_a_row_of_a_sorted_copy_is_named_by_where_it_comes_from(tmp_path):
     folder = written(table.take(pa.array(order)), tmp_path / "logs", [71])
     _changed(folder / "log1.parquet", "choice", _with(33, 1.5))
     with (
-        pytest.raises(pn.DataError, match=r"got 1.5 at row 33 of .*log1.parquet \(subject"),
-        pytest.warns(pn.PenchantWarning, match="they are sorted first"),
+        pytest.raises(pn.errors.DataError, match=r"got 1.5 at row 33 of .*log1.parquet \(subject"),
+        pytest.warns(pn.errors.PenchantWarning, match="they are sorted first"),
     ):
         _fit(folder)
 
@@ -116,7 +122,7 @@ def test_a_row_of_a_sorted_copy_is_named_by_where_it_comes_from(tmp_path):
 def test_an_empty_name_of_a_subject_is_named_by_file_and_row(folder):
     _changed(folder / "log2.parquet", "who", _with(5, None))
     words = r"subject must not be missing; got an empty cell in who at row 5 of .*log2.parquet"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         _fit(folder)
 
 
@@ -127,7 +133,7 @@ def test_files_without_rows_are_left_out(folder):
 
 def test_a_file_of_no_bytes_is_named(folder):
     (folder / "log1b.parquet").write_bytes(b"")
-    with pytest.raises(pn.DataError, match=r"log1b.parquet"):
+    with pytest.raises(pn.errors.DataError, match=r"log1b.parquet"):
         pn.scan(folder, subject="who")
 
 
@@ -135,7 +141,7 @@ def test_a_file_that_grows_is_named(folder, tmp_path):
     scanned = pn.scan(folder, subject="who")
     pq.write_table(play_of(PEOPLE[:2]), folder / "log2.parquet")
     words = r"log2.parquet must stay as it is while it is scanned; got [\d,]+ bytes, [\d,]+ before"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit_each(scanned, pn.QLearning(2), output=tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
 
@@ -152,14 +158,16 @@ def test_a_file_that_changes_between_portions_is_named(folder, tmp_path, monkeyp
         return found
 
     monkeypatch.setattr(histories.HistoryReader, "__call__", grow)
-    with pytest.raises(pn.DataError, match=r"log2.parquet must stay as it is while it is scanned"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"log2.parquet must stay as it is while it is scanned"
+    ):
         pn.fit_each(scanned, pn.QLearning(2), output=tmp_path / "out.parquet", threads=1)
 
 
 def test_a_decision_cut_by_the_end_of_a_file_is_named(tmp_path):
     folder = written(choices_of_people(PEOPLE), tmp_path / "logs", [46])
     with pytest.raises(
-        pn.DataError, match=r"decision must lie in one file; got decision \('s01', "
+        pn.errors.DataError, match=r"decision must lie in one file; got decision \('s01', "
     ):
         pn.scan(folder, **CHOICES)
 
@@ -170,12 +178,12 @@ def test_a_sort_without_duckdb_says_what_it_would_take(tmp_path, monkeypatch):
         pq.write_table(table, tmp_path / f"{k}.parquet")
     monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
     words = r"rows of a subject must stand together where DuckDB is not installed; .*180 rows x 6 c"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit_each(pn.scan(tmp_path, **CHOICES))
 
 
 def test_a_population_of_too_many_rows_says_what_to_do(folder, monkeypatch):
     monkeypatch.setattr(fit_people, "MOST_ROWS", 100)
     words = "data must have at most 100 rows for a population, which holds them in memory; got 144"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit_population(pn.scan(folder, subject="who"), pn.QLearning(2))

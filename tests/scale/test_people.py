@@ -78,7 +78,7 @@ def test_subjects_that_lie_here_and_there_are_sorted_once(kind, small, tmp_path)
     pq.write_table(table.take(pa.array(first)), folder / "a.parquet", row_group_size=31)
     pq.write_table(table.take(pa.array(second)), folder / "b.parquet")
     words = r"rows of a subject do not stand together in the files: they are sorted first, [\d,]+ r"
-    with pytest.warns(pn.PenchantWarning, match=words):
+    with pytest.warns(pn.errors.PenchantWarning, match=words):
         found = pn.fit_each(pn.scan(folder, **columns), *given)
     _same(found, pn.fit_each(data, *given), sorted(PEOPLE))
 
@@ -90,7 +90,7 @@ def test_names_of_decisions_that_start_afresh_in_each_file_stay_apart_when_sorte
         pq.write_table(part, tmp_path / f"{k}.parquet")
     renamed = pa.array(parts[1]["task"].to_numpy() + 1000)
     whole = pa.concat_tables([parts[0], parts[1].set_column(1, "task", renamed)])
-    with pytest.warns(pn.PenchantWarning, match="do not stand together"):
+    with pytest.warns(pn.errors.PenchantWarning, match="do not stand together"):
         found = pn.fit_each(pn.scan(tmp_path, **CHOICES))
     assert found["n_decisions"].tolist() == [24, 24]
     _same(found, pn.fit_each(pn.Choices.from_frame(whole, **CHOICES)), ["a", "b"])
@@ -184,9 +184,11 @@ def test_stored_estimates_are_read_by_column_subject_and_summary(small, tmp_path
     assert "learning_rate" in found.summary() and "of 168 rows of 1 file" in found.summary()
     assert found.to_dict()["parameters"][1]["name"] == "learning_rate"
     assert sum(len(group) for group in found.groups()) == 7
-    with pytest.raises(pn.DataError, match="subject must be one of the 7 fitted; got 's77'"):
+    with pytest.raises(pn.errors.DataError, match="subject must be one of the 7 fitted; got 's77'"):
         found.of("s77")
-    with pytest.raises(pn.DataError, match=r"column must be one of subject, status, .*got 'x'"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"column must be one of subject, status, .*got 'x'"
+    ):
         found["x"]
 
 
@@ -203,22 +205,38 @@ def test_what_cannot_be_fitted_says_so(tmp_path):
     folder = written(play_of(PEOPLE[:2]), tmp_path / "logs", [])
     nobody = pn.scan(folder, subject="none")
     model = pn.QLearning(2)
-    with pytest.raises(pn.DataError, match="subject must be given for one estimate per subject of"):
+    with pytest.raises(
+        pn.errors.DataError, match="subject must be given for one estimate per subject of"
+    ):
         pn.fit_each(nobody, model)
-    with pytest.raises(pn.DataError, match="model must be given with a scan of play; got none"):
+    with pytest.raises(
+        pn.errors.DataError, match="model must be given with a scan of play; got none"
+    ):
         pn.fit_each(pn.scan(folder, subject="who"))
-    with pytest.raises(pn.DataError, match="covariance and max_steps must be left out with a mod"):
+    with pytest.raises(
+        pn.errors.DataError, match="covariance and max_steps must be left out with a mod"
+    ):
         pn.fit_each(pn.scan(folder, subject="who"), model, covariance="robust")
-    with pytest.raises(pn.DataError, match=r"output must end in .parquet for a scan; got .*csv"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"output must end in .parquet for a scan; got .*csv"
+    ):
         pn.fit_each(pn.scan(folder, subject="who"), model, output=tmp_path / "out.csv")
-    with pytest.raises(pn.DataError, match="output must not be one of the files that are scanned"):
+    with pytest.raises(
+        pn.errors.DataError, match="output must not be one of the files that are scanned"
+    ):
         pn.fit_each(
             pn.scan(folder, subject="who"), model, output=folder / "log0.parquet", overwrite=True
         )
-    with pytest.raises(pn.DataError, match="intervals must be 'wald' or 'profile' for a scan"):
+    with pytest.raises(
+        pn.errors.DataError, match="intervals must be 'wald' or 'profile' for a scan"
+    ):
         pn.fit_each(pn.scan(folder, subject="who"), model, intervals="calibrated")
-    with pytest.raises(pn.DataError, match="engine and output must be left out for data in memory"):
+    with pytest.raises(
+        pn.errors.DataError, match="engine and output must be left out for data in memory"
+    ):
         pn.fit_each([pn.Episode([0, 1], [1, 0])], model, output="x.parquet")
-    with pytest.raises(pn.DataError, match="data must be a scan of play or offers where a model"):
+    with pytest.raises(
+        pn.errors.DataError, match="data must be a scan of play or offers where a model"
+    ):
         choices = written(choices_of_people(["a"]), tmp_path / "choices", [])
         pn.fit_each(pn.scan(choices, **CHOICES), model)

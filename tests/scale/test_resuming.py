@@ -94,7 +94,9 @@ def test_a_fit_that_is_done_is_not_done_again(scanned, tmp_path):
     engine = Interrupted()
     found = pn.fit_each(scanned, pn.QLearning(2), output=tmp_path / "whole.parquet", engine=engine)
     assert engine.n_done == 0 and found.n_resumed == 4
-    with pytest.raises(pn.DataError, match=r"output must not exist; got .*whole.parquet, which do"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"output must not exist; got .*whole.parquet, which do"
+    ):
         pn.fit_each(scanned, pn.models.RandomChoice(2), output=tmp_path / "whole.parquet")
     other = pn.fit_each(
         scanned, pn.models.RandomChoice(2), output=tmp_path / "whole.parquet", overwrite=True
@@ -150,7 +152,7 @@ def test_a_sort_is_not_repeated(tmp_path, monkeypatch):
     output = tmp_path / "out.parquet"
     with (
         pytest.raises(KeyboardInterrupt),
-        pytest.warns(pn.PenchantWarning, match="they are sorted first"),
+        pytest.warns(pn.errors.PenchantWarning, match="they are sorted first"),
     ):
         pn.fit_each(scanned, output=output, engine=Interrupted(2))
     found = pn.fit_each(scanned, output=output)  # without a warning: there is no sort

@@ -135,6 +135,34 @@ def test_the_same_decisions_in_any_kind_of_file_give_the_same_bits(tmp_path, kin
     assert _bits(found)[:4] == _bits(expected)[:4]
 
 
+@pytest.mark.parametrize(
+    ("address", "n_tables", "n_copies"),
+    [
+        ("memory://logs", 2, 1),
+        ("memory://logs/a.parquet", 1, 0),
+        ("memory://logs/*.parquet", 1, 0),
+        ("memory://logs/**/*.csv", 1, 1),
+        ("memory://logs/day=[12]/?.csv", 1, 1),
+    ],
+)
+def test_addresses_that_fsspec_opens(tmp_path, trips, address, n_tables, n_copies):
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    with system.open("/logs/a.parquet", "wb") as file:
+        pq.write_table(trips, file)
+    with system.open("/logs/day=2/b.csv", "wb") as file:
+        pyarrow.csv.write_csv(trips, file)
+    found = pn.scan(address, **ALL, cache=tmp_path)
+    assert found.n_rows == n_tables * len(trips)
+    assert len(list(tmp_path.iterdir())) == n_copies
+
+
+def test_addresses_that_nobody_opens_are_refused():
+    with pytest.raises(pn.DataError, match=r"pyarrow or fsspec opens; got 'foo://x'"):
+        pn.scan("foo://x", **ALL)
+    with pytest.raises(pn.DataError, match=r"path must name files; got none in 'memory://nobody'"):
+        pn.scan("memory://nobody", **ALL)
+
+
 def test_folders_called_column_equals_value_give_that_column(tmp_path):
     parts = [table_of(seed).drop_columns(["person"]) for seed in range(4)]
     for k, part in enumerate(parts):
@@ -147,7 +175,7 @@ def test_folders_called_column_equals_value_give_that_column(tmp_path):
     for path in (tmp_path, str(tmp_path / "*" / "*.parquet"), f"file://{tmp_path}"):
         _same(pn.fit(pn.scan(path, **ALL), covariance="clustered"), memory)
     inside = tmp_path / "person=0"  # what leads to the files that are named is no column
-    with pytest.raises(pn.DataError, match="subject must name a column; got 'person', but"):
+    with pytest.raises(pn.errors.DataError, match="subject must name a column; got 'person', but"):
         pn.scan(inside, **ALL)
 
 
@@ -263,7 +291,7 @@ def test_what_needs_choices_in_memory_says_so(trips, tmp_path):
     estimate = pn.fit(pn.scan(_parquet(trips, tmp_path / "trips.parquet"), **ALL))
     assert estimate.predict(pn.Choices.from_frame(trips, **ALL)).shape == (len(trips),)
     with pytest.raises(
-        pn.DataError, match=r"interval\(kind='profile'\) must have choices in memory"
+        pn.errors.DataError, match=r"interval\(kind='profile'\) must have choices in memory"
     ):
         estimate.interval(kind="profile")
 
@@ -310,11 +338,13 @@ def test_rows_of_decisions_that_lie_anywhere_are_sorted_once(trips, tmp_path):
     _parquet(trips.take(pa.array(order[:700])), folder / "a.parquet", row_group_size=100)
     _parquet(trips.take(pa.array(order[700:])), folder / "b.parquet")
     with pytest.raises(
-        pn.DataError, match=r"again at row \d+ of .*a.parquet. Sort the file .*sort=T"
+        pn.errors.DataError, match=r"again at row \d+ of .*a.parquet. Sort the file .*sort=T"
     ):
         pn.scan(folder, **ALL)
     given = {"sort": True, "cache": tmp_path / "cache", "chunk_rows": 300}
-    with pytest.warns(pn.PenchantWarning, match="rows of a decision do not stand together in the"):
+    with pytest.warns(
+        pn.errors.PenchantWarning, match="rows of a decision do not stand together in the"
+    ):
         scan = pn.scan(folder, **ALL, **given)
     memory = pn.Choices.from_frame(trips, **ALL)
     _same(pn.fit(scan, covariance="clustered"), pn.fit(memory, covariance="clustered"))

@@ -175,7 +175,7 @@ def test_contradicting_constraints_are_refused():
 
 
 def test_a_row_of_zeros_is_refused():
-    with pytest.raises(pn.DataError, match="constraints must"):
+    with pytest.raises(pn.errors.DataError, match="constraints must"):
         pn.Constraints([[0.0, 0.0]], [1.0])
 
 
@@ -188,17 +188,17 @@ def test_a_row_of_zeros_is_refused():
     ],
 )
 def test_malformed_constraints_are_refused(matrix, bound, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.Constraints(matrix, bound)
 
 
 def test_bounds_on_unknown_variables_are_refused():
-    with pytest.raises(pn.DataError, match=r"got 'prise'.*Did you mean 'price'"):
+    with pytest.raises(pn.errors.DataError, match=r"got 'prise'.*Did you mean 'price'"):
         pn.Constraints.at_least(["price", "wait"], prise=0.5)
 
 
 def test_constraints_of_another_size_are_refused():
-    with pytest.raises(pn.DataError, match="constraints must have 3 columns; got 2"):
+    with pytest.raises(pn.errors.DataError, match="constraints must have 3 columns; got 2"):
         pn.fit(case().choices, constraints=pn.Constraints([[1.0, 0.5]], [0.1]))
 
 

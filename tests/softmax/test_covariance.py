@@ -98,5 +98,5 @@ def test_the_bias_does_not_depend_on_the_covariance_shown():
     ],
 )
 def test_clusters_that_are_none_are_refused(cluster, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit(case().choices).clustered(cluster)

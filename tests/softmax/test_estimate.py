@@ -40,7 +40,9 @@ def test_an_estimate_is_pickled_without_its_data_and_takes_it_back(estimate):
     assert again.summary() == estimate.summary()
     x = np.random.default_rng(1).normal(size=(6, 3, 3))
     np.testing.assert_array_equal(again.predict(x), estimate.predict(x))
-    with pytest.raises(pn.DataError, match=r"interval\(kind='profile'\) must have the choices"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"interval\(kind='profile'\) must have the choices"
+    ):
         again.interval(kind="profile")
     attached = again.attach(case(weighted=True).choices)
     np.testing.assert_array_equal(
@@ -61,13 +63,15 @@ def test_an_estimate_is_pickled_without_its_data_and_takes_it_back(estimate):
 )
 def test_what_needs_the_data_says_so(estimate, ask):
     again = pickle.loads(pickle.dumps(estimate))
-    with pytest.raises(pn.DataError, match=r"must have the choices.*attach\(choices\) first"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"must have the choices.*attach\(choices\) first"
+    ):
         ask(again)
 
 
 def test_other_data_cannot_be_attached(estimate):
     again = pickle.loads(pickle.dumps(estimate))
-    with pytest.raises(pn.DataError, match="choices must be those of the fit"):
+    with pytest.raises(pn.errors.DataError, match="choices must be those of the fit"):
         again.attach(case(n=20).choices)
 
 
@@ -80,7 +84,7 @@ def test_log_likelihoods_sum_to_the_log_likelihood():
 
 @pytest.mark.parametrize("ask", [lambda e: e.log_likelihoods(), lambda e: e.bias])
 def test_what_needs_a_finite_estimate_names_itself(ask):
-    with pytest.raises(pn.DataError) as caught:
+    with pytest.raises(pn.errors.DataError) as caught:
         ask(pn.fit(separated_case().choices))
     assert "robust" not in str(caught.value)
 
@@ -115,7 +119,7 @@ def test_the_frame_has_one_row_per_parameter(estimate, backend):
 
 
 def test_an_unknown_backend_is_refused(estimate):
-    with pytest.raises(pn.DataError, match="backend must be one of"):
+    with pytest.raises(pn.errors.DataError, match="backend must be one of"):
         estimate.to_frame(backend="excel")
 
 

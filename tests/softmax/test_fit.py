@@ -69,14 +69,14 @@ def test_no_more_steps_are_taken_than_allowed(max_steps):
 def test_strict_raises_the_class_that_fits():
     data = case()
     assert pn.fit(data.choices, strict=True).converged
-    with pytest.raises(pn.NotIdentifiedError, match="theta is not identified"):
+    with pytest.raises(pn.errors.NotIdentifiedError, match="theta is not identified"):
         pn.fit(_double(data), strict=True)
-    with pytest.raises(pn.SeparationError, match="The choices are separated"):
+    with pytest.raises(pn.errors.SeparationError, match="The choices are separated"):
         pn.fit(separated_case().choices, strict=True)
-    with pytest.raises(pn.NotConvergedError, match="Stopped after"):
+    with pytest.raises(pn.errors.NotConvergedError, match="Stopped after"):
         pn.fit(data.choices, strict=True, max_steps=1)
     near = [np.column_stack([x, x[:, 0] + 1e-6 * x[:, 1] ** 2]) for x in data.sets]
-    with pytest.raises(pn.NotConvergedError, match="weakly identified"):
+    with pytest.raises(pn.errors.NotConvergedError, match="weakly identified"):
         pn.fit(pn.Choices.from_arrays(near, data.chosen), strict=True)
     limits = pn.Constraints.at_most(data.choices.names, x1=0.1)
     assert pn.fit(data.choices, constraints=limits, strict=True).status == "at a bound"
@@ -115,7 +115,7 @@ def test_units_do_not_matter(unit):
 def test_units_whose_square_is_no_number_are_refused(unit):
     data = case()
     units = np.array([unit, 1.0, 1.0])
-    with pytest.raises(pn.DataError, match=r"x1 of size .* Choose other units"):
+    with pytest.raises(pn.errors.DataError, match=r"x1 of size .* Choose other units"):
         pn.fit(pn.Choices.from_arrays([x * units for x in data.sets], data.chosen))
 
 
@@ -149,7 +149,7 @@ def test_the_covariance_asked_for_is_given(covariance):
 
 
 def test_an_unknown_kind_of_covariance_is_refused():
-    with pytest.raises(pn.DataError, match="covariance must be"):
+    with pytest.raises(pn.errors.DataError, match="covariance must be"):
         pn.fit(case().choices, covariance="hc0")
 
 
@@ -157,7 +157,7 @@ def test_separated_choices_have_no_robust_covariance():
     estimate = pn.fit(separated_case().choices, covariance="robust")
     assert estimate.status == "separated"
     assert np.isnan(estimate.standard_errors).all()
-    with pytest.raises(pn.DataError, match=r"robust\(\) must have a finite estimate"):
+    with pytest.raises(pn.errors.DataError, match=r"robust\(\) must have a finite estimate"):
         estimate.robust()
 
 
@@ -172,7 +172,7 @@ def test_separated_choices_have_no_robust_covariance():
     ],
 )
 def test_wrong_options_are_refused(options, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit(case().choices, **options)
 
 
@@ -182,5 +182,5 @@ def test_only_choices_can_be_fitted():
 
 
 def test_sets_without_choices_cannot_be_fitted():
-    with pytest.raises(pn.DataError, match="choices must say what was chosen"):
+    with pytest.raises(pn.errors.DataError, match="choices must say what was chosen"):
         pn.fit(pn.Choices.from_arrays(np.ones((2, 3, 1)), None))

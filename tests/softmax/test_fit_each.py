@@ -132,7 +132,9 @@ def test_subjects_are_found_by_label_position_and_slice():
     assert repr(estimates).startswith(f"<Estimates of {len(estimates)} subjects:")
     with pytest.raises(IndexError):
         estimates[len(estimates)]
-    with pytest.raises(pn.DataError, match=r"subject must be one of the .* fitted; got 'nobody'"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"subject must be one of the .* fitted; got 'nobody'"
+    ):
         estimates.of("nobody")
 
 
@@ -149,13 +151,13 @@ def test_the_table_has_one_row_per_subject(backend):
 
 def test_choices_must_have_subjects():
     choices = pn.Choices.from_arrays(np.random.default_rng(1).normal(size=(3, 2, 1)), [0, 1, 0])
-    with pytest.raises(pn.DataError, match="choices must say whose they are"):
+    with pytest.raises(pn.errors.DataError, match="choices must say whose they are"):
         pn.fit_each(choices)
 
 
 def test_sets_without_choices_cannot_be_fitted():
     sets = pn.Choices.from_arrays(np.ones((3, 2, 1)), None, subject=[1, 1, 2])
-    with pytest.raises(pn.DataError, match="choices must say what was chosen"):
+    with pytest.raises(pn.errors.DataError, match="choices must say what was chosen"):
         pn.fit_each(sets)
 
 

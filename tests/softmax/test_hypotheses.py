@@ -80,7 +80,9 @@ def test_separated_choices_can_be_tested_by_likelihood_ratio():
     _, value = _without(data, [1])
     found = estimate.likelihood_ratio_test("x1")
     assert found.statistic == pytest.approx(-2 * value, rel=1e-8)
-    with pytest.raises(pn.DataError, match="hypothesis must concern parameters with a standard"):
+    with pytest.raises(
+        pn.errors.DataError, match="hypothesis must concern parameters with a standard"
+    ):
         estimate.wald_test("x1")
 
 
@@ -98,12 +100,12 @@ def test_a_hypothesis_that_restricts_nothing_costs_nothing(data):
     ],
 )
 def test_a_likelihood_ratio_needs_plain_maximum_likelihood(data, options):
-    with pytest.raises(pn.DataError, match="must have plain maximum likelihood"):
+    with pytest.raises(pn.errors.DataError, match="must have plain maximum likelihood"):
         pn.fit(data.choices, **options).likelihood_ratio_test("x3")
 
 
 def test_no_hypothesis_is_refused(estimate):
-    with pytest.raises(pn.DataError, match="hypothesis must"):
+    with pytest.raises(pn.errors.DataError, match="hypothesis must"):
         estimate.wald_test([])
 
 
@@ -117,5 +119,5 @@ def test_no_hypothesis_is_refused(estimate):
     ],
 )
 def test_hypotheses_that_are_none_are_refused(estimate, hypothesis, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         estimate.wald_test(hypothesis)

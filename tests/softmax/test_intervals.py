@@ -177,15 +177,15 @@ def test_unidentified_parameters_have_no_bounds_and_the_others_theirs():
 )
 @pytest.mark.parametrize("kind", ["wald", "profile"])
 def test_levels_that_are_none_are_refused(level, words, kind):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit(case().choices).interval(level, kind=kind)
 
 
 def test_unknown_kinds_and_parameters_are_refused():
     estimate = pn.fit(case().choices)
     with pytest.raises(
-        pn.DataError, match="kind must be 'wald', 'profile' or 'calibrated'; got 'bootstrap'"
+        pn.errors.DataError, match="kind must be 'wald', 'profile' or 'calibrated'; got 'bootstrap'"
     ):
         estimate.interval(kind="bootstrap")
-    with pytest.raises(pn.DataError, match="parameters must be among x1, x2, x3; got 'y1'"):
+    with pytest.raises(pn.errors.DataError, match="parameters must be among x1, x2, x3; got 'y1'"):
         estimate.interval(of=["y1"])

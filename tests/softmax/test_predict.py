@@ -45,11 +45,11 @@ def test_unavailable_options_get_probability_zero(estimate):
 
 def test_missing_variables_are_named(estimate):
     other = pn.Choices.from_arrays(np.ones((2, 2, 2)), None, names=["x1", "price"])
-    with pytest.raises(pn.DataError, match="got none named x2, x3 among x1, price"):
+    with pytest.raises(pn.errors.DataError, match="got none named x2, x3 among x1, price"):
         estimate.predict(other)
 
 
 def test_an_estimate_at_infinity_predicts_nothing():
     separated = pn.fit(separated_case().choices)
-    with pytest.raises(pn.DataError, match="predict must have a finite estimate"):
+    with pytest.raises(pn.errors.DataError, match="predict must have a finite estimate"):
         separated.predict(np.ones((1, 2, 2)))

@@ -106,23 +106,25 @@ def test_the_prior_turns_with_the_variables():
     ],
 )
 def test_a_prior_that_is_none_is_refused(mean, covariance, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.GaussianPrior(mean, covariance)
 
 
 @pytest.mark.parametrize("c", [0.0, -1.0, np.nan, np.inf])
 def test_the_scaled_prior_needs_a_positive_strength(c):
-    with pytest.raises(pn.DataError, match="c must be positive"):
+    with pytest.raises(pn.errors.DataError, match="c must be positive"):
         pn.ScaledPrior(c)
 
 
 def test_a_prior_of_another_size_is_refused():
     choices = case().choices
-    with pytest.raises(pn.DataError, match="mean must hold 3 numbers, one per parameter; got 2"):
+    with pytest.raises(
+        pn.errors.DataError, match="mean must hold 3 numbers, one per parameter; got 2"
+    ):
         pn.fit(choices, parameter_prior=pn.GaussianPrior([0.0, 1.0], 1.0))
-    with pytest.raises(pn.DataError, match="covariance must hold 3 numbers"):
+    with pytest.raises(pn.errors.DataError, match="covariance must hold 3 numbers"):
         pn.fit(choices, parameter_prior=pn.GaussianPrior(0.0, [1.0, 2.0]))
-    with pytest.raises(pn.DataError, match=r"covariance must have shape \(3, 3\)"):
+    with pytest.raises(pn.errors.DataError, match=r"covariance must have shape \(3, 3\)"):
         pn.fit(choices, parameter_prior=pn.GaussianPrior(0.0, np.eye(2)))
 
 

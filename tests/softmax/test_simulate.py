@@ -38,5 +38,5 @@ def test_only_available_options_are_drawn():
 @pytest.mark.parametrize("theta", [[1.0], [1.0, np.nan], [[1.0, 2.0]], [np.inf, 1.0]])
 def test_theta_must_be_one_finite_number_per_variable(theta):
     sets = pn.Choices.from_arrays(np.random.default_rng(3).normal(size=(3, 4, 2)), None)
-    with pytest.raises(pn.DataError, match="theta must hold 2 finite numbers"):
+    with pytest.raises(pn.errors.DataError, match="theta must hold 2 finite numbers"):
         pn.simulate(sets, theta, rng=np.random.default_rng(4))

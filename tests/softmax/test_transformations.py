@@ -112,7 +112,7 @@ def test_ratios_of_an_estimate_use_its_covariance(estimate):
     found = estimate.ratio("x2", "x1", level=0.9)
     block = estimate.covariance[np.ix_([1, 0], [1, 0])]
     assert found == fieller(estimate.theta[1], estimate.theta[0], block, 0.9)
-    with pytest.raises(pn.DataError, match="parameters must be among"):
+    with pytest.raises(pn.errors.DataError, match="parameters must be among"):
         estimate.ratio("x2", "price")
 
 

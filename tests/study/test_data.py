@@ -187,9 +187,11 @@ def test_the_columns_tell_play_from_offers(tmp_path):
     write_table(file, offers, overwrite=False)
     again = pn.read_study(file)
     assert repr(again) == repr(pn.read_study(offers, kind="offers"))
-    with pytest.raises(pn.DataError, match="kind must be 'play' or 'offers'; got 'trials'"):
+    with pytest.raises(pn.errors.DataError, match="kind must be 'play' or 'offers'; got 'trials'"):
         pn.read_study(offers, kind="trials")
-    with pytest.raises(pn.DataError, match="expected must be left out for choices among offers"):
+    with pytest.raises(
+        pn.errors.DataError, match="expected must be left out for choices among offers"
+    ):
         pn.read_study(offers, expected="delay_later")
-    with pytest.raises(pn.DataError, match="offers must be left out for play; got some"):
+    with pytest.raises(pn.errors.DataError, match="offers must be left out for play; got some"):
         pn.read_study(table(), kind="play", offers={"amount": ["a", "b"]})

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -49,8 +50,27 @@ def tables(study):
     return {name: json_text(study.columns(name)) for name in TABLES}
 
 
+@cache
+def whole():
+    """A study that nothing stopped; looked at only."""
+    return carried_out()
+
+
+@cache
+def whole_tables():
+    return tables(whole())
+
+
+@cache
+def all_kept():
+    """What such a study keeps, by name."""
+    shelf = Shelf()
+    carried_out(shelf)
+    return shelf.kept_texts
+
+
 def test_fits_survive_a_file_to_the_last_digit():
-    for fit in carried_out().fits.values():
+    for fit in whole().fits.values():
         document = json.loads(json_text(fit.to_dict()))
         again = SubjectFit.from_dict(document)
         assert json_text(again.to_dict()) == json_text(fit.to_dict())
@@ -60,19 +80,18 @@ def test_fits_survive_a_file_to_the_last_digit():
 
 @pytest.mark.parametrize("stop", range(9))
 def test_a_study_stopped_after_any_part_goes_on_to_the_same_tables(stop):
-    expected = tables(carried_out())
     shelf = Shelf(stop)
-    if stop < 9 // 2 + 1 + len(carried_out().groups):
+    if stop < 9 // 2 + 1 + len(whole().groups):
         with pytest.raises(KeyboardInterrupt):
             carried_out(shelf)
         assert len(shelf.kept_texts) == stop
     shelf.stop = None
-    assert tables(carried_out(shelf)) == expected
+    assert tables(carried_out(shelf)) == whole_tables()
 
 
 def test_what_is_kept_is_not_fitted_again(monkeypatch):
     shelf = Shelf()
-    carried_out(shelf)
+    shelf.kept_texts = dict(all_kept())
 
     def never(*_, **__):
         raise AssertionError("fitted again")
@@ -96,8 +115,7 @@ def test_what_is_kept_is_not_fitted_again(monkeypatch):
 )
 def test_a_damaged_part_is_named(damage, why):
     shelf = Shelf()
-    carried_out(shelf)
-    shelf.kept_texts["part-0002"] = damage
+    shelf.kept_texts = {**all_kept(), "part-0002": damage}
     message = f"part-0002 must hold the fits of its 2 subjects; got something else. {why}"
     with pytest.raises(DataError, match=re.escape(message)):
         carried_out(shelf)

@@ -106,5 +106,5 @@ def test_every_episode_of_a_subject_is_played():
 @pytest.mark.parametrize("missing", ["prior_mean", "decision_noise"])
 def test_parameters_must_be_complete(missing):
     parameters = {k: v for k, v in TRUTH.items() if k != missing}
-    with pytest.raises(pn.DataError, match=f"got none for {missing}"):
+    with pytest.raises(pn.errors.DataError, match=f"got none for {missing}"):
         again(measurer(), parameters=parameters)

@@ -39,7 +39,9 @@ def test_regret_equals_that_of_the_library():
     one = measurer()
     landscape = pn.Landscape(MEANS["A"], pn.GaussianNoise(2.5))
     np.testing.assert_allclose(
-        one.subject("a01").regret, pn.cumulative_regret(one.data.episodes[1], landscape), rtol=1e-12
+        one.subject("a01").regret,
+        pn.results.cumulative_regret(one.data.episodes[1], landscape),
+        rtol=1e-12,
     )
 
 

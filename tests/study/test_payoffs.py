@@ -55,7 +55,7 @@ def again(one, subject="s01", n=1, seed=1, parameters=RULE):
 
 
 def refused(message, frame, **options):
-    with pytest.raises(pn.DataError, match=re.escape(message)):
+    with pytest.raises(pn.errors.DataError, match=re.escape(message)):
         pn.read_study(frame, **options)
 
 
@@ -299,7 +299,9 @@ def test_payoffs_of_other_options_than_the_models_are_refused_or_said():
     frame = frame[frame.choice < 2]
     run = functools.partial(pn.study, model=pn.QLearning(2), n_bootstrap=0, intervals="wald")
     named = pn.read_study(frame, gaps="order", payoffs=NAMES)
-    with pytest.raises(pn.DataError, match="payoffs must be a column for each of 2 options; got 3"):
+    with pytest.raises(
+        pn.errors.DataError, match="payoffs must be a column for each of 2 options; got 3"
+    ):
         run(named)
     found = run(pn.read_study(frame, gaps="order"))
     assert "of which the model has 2" in found.data.notes[-1]

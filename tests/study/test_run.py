@@ -56,7 +56,7 @@ def test_linearised_estimates_are_those_about_the_point_of_the_performance(found
 def test_performance_is_the_growth_order_of_the_regret(found):
     for episode, (place,) in zip(found.data.episodes, found.data.landscapes, strict=True):
         landscape = pn.Landscape(MEANS[place], pn.GaussianNoise(2.5))
-        (order,) = pn.growth_orders([pn.cumulative_regret(episode, landscape)])
+        (order,) = pn.results.growth_orders([pn.results.cumulative_regret(episode, landscape)])
         assert found.growth.of(episode.subject).order == order.order
 
 
@@ -263,11 +263,11 @@ def test_parts_are_kept_in_a_folder_and_gone_on_with(tmp_path):
         found = {repr(one.columns(name)) for one in (whole, kept, again)}  # nan is nan
         assert len(found) == 1
     assert again.timings.get("exact fits", 0.0) == 0.0 < whole.timings["exact fits"]
-    with pytest.raises(pn.DataError, match="output must not exist, or be empty"):
+    with pytest.raises(pn.errors.DataError, match="output must not exist, or be empty"):
         study(keep=tmp_path / "out")
-    with pytest.raises(pn.DataError, match="resume must go on with the data and settings"):
+    with pytest.raises(pn.errors.DataError, match="resume must go on with the data and settings"):
         study(seed=8, keep=tmp_path / "out", resume=True)
-    with pytest.raises(pn.DataError, match="keep must name the folder to resume; got none"):
+    with pytest.raises(pn.errors.DataError, match="keep must name the folder to resume; got none"):
         study(resume=True)
 
 

@@ -109,7 +109,9 @@ def test_play_is_split_by_its_blocks():
             rows += [(who, arm, t, c, r) for t, c, r in events]
     names = ("subject", "arm", "trial", "choice", "reward")
     table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    with pytest.raises(pn.DataError, match=r"another at row 30 \(subject al\)\. Name the column"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"another at row 30 \(subject al\)\. Name the column"
+    ):
         pn.read_study(table, conditions=["arm"])
     data = pn.read_study(table, columns={"block": "arm"}, conditions=["arm"])
     assert data.n_people == 4 and len(data.episodes) == 8
@@ -120,14 +122,18 @@ def test_play_is_split_by_its_blocks():
 def test_an_empty_condition_is_named():
     table = offers(n_subjects=2, n_decisions=3)
     arms = [None, *table["arm"].to_pylist()[1:]]
-    with pytest.raises(pn.DataError, match=r"condition 'arm' must not be missing; .* at row 0"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"condition 'arm' must not be missing; .* at row 0"
+    ):
         pn.read_study(
             table.set_column(1, "arm", [arms]), columns={"subject": "who"}, conditions=["arm"]
         )
 
 
 def test_a_table_without_subjects_is_refused():
-    with pytest.raises(pn.DataError, match="`subject` must be given, as no column is called"):
+    with pytest.raises(
+        pn.errors.DataError, match="`subject` must be given, as no column is called"
+    ):
         pn.read_study(offers(n_subjects=2, n_decisions=3))
 
 

@@ -138,6 +138,27 @@ def test_a_server_that_was_killed_says_the_same_as_one_that_was_not(serving, fil
     assert said[0] == said[1]
 
 
+def test_beliefs_move_with_what_was_done_however_they_are_made(serving, file, suggesting):
+    """By the server that saw it, by one that was started later, and by the machine alone."""
+    service, token = assisted(serving, file)
+    service.propose(token, 1, 0, 1, tab=None)
+    take(service, token, 0, 9, block=1)  # accepted
+    again = serving(file, ADVISED)
+    wanted = asked(service, token, 1, 1, 7)
+    alone = advising._machine(wanted.cell.blocks[1], wanted.seed)
+    for row in wanted.rows:
+        if row["block"] > alone.episode_number:
+            alone.end_episode()
+        alone.proposed(row["proposed"])
+        alone.executed(row["option"], row["reward"])
+    alone.proposed(7)
+    assert wanted.rows[-1]["proposed"] == 1 and wanted.rows[-1]["option"] == 9
+    for one in (service, again):
+        said = one._advisers.advice(asked(one, token, 1, 1, 7))
+        assert said["map"] == [round(float(value), 2) for value in alone.belief()]
+        assert said["trust"] == alone.used_trust
+
+
 def asked(service, token, block, decision, option):
     """What the machine is asked, without keeping its answer."""
 

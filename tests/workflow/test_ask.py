@@ -513,5 +513,7 @@ def test_a_table_is_asked_row_by_row_and_answers_may_be_rows(made, tmp_path):
     assert again.posterior()["discount_rate"] == asker.posterior()["discount_rate"]
     asker.save(tmp_path / "asker.json")
     assert pn.results.Asker.read(tmp_path / "asker.json").next() == asker.next()
-    with pytest.raises(pn.DataError, match="offer must have amount and delay, as the offers have"):
+    with pytest.raises(
+        pn.errors.DataError, match="offer must have amount and delay, as the offers have"
+    ):
         asker.answer({"amount_sooner": 5.0}, chosen=0)

@@ -172,7 +172,7 @@ def test_a_model_of_ones_own_may_say_what_it_believes():
     wrong = dataclasses.replace(
         estimate, source=dataclasses.replace(estimate.source, model=Own(wrong=True))
     )
-    with pytest.raises(pn.DataError, match=r"latent must give arrays \(n_events,\) or"):
+    with pytest.raises(pn.errors.DataError, match=r"latent must give arrays \(n_events,\) or"):
         pn.beliefs(wrong)
 
 
@@ -261,14 +261,14 @@ def test_wrong_requests_are_refused():
     episode = _random()
     estimate = pn.fit(episode, pn.QLearning(3), parameter_prior=WEAK)
     found = pn.beliefs(estimate)
-    with pytest.raises(pn.DataError, match="name must be one of subject, block"):
+    with pytest.raises(pn.errors.DataError, match="name must be one of subject, block"):
         found["surprise"]
-    with pytest.raises(pn.DataError, match="rows must hold a row for each event"):
+    with pytest.raises(pn.errors.DataError, match="rows must hold a row for each event"):
         found.to_frame(rows=[[0, 1]])
-    with pytest.raises(pn.DataError, match="episodes must be given for an estimate without"):
+    with pytest.raises(pn.errors.DataError, match="episodes must be given for an estimate without"):
         pn.beliefs(dataclasses.replace(estimate, source=estimate.source.stored()))
     many = pn.fit_each([episode], pn.QLearning(3), parameter_prior=WEAK)
-    with pytest.raises(pn.DataError, match="subjects that were fitted; got 'new'"):
+    with pytest.raises(pn.errors.DataError, match="subjects that were fitted; got 'new'"):
         pn.beliefs(many, pn.Episode([0, 1], [1.0, 0.0], subject="new"))
 
 
@@ -284,7 +284,7 @@ def _estimate(n=400, prior=None):
 
 def test_draws_have_the_mean_and_covariance_of_the_estimate():
     estimate = _estimate()
-    draws = pn.parameter_draws(estimate, 20_000, rng=np.random.default_rng(0))
+    draws = pn.results.parameter_draws(estimate, 20_000, rng=np.random.default_rng(0))
     spread = estimate.standard_errors
     np.testing.assert_allclose(draws.mean(axis=0), estimate.theta, atol=4 * spread.max() / 141)
     correlation = estimate.covariance / np.outer(spread, spread)
@@ -300,7 +300,7 @@ def test_shape_parameters_on_a_logarithm_are_drawn_on_it():
         task, model, truth, n_decisions=40, n_subjects=20, rng=np.random.default_rng(1)
     )
     estimate = pn.fit(plays, model)
-    draws = pn.parameter_draws(estimate, 8000, rng=np.random.default_rng(0))
+    draws = pn.results.parameter_draws(estimate, 8000, rng=np.random.default_rng(0))
     logs = np.log(draws[:, -1])
     assert logs.std() == pytest.approx(estimate.standard_errors[-1] / estimate.psi[0], rel=0.05)
     assert abs(stats.skew(logs)) < 0.15
@@ -308,7 +308,7 @@ def test_shape_parameters_on_a_logarithm_are_drawn_on_it():
 
 def test_draws_stay_where_the_model_is():
     estimate = _estimate(n=60)
-    draws = pn.parameter_draws(estimate, 500, rng=np.random.default_rng(0))
+    draws = pn.results.parameter_draws(estimate, 500, rng=np.random.default_rng(0))
     assert (draws[:, 0] > 0).all()
     assert (draws[:, -1] >= 0.0).all() and (draws[:, -1] <= 1.0).all()
     natural = natural_draws(estimate, draws)
@@ -323,7 +323,7 @@ def test_a_parameter_at_a_bound_stays_there():
         estimate = pn.fit(episode, pn.QLearning(2))
         if estimate.status == "at a bound" and np.isfinite(estimate.covariance[0, 0]):
             break
-    draws = pn.parameter_draws(estimate, 50, rng=np.random.default_rng(0))
+    draws = pn.results.parameter_draws(estimate, 50, rng=np.random.default_rng(0))
     assert np.unique(draws[:, 1]).tolist() == [estimate.psi[0]]
     assert len(np.unique(draws[:, 0])) == 50
 
@@ -331,18 +331,20 @@ def test_a_parameter_at_a_bound_stays_there():
 def test_without_standard_errors_nothing_is_drawn():
     sure = pn.Episode([0, 1, 1, 1, 1, 1], [0.0, 1.0, 1.0, 1.0, 1.0, 1.0])
     estimate = pn.fit(sure, pn.QLearning(2, learning_rate=0.5))
-    with pytest.raises(pn.DataError, match="estimate must have standard errors to draw from; got"):
-        pn.parameter_draws(estimate, 5, rng=np.random.default_rng(0))
+    with pytest.raises(
+        pn.errors.DataError, match="estimate must have standard errors to draw from; got"
+    ):
+        pn.results.parameter_draws(estimate, 5, rng=np.random.default_rng(0))
 
 
 def test_log_likelihood_draws_are_those_of_the_parameters_drawn():
     estimate = _estimate(n=60, prior=WEAK)
     found = pn.results.log_likelihood_draws(estimate, 7, rng=np.random.default_rng(5))
-    draws = pn.parameter_draws(estimate, 7, rng=np.random.default_rng(5))
+    draws = pn.results.parameter_draws(estimate, 7, rng=np.random.default_rng(5))
     for row, draw in zip(found, draws, strict=True):
         other = dataclasses.replace(estimate, theta=draw)
         np.testing.assert_allclose(row, other.log_likelihoods(), rtol=1e-9)
-    with pytest.raises(pn.DataError, match="episodes must be at hand"):
+    with pytest.raises(pn.errors.DataError, match="episodes must be at hand"):
         pn.results.log_likelihood_draws(
             dataclasses.replace(estimate, source=estimate.source.stored()),
             3,

@@ -350,7 +350,7 @@ def test_tables_and_documents_hold_all_of_it():
     ],
 )
 def test_wrong_options_are_refused(options, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.compare_models(MODELS, _plays(), **options)
 
 
@@ -369,7 +369,7 @@ def test_whoever_has_decisions_in_one_fold_only_is_left_out_and_named(folds):
 
 def test_one_block_cannot_be_left_out():
     alone = pn.Episode([0, 1, 2], [1, 0, 1], subject="s0", block="b0")
-    with pytest.raises(pn.DataError, match="got one block, b0, for subject s0"):
+    with pytest.raises(pn.errors.DataError, match="got one block, b0, for subject s0"):
         pn.compare_models(MODELS, alone, folds="block")
 
 
@@ -382,13 +382,13 @@ def test_one_block_cannot_be_left_out():
     ],
 )
 def test_wrong_models_are_refused(models, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.compare_models(models, _plays())
 
 
 def test_decisions_need_folds():
     found = pn.compare_models({"habit": pn.models.RandomChoice(3)}, _plays())
-    with pytest.raises(pn.DataError, match="folds must be given"):
+    with pytest.raises(pn.errors.DataError, match="folds must be given"):
         found.decisions()
-    with pytest.raises(pn.DataError, match="model must be one of habit"):
+    with pytest.raises(pn.errors.DataError, match="model must be one of habit"):
         found.differences("habit", "habits")

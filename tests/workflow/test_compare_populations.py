@@ -64,11 +64,13 @@ def test_a_comparison_is_kept_and_read_back(compared):
 
 def test_what_populations_are_not_compared_by_is_refused(plays):
     rivals = {"learner": MODEL, "habit": HABIT}
-    with pytest.raises(pn.DataError, match="folds must be left out with population=True; got 4"):
+    with pytest.raises(
+        pn.errors.DataError, match="folds must be left out with population=True; got 4"
+    ):
         pn.compare_models(rivals, plays, population=True, folds=4)
-    with pytest.raises(pn.DataError, match="criterion must be one of loo, aic, bic"):
+    with pytest.raises(pn.errors.DataError, match="criterion must be one of loo, aic, bic"):
         pn.compare_models(rivals, plays, population=True, criterion="held_out")
-    with pytest.raises(pn.DataError, match="got 'loo', which is of populations"):
+    with pytest.raises(pn.errors.DataError, match="got 'loo', which is of populations"):
         pn.compare_models(rivals, plays, criterion="loo")
-    with pytest.raises(pn.DataError, match="at least 5 subjects for a population; got 3"):
+    with pytest.raises(pn.errors.DataError, match="at least 5 subjects for a population; got 3"):
         pn.compare_models(rivals, plays[:3], population=True)

@@ -143,7 +143,7 @@ def test_the_same_randomness_gives_the_same_design():
 )
 def test_wrong_goals_are_refused(options, words):
     goal = pn.Narrow(**{"parameter": "bias_0", "width": 1.0, **options})
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.design(
             pn.models.RandomChoice(2),
             TASK,
@@ -156,7 +156,7 @@ def test_wrong_goals_are_refused(options, words):
 
 def test_which_of_several_differences_is_tested_must_be_said():
     words = "parameter must be given where groups differ in bias_0 and bias_1; got none"
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.design(
             pn.models.RandomChoice(3),
             TASK,

@@ -65,7 +65,9 @@ def test_tables_hold_every_pair():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(pn.DataError, match="ranges for each model; got none for stay"):
+    with pytest.raises(pn.errors.DataError, match="ranges for each model; got none for stay"):
         pn.recover_models(MODELS, TURNING, RANGES, n_subjects=2, rng=np.random.default_rng(0))
-    with pytest.raises(pn.DataError, match="folds must be a number or 'block' here; got labels"):
+    with pytest.raises(
+        pn.errors.DataError, match="folds must be a number or 'block' here; got labels"
+    ):
         _two(folds=[[0, 1]])

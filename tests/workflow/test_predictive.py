@@ -104,7 +104,7 @@ def test_worlds_may_differ_between_blocks():
     estimate = pn.fit(plays, pn.QLearning(2), parameter_prior=WEAK)
     found = pn.predictive_check(estimate, world=worlds, n_draws=40, rng=rng)
     assert found.n_decisions == 120 and found.how == "played anew"
-    with pytest.raises(pn.DataError, match="got none for 'turning' of subject 'a'"):
+    with pytest.raises(pn.errors.DataError, match="got none for 'turning' of subject 'a'"):
         pn.predictive_check(estimate, world={"calm": worlds["calm"]}, n_draws=3, rng=rng)
 
 
@@ -179,7 +179,9 @@ def test_the_best_option_means_the_same_for_people_and_agents():
     by_hand = np.mean([(e.chosen == best)[30:].mean() for e in plays])
     assert found.observed[-1] == pytest.approx(by_hand)
     assert (found.p_values > 0.01).mean() > 0.8, found.summary()
-    with pytest.raises(pn.DataError, match=r"best must hold options in 0..1, one per decision"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"best must hold options in 0..1, one per decision"
+    ):
         pn.predictive_check(estimates, best=[0, 2], n_draws=2, rng=np.random.default_rng(1))
 
 
@@ -212,7 +214,7 @@ def test_choices_among_offers_are_checked():
     assert "best option" not in found.summary()
     known = pn.predictive_check(estimate, best=[1], n_draws=5, rng=rng)
     assert known.observed[3] == pytest.approx(known.observed[1])
-    with pytest.raises(pn.DataError, match="world must be left out for Offers"):
+    with pytest.raises(pn.errors.DataError, match="world must be left out for Offers"):
         pn.predictive_check(estimate, world=offers, n_draws=5, rng=rng)
 
 
@@ -249,7 +251,7 @@ def test_subjects_without_standard_errors_are_left_out_and_counted():
     found = pn.predictive_check(estimates, n_draws=5, rng=np.random.default_rng(0))
     assert found.left_out == ("sure",) and found.n_decisions == 180
     assert "Left out, without standard errors: 1" in found.summary()
-    with pytest.raises(pn.DataError, match="estimate must have standard errors"):
+    with pytest.raises(pn.errors.DataError, match="estimate must have standard errors"):
         pn.predictive_check(estimates[0], n_draws=5, rng=np.random.default_rng(0))
 
 
@@ -263,7 +265,7 @@ def test_agents_without_a_temperature_do_not_play_anew():
     found = pn.predictive_check(estimates, world=TURNING, n_draws=3, rng=np.random.default_rng(0))
     assert found.left_out == ("away",)
     assert pn.predictive_check(estimates, n_draws=3, rng=np.random.default_rng(0)).left_out == ()
-    with pytest.raises(pn.DataError, match="finite natural parameters to play anew"):
+    with pytest.raises(pn.errors.DataError, match="finite natural parameters to play anew"):
         pn.predictive_check(estimates[0], world=TURNING, n_draws=3, rng=np.random.default_rng(0))
 
 
@@ -296,7 +298,9 @@ def test_tables_and_what_figures_take():
 def test_estimates_need_their_episodes():
     (episode,) = _learners(n_subjects=1)
     estimate = pn.fit(episode, pn.QLearning(2), parameter_prior=WEAK)
-    with pytest.raises(pn.DataError, match="episodes must be at hand for a predictive check"):
+    with pytest.raises(
+        pn.errors.DataError, match="episodes must be at hand for a predictive check"
+    ):
         pn.predictive_check(
             dataclasses.replace(estimate, source=estimate.source.stored()),
             rng=np.random.default_rng(0),

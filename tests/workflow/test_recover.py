@@ -314,7 +314,7 @@ def test_distributions_numbers_and_arrays_are_taken():
     ],
 )
 def test_wrong_parameters_are_refused(parameters, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.recover(pn.QLearning(2), TASK, parameters, n_subjects=4, rng=np.random.default_rng(0))
 
 
@@ -329,19 +329,21 @@ def test_wrong_parameters_are_refused(parameters, words):
     ],
 )
 def test_wrong_tasks_are_refused(arguments, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.Task(**arguments)
 
 
 def test_a_task_of_other_options_is_refused():
-    with pytest.raises(pn.DataError, match="task must have the 3 options of the model; got 2"):
+    with pytest.raises(
+        pn.errors.DataError, match="task must have the 3 options of the model; got 2"
+    ):
         rule = {"bias_0": 0, "bias_1": 0}
         pn.simulate(TASK, pn.models.RandomChoice(3), rule, rng=np.random.default_rng(0))
 
 
 def test_an_unknown_parameter_is_refused():
     found = pn.recover(pn.QLearning(2), TASK, RANGES, n_subjects=3, rng=np.random.default_rng(4))
-    with pytest.raises(pn.DataError, match="Did you mean 'temperature'"):
+    with pytest.raises(pn.errors.DataError, match="Did you mean 'temperature'"):
         found.of("temprature")
 
 

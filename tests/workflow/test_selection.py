@@ -134,5 +134,5 @@ def test_tables_say_what_was_found():
     ],
 )
 def test_wrong_input_is_refused(evidence, options, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.results.select_models(evidence, **options)

@@ -65,7 +65,7 @@ class IntegerNoise:
 
     Examples
     --------
-    >>> from penchant import IntegerNoise
+    >>> from penchant.paper import IntegerNoise
     >>> IntegerNoise(5).variance
     10.0
     """
@@ -102,7 +102,8 @@ class Landscape:
     Examples
     --------
     >>> import numpy as np
-    >>> from penchant import IntegerNoise, Landscape
+    >>> from penchant import Landscape
+    >>> from penchant.paper import IntegerNoise
     >>> landscape = Landscape([12.0, 30.0, 18.0], IntegerNoise(largest=5))
     >>> landscape
     Landscape: 3 options, mean rewards 12 to 30, noise variance 10
@@ -264,7 +265,8 @@ def cumulative_regret(
 
     Examples
     --------
-    >>> from penchant import Episode, GaussianNoise, Landscape, cumulative_regret
+    >>> from penchant import Episode, GaussianNoise, Landscape
+    >>> from penchant.results import cumulative_regret
     >>> landscape = Landscape([10.0, 40.0, 25.0], GaussianNoise(variance=4.0))
     >>> episode = Episode([2, 0, 1, 1], [26.5, 8.0, 43.5, 39.0])
     >>> cumulative_regret(episode, landscape)

@@ -82,10 +82,15 @@ def asked_help(app: Any, arguments: Sequence[str]) -> str | None:
     return first_screen(app, command) if asks and command in USUAL else None
 
 
-def _options(app: Any, command: str) -> dict[str, Any]:
+def _arguments(app: Any, command: str) -> list[Any]:
+    """All that a command takes, with the words about it; it takes a while to find them."""
+    return list(app[command].assemble_argument_collection(parse_docstring=True))
+
+
+def _options(given: list[Any]) -> dict[str, Any]:
     """Every option of a command, by its name in Python."""
     found = {}
-    for argument in app[command].assemble_argument_collection(parse_docstring=True):
+    for argument in given:
         if not argument.children and argument.parameter.help and argument.name[:1] == "-":
             found[argument.name.removeprefix("--").replace("-", "_")] = argument
     return found
@@ -93,8 +98,12 @@ def _options(app: Any, command: str) -> dict[str, Any]:
 
 def topics(app: Any, command: str) -> dict[str, list[Any]]:
     """Options of a command by topic."""
+    return _by_topic(_arguments(app, command))
+
+
+def _by_topic(given: list[Any]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
-    for option in _options(app, command).values():
+    for option in _options(given).values():
         group = option.parameter.group
         name = str(group[0].name if group else "Other")
         found.setdefault(name.lower().replace(" ", "-"), []).append(option)
@@ -111,9 +120,9 @@ def first_screen(app: Any, command: str) -> str:
     command
         One that has more options than fit on a screen.
     """
-    options = _options(app, command)
+    given = _arguments(app, command)
+    options, usage = _options(given), _usage(given)
     what = (app[command].help or "").strip().split("\n\n")[0]
-    usage = _usage(app, command)
     lines = [f"Usage: penchant {command} {usage}[OPTIONS]", "", *textwrap.wrap(what, WIDTH), ""]
     examples = [line for example in EXAMPLES[command] for line in example.split("\n")]
     lines += ["Examples:", *(f"  {line}" for line in examples), ""]
@@ -123,7 +132,7 @@ def first_screen(app: Any, command: str) -> str:
             lines += _lines(options[name].name, str(options[name].parameter.help))
     if "FILE" in usage:
         lines += ["", "FILE is a table or a folder of tables; - reads stdin."]
-    about = "  ".join(f"{name}~({len(own)})" for name, own in topics(app, command).items())
+    about = "  ".join(f"{name}~({len(own)})" for name, own in _by_topic(given).items())
     lines += ["", f"All {len(options)} options are told by topic, penchant {command} --help=TOPIC:"]
     wrapped = textwrap.wrap(
         about, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
@@ -148,9 +157,8 @@ def topic_screen(app: Any, command: str, topic: str) -> str:
     return "\n".join([*lines, "", *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
 
 
-def _usage(app: Any, command: str) -> str:
+def _usage(given: list[Any]) -> str:
     """What stands between the command and its options."""
-    given = app[command].assemble_argument_collection(parse_docstring=True)
     places = [argument.name for argument in given if argument.name[:1] not in "-*"]
     return "".join(f"{name} " for name in places)
 

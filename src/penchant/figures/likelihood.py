@@ -134,7 +134,7 @@ def profile(
     axes
         Where to draw.
     curve
-        From `penchant.profile_curve(estimate, name)`, at the same level.
+        From `penchant.results.profile_curve(estimate, name)`, at the same level.
     level
         Of the interval.
     logarithmic

@@ -1,7 +1,8 @@
 """CSV files: typed columns that lose nothing of what the cells say."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -57,13 +58,13 @@ def _read_whole(source: Source, top: Header, decimal: str, encoding: str) -> pa.
         if decimal == top.delimiter and not stream.n_quotes:
             raise _ambiguous(decimal)
         _check_whole(source, stream, top, table, encoding)
-        texts = _doubtful(table, stream.leading_zeros)
+        texts = doubtful_numbers(table, stream.leading_zeros)
     if texts:
         table = _with_texts(source, top, table, texts, encoding)
-    return _without_null_type(_without_empty_text(table))
+    return _without_null_type(without_empty_text(table))
 
 
-def _without_empty_text(table: pa.Table) -> pa.Table:
+def without_empty_text(table: pa.Table) -> pa.Table:
     """Text with missing values in place of empty cells."""
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
@@ -86,27 +87,55 @@ def _ambiguous(decimal: str) -> DataError:
 def _typed(
     source: Source, stream: TextStream, top: Header, decimal: str, encoding: str
 ) -> pa.Table:
-    convert = pa_csv.ConvertOptions(
+    return _read(source, stream, top, typed_cells(decimal=decimal), encoding)
+
+
+def typed_cells(
+    types: dict[str, pa.DataType] | None = None, *, decimal: str = "."
+) -> pa_csv.ConvertOptions:
+    """How cells become values, with types as found or as given."""
+    return pa_csv.ConvertOptions(
         null_values=MISSING,
         true_values=_TRUE,
         false_values=_FALSE,
         decimal_point=decimal,
+        column_types=types,
     )
-    return _read(source, stream, top, convert, encoding)
 
 
-def _texts(source: Source, top: Header, names: Sequence[str], encoding: str) -> pa.Table:
-    convert = pa_csv.ConvertOptions(
+def text_cells(names: Sequence[str]) -> pa_csv.ConvertOptions:
+    """Cells of some columns as they are written."""
+    return pa_csv.ConvertOptions(
         null_values=MISSING,
         include_columns=list(names),
         column_types=dict.fromkeys(names, pa.string()),
     )
+
+
+def _texts(source: Source, top: Header, names: Sequence[str], encoding: str) -> pa.Table:
     with TextStream(source, encoding) as stream:
-        return _read(source, stream, top, convert, encoding)
+        return _read(source, stream, top, text_cells(names), encoding)
+
+
+def read_portion(
+    source: Source, text: bytes, top: Header, convert: pa_csv.ConvertOptions, *, first: bool
+) -> pa.Table:
+    """Read some whole lines of a CSV file of UTF-8; the first ones hold its header."""
+    skipped = top.n_lines if first else 0
+    for block_size in (top.block_size, LONGEST):
+        with suppress(_TooLongError):
+            sized = replace(top, block_size=block_size)
+            return _read(source, pa.BufferReader(text), sized, convert, "utf-8", skipped)
+    raise _too_long(source)
 
 
 def _read(
-    source: Source, stream: TextStream, top: Header, convert: pa_csv.ConvertOptions, encoding: str
+    source: Source,
+    stream: Any,
+    top: Header,
+    convert: pa_csv.ConvertOptions,
+    encoding: str,
+    skipped: int | None = None,
 ) -> pa.Table:
     layout = pa_csv.ParseOptions(
         delimiter=top.delimiter, newlines_in_values=True, invalid_row_handler=_of_short_row
@@ -115,7 +144,7 @@ def _read(
     reading = pa_csv.ReadOptions(
         use_threads=False,
         column_names=list(top.names),
-        skip_rows=top.n_lines,
+        skip_rows=top.n_lines if skipped is None else skipped,
         block_size=top.block_size,
     )
     try:
@@ -124,10 +153,14 @@ def _read(
         if "block" not in str(error):  # as it says of a line that is longer than one
             raise explained(source, top, encoding, str(error)) from None
         check_records(source, top, encoding)  # an open quote may have swallowed many lines
-        raise _TooLongError(
-            f"{source.name} must have lines of at most {LONGEST >> 20} MB; got a longer one. "
-            "Leave out columns, or convert it to Parquet."
-        ) from None
+        raise _too_long(source) from None
+
+
+def _too_long(source: Source) -> _TooLongError:
+    return _TooLongError(
+        f"{source.name} must have lines of at most {LONGEST >> 20} MB; got a longer one. "
+        "Leave out columns, or convert it to Parquet."
+    )
 
 
 def _of_short_row(row: Any) -> str:
@@ -140,18 +173,19 @@ def _check_whole(
     """No row is missing: the table has rows, and no open quote has swallowed any."""
     if table.num_rows == 0:
         raise no_rows(source)
-    if stream.n_quotes % 2 or (stream.n_quotes and _has_long_cells(table)):
+    if stream.n_quotes % 2 or (stream.n_quotes and has_long_cells(table)):
         check_records(source, top, encoding)
 
 
-def _has_long_cells(table: pa.Table) -> bool:
+def has_long_cells(table: pa.Table) -> bool:
+    """Whether some cell runs over several lines."""
     columns = [column for column in table.columns if pa.types.is_string(column.type)]
     return any(
         pc.any(pc.match_substring(column, end)).as_py() for column in columns for end in "\r\n"
     )
 
 
-def _doubtful(table: pa.Table, leading_zeros: bool) -> list[str]:
+def doubtful_numbers(table: pa.Table, leading_zeros: bool) -> list[str]:
     """Columns whose text may say more than the numbers or dates made of it."""
     return [
         field.name
@@ -174,20 +208,62 @@ def _with_texts(
     places = {name: place for place, name in enumerate(table.column_names)}
     for name in names:
         place = places[name]
-        missing = pc.is_in(texts[name], pa.array(MISSING))
-        known = pc.if_else(missing, pa.scalar(None, pa.string()), texts[name])
-        if _stays_text(table.schema.field(place).type, known):
+        if _shape(texts[name]).stays_text(table.schema.field(place).type):
             table = table.set_column(place, name, texts[name])
     return table
 
 
-def _stays_text(inferred: pa.DataType, text: pa.ChunkedArray) -> bool:
-    if pa.types.is_integer(inferred):
-        return _any_match(text, _LEADING_ZERO)
-    if pa.types.is_floating(inferred):
-        whole = pc.match_substring_regex(text, _WHOLE_NUMBER)
-        return bool(pc.all(whole).as_py()) or _any_match(text, _PADDED_NUMBER)
-    return True
+@dataclass(frozen=True)
+class NumberShape:
+    """How the cells of a column of numbers are written.
+
+    Attributes
+    ----------
+    leading_zero, padded
+        Whether some cell begins with a zero (07, 0x1F), or is a whole number that does.
+    all_whole
+        Whether all are whole numbers.
+    """
+
+    leading_zero: bool = False
+    padded: bool = False
+    all_whole: bool = True
+
+    def stays_text(self, inferred: pa.DataType) -> bool:
+        """Whether the text says more than the numbers or dates made of it."""
+        if pa.types.is_integer(inferred):
+            return self.leading_zero
+        if pa.types.is_floating(inferred):
+            return self.all_whole or self.padded
+        return bool(pa.types.is_temporal(inferred))
+
+    def joined(self, other: "NumberShape") -> "NumberShape":
+        """That of both."""
+        return NumberShape(
+            self.leading_zero or other.leading_zero,
+            self.padded or other.padded,
+            self.all_whole and other.all_whole,
+        )
+
+
+def _shape(text: pa.ChunkedArray) -> NumberShape:
+    missing = pc.is_in(text, pa.array(MISSING))
+    known = pc.if_else(missing, pa.scalar(None, pa.string()), text)
+    whole = pc.all(pc.match_substring_regex(known, _WHOLE_NUMBER)).as_py()
+    return NumberShape(
+        _any_match(known, _LEADING_ZERO), _any_match(known, _PADDED_NUMBER), whole is not False
+    )
+
+
+def number_shapes(table: pa.Table, texts: pa.Table | None) -> dict[str, NumberShape]:
+    """How the numbers of each column are written, by the text of those in doubt."""
+    doubtful = () if texts is None else texts.column_names
+    return {
+        each.name: _shape(texts[each.name])
+        if texts is not None and each.name in doubtful
+        else NumberShape(all_whole=not pa.types.is_floating(each.type))
+        for each in table.schema
+    }
 
 
 def _any_match(text: pa.ChunkedArray, pattern: str) -> bool:

@@ -137,7 +137,7 @@ def fit_linearized_each(
     ...     task, pn.QLearning(3), rule, n_decisions=200, n_subjects=3, rng=np.random.default_rng(1)
     ... )
     >>> people = [pn.Episode(e.chosen, e.rewards, subject=s) for e, s in zip(plays, "abc")]
-    >>> pn.fit_linearized_each(people, pn.QLearning(3), nominal={"learning_rate": 0.5})
+    >>> pn.paper.fit_linearized_each(people, pn.QLearning(3), nominal={"learning_rate": 0.5})
     <Estimates of 3 subjects: 3 converged; 3 inside the range of validity>
     """
     by_subject: dict[Any, list[Episode]] = {}

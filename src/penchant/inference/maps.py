@@ -19,9 +19,10 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.inference.predict import decision_log_likelihoods
 from penchant.inference.profile.profiles import Problem
+from penchant.inference.search.climb import Climbs, Near, climb_together
 from penchant.inference.search.grid import Grid, whole_grids
 from penchant.inference.search.peaks import Peak
-from penchant.inference.search.search import climb, grid_search
+from penchant.inference.search.search import grid_search
 from penchant.inference.status import estimate_at
 from penchant.models.model import Declared
 from penchant.models.record import rewards_of
@@ -125,20 +126,25 @@ def _of_widths(
     """Estimates at the likeliest width of the prior, and around it if it is not known."""
     is_known = prior.sd != "evidence" or not model.n_functions
     middle = float(prior.sd) if prior.sd != "evidence" else spread
-    problem, peak = _peak(episodes, model, prior, middle, nu, None)
+    problem, climbs = _climbed(episodes, model, prior, middle, nu, None)
     for _ in range(ROUNDS):
+        peak = climbs.peaks()[0]
         seen = 1.0 / float(peak.point.theta[0]) if peak.point.theta[0] > 0 else nu
         width = middle if is_known else _likelier(model, peak, middle, nu, spread)
         if all(1 / STAYS <= ratio <= STAYS for ratio in (seen / nu, width / middle)):
             break
         nu, middle = seen, width
-        problem, peak = _peak(episodes, model, prior, middle, nu, peak)
+        problem, climbs = _climbed(episodes, model, prior, middle, nu, peak)
+    climbs.finish()
+    peak = climbs.peaks()[0]
     found: list[tuple[Estimate, MapFit]] = []
     widths = [middle] if is_known else [middle * share for share in AROUND]
     for width in widths:
         of_width = problem, peak
         if width != middle:
-            of_width = _peak(episodes, model, prior, width, nu, peak)
+            other, climbs = _climbed(episodes, model, prior, width, nu, peak)
+            climbs.finish()
+            of_width = other, climbs.peaks()[0]
         estimate = estimate_at(of_width[0], _later(of_width[0]), of_width[1], subject)
         weights = of_width[0].prior
         assert isinstance(weights, GaussianPrior)
@@ -167,25 +173,32 @@ def _later(problem: Problem) -> Callable[[], Grid]:
     return lambda: whole_grids(problem.profiles).of(0)
 
 
-def _peak(
+def _climbed(
     episodes: Sequence[Any],
     model: UCL,
     prior: MapPrior,
     width: float,
     nu: float,
     near: Peak | None,
-) -> tuple[Problem, Peak]:
-    """The peak of the posterior for one width; from a coarse look at all, or from another."""
+) -> tuple[Problem, Climbs]:
+    """A climb to the peak for one width; from a coarse look at all, or from another.
+
+    It has come there but for what its curvature needs, which is not asked of every width.
+    """
     psi = _places(episodes, model) if near is None else near.point.psi[None]
     bare = Problem(model, tuple(episodes), ScaledPrior(prior.others))
     x, _ = bare.profiles.variables(np.zeros(1, dtype=np.int64), psi[len(psi) // 2][None], False)
     weights = _weights_prior(x, model, prior, width / nu)
     problem = Problem(model, tuple(episodes), weights)
-    if near is not None:
-        return problem, climb(problem, near.point.psi, near=near)
-    whose = np.zeros(len(psi), dtype=np.int64)
-    points = problem.profiles.solve(whose, psi, with_slopes=False, patient=False)
-    return problem, climb(problem, psi[int(np.nanargmax(points.value))])
+    start = None if near is None else Near.of(near)
+    if near is None:
+        whose = np.zeros(len(psi), dtype=np.int64)
+        points = problem.profiles.solve(whose, psi, with_slopes=False, patient=False)
+        psi = psi[[int(np.nanargmax(points.value))]]
+    only = np.zeros(1, dtype=np.int64)
+    climbs = climb_together(problem.profiles, only, psi, start, finish=False)
+    climbs.step_once_more()
+    return problem, climbs
 
 
 def _places(episodes: Sequence[Any], model: UCL) -> Matrix:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from penchant.models.checking.check_model import check_model as check_model
     from penchant.models.clinic.aversive import AversiveLearning as AversiveLearning
     from penchant.models.clinic.balloons import Balloons as Balloons
+    from penchant.models.clinic.beads import Beads as Beads
     from penchant.models.clinic.filter import HGF as HGF
     from penchant.models.clinic.gain_loss import GainLoss as GainLoss
     from penchant.models.clinic.go_no_go import GoNoGo as GoNoGo
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from penchant.models.clinic.iowa import VPP as VPP
     from penchant.models.clinic.reversal import EWA as EWA
     from penchant.models.clinic.reversal import HiddenState as HiddenState
+    from penchant.models.clinic.successor import Successor as Successor
     from penchant.models.clinic.surprise import ConfirmationBias as ConfirmationBias
     from penchant.models.clinic.surprise import PearceHall as PearceHall
     from penchant.models.clinic.two_step import StayRegression as StayRegression
     from penchant.models.clinic.two_step import TwoStep as TwoStep
+    from penchant.models.clinic.volatile import VolatileKalman as VolatileKalman
     from penchant.models.learning.baselines import RandomChoice as RandomChoice
     from penchant.models.learning.baselines import WinStayLoseShift as WinStayLoseShift
     from penchant.models.learning.history import HistoryRegression as HistoryRegression
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from penchant.models.spatial.ucl import UCL as UCL
     from penchant.models.worlds import AversiveWorld as AversiveWorld
     from penchant.models.worlds import BalloonWorld as BalloonWorld
+    from penchant.models.worlds import BeadsWorld as BeadsWorld
     from penchant.models.worlds import FullFeedbackWorld as FullFeedbackWorld
     from penchant.models.worlds import GainLossWorld as GainLossWorld
     from penchant.models.worlds import GoNoGoWorld as GoNoGoWorld

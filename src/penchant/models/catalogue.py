@@ -13,13 +13,16 @@ from penchant.bandit.locations import grid
 from penchant.errors import DataError, listing, nearest
 from penchant.models.clinic.aversive import AversiveLearning
 from penchant.models.clinic.balloons import Balloons
+from penchant.models.clinic.beads import Beads
 from penchant.models.clinic.filter import HGF
 from penchant.models.clinic.gain_loss import GainLoss
 from penchant.models.clinic.go_no_go import GoNoGo
 from penchant.models.clinic.iowa import ORL, PVL, VPP
 from penchant.models.clinic.reversal import EWA, HiddenState
+from penchant.models.clinic.successor import Successor
 from penchant.models.clinic.surprise import ConfirmationBias, PearceHall
 from penchant.models.clinic.two_step import StayRegression, TwoStep
+from penchant.models.clinic.volatile import VolatileKalman
 from penchant.models.learning.baselines import RandomChoice, WinStayLoseShift
 from penchant.models.learning.history import HistoryRegression
 from penchant.models.learning.hybrid import GershmanHybrid
@@ -120,16 +123,19 @@ CATALOGUE = {
         Entry("ucb1", UCB1, "mean rewards and a bonus by counts"),
         Entry("ewa", EWA, "experience-weighted attraction"),
         Entry("pearce-hall", PearceHall, "rate by surprise"),
+        Entry("volatile-kalman", VolatileKalman, "rate by how fast rewards change"),
         Entry("hidden-state", HiddenState, "belief in which option is good now"),
         Entry("confirmation", ConfirmationBias, "full feedback, two rates"),
         Entry("gain-loss", GainLoss, "gains and losses learnt apart"),
         Entry("two-step", TwoStep, "model-based and model-free"),
         Entry("stay", StayRegression, "two-step, stay ~ reward x transition"),
+        Entry("successor", Successor, "two-step, where choices lead"),
         Entry("go-no-go", GoNoGo, "Pavlovian go/no-go"),
         Entry("pvl", PVL, "Iowa gambling, prospect valence"),
         Entry("orl", ORL, "Iowa gambling, outcome representation"),
         Entry("vpp", VPP, "Iowa gambling, value and perseverance"),
         Entry("balloons", Balloons, "balloons that may burst"),
+        Entry("beads", Beads, "to draw on or to name a jar"),
         Entry("hgf", HGF, "hierarchical Gaussian filter"),
         Entry("aversive", AversiveLearning, "punishments whose sizes are shown"),
         Entry("ucl", UCL, "stochastic UCL of a spatial bandit", plain={"noise_variance": 1.0}),

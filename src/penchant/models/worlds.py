@@ -557,3 +557,77 @@ class _InputCourse(_Course):
         u = float(self.inputs[self.trial])
         self.trial += 1
         return float(u == chosen), {"input": u}
+
+
+@dataclass(frozen=True)
+class BeadsWorld:
+    """Beads from one of two jars, drawn one after another until a jar is named.
+
+    At a decision `drawn` and `firsts` are seen, beads so far and those of the first colour. Option
+    0 draws; 1 and 2 name the first and the second jar and end the sequence, as the last bead does.
+
+    Parameters
+    ----------
+    n_sequences
+        How many jars.
+    share
+        Of beads of the colour that a jar is known for.
+    most
+        Beads, at most.
+    win, loss
+        What naming the right jar pays, and what naming the wrong one takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> pn.models.BeadsWorld(3).course(np.random.default_rng(1)).before()
+    {'drawn': 0.0, 'firsts': 0.0}
+    """
+
+    n_sequences: int = 30
+    share: float = 0.85
+    most: int = 20
+    win: float = 1.0
+    loss: float = 1.0
+
+    n_options = 3
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_sequences, "n_sequences", 1)
+        whole_number(self.most, "most", 1)
+        if not 0.5 < self.share < 1:
+            raise DataError(
+                f"share must lie between 0.5 and 1; got {self.share}. Give the larger of the two."
+            )
+
+    @property
+    def n_events(self) -> int:
+        """At most so many draws and names."""
+        return self.n_sequences * self.most
+
+    def course(self, rng: np.random.Generator) -> Course:
+        """What one person meets."""
+        return _BeadsCourse(self, rng)
+
+
+class _BeadsCourse(_Course):
+    def begin(self) -> None:
+        self.sequence, self.drawn, self.firsts = 0, 0, 0
+        self.first_jar = self.rng.random(self.world.n_sequences) < 0.5
+
+    def before(self) -> Told | None:
+        if self.sequence == self.world.n_sequences:
+            return None
+        return {"drawn": float(self.drawn), "firsts": float(self.firsts)}
+
+    def after(self, chosen: int) -> tuple[float, Told]:
+        world, is_first = self.world, bool(self.first_jar[self.sequence])
+        if chosen == 0:
+            colour = self.rng.random() < (world.share if is_first else 1.0 - world.share)
+            self.drawn, self.firsts = self.drawn + 1, self.firsts + int(colour)
+        if chosen != 0 or self.drawn == world.most:
+            self.sequence, self.drawn, self.firsts = self.sequence + 1, 0, 0
+        if chosen == 0:
+            return 0.0, {}
+        return world.win if (chosen == 1) == is_first else -world.loss, {}

@@ -259,7 +259,7 @@ def growth_orders(
     >>> import numpy as np
     >>> import penchant as pn
     >>> t = np.arange(1, 91)
-    >>> found = pn.growth_orders({"ann": 40 + 25 * np.log(t), "bob": 12.0 * t})
+    >>> found = pn.results.growth_orders({"ann": 40 + 25 * np.log(t), "bob": 12.0 * t})
     >>> found.of("ann")
     <GrowthOrder logarithmic, high: 90 decisions>
     >>> always_the_same = found.of("bob")

@@ -6,7 +6,7 @@ Rows with a gap in what the task needs are left out before anything is learnt fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,14 +19,14 @@ from penchant.errors import DataError, named, nearest
 from penchant.output.notes import counted
 from penchant.reading.asked import Asked, Built, Place, with_column
 from penchant.reading.offered import from_offers
-from penchant.tables.columns import named_column, plain_name
+from penchant.tables.columns import NO_COLUMN, named_column, plain_name, usual_column
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.reading import ReadingKind
+from penchant.wording import either
 
 HBAYESDM = "subjid"  # a plain name that its tables have: choices are counted from 1 there
-SUBJECT = ("subjID", "subject", "participant", "id")
-BLOCK = ("block", "session")
+MANY = 100_000  # more than options, pumps or cues of any task
 # Other names of columns.
 ALSO = {
     "red_chosen": ("left_colour_chosen", "left_color_chosen"),
@@ -67,6 +67,8 @@ class NamedTask:
         Of such a task: the column of choices, and the number of its first option.
     settings
         Of the model, on the command line.
+    values
+        Codes that columns may hold, where not any number is one.
     """
 
     name: str
@@ -84,6 +86,7 @@ class NamedTask:
     chosen: str = "choice"
     base: int = 0
     settings: tuple[str, ...] = ()
+    values: Mapping[str, Collection[float]] = field(default_factory=dict)
 
     @property
     def kind(self) -> ReadingKind:
@@ -145,6 +148,25 @@ def _counted(c: Columns, names: Sequence[str]) -> bool:
     choice = c["choice"][np.isfinite(c["choice"]) & (c["choice"] != -1)]
     whole = bool(len(choice)) and bool((choice == np.floor(choice)).all()) and choice.min() == 1
     return whole and HBAYESDM in map(plain_name, names)
+
+
+def _paid(c: Columns, names: Sequence[str]) -> bool:
+    """Whether options that pay are chosen; where signs might count alone, that is asked."""
+    paid, n_options = c["outcome"][np.isfinite(c["outcome"])], np.nanmax(c["choice"], initial=0.0)
+    if not (_counted(c, names) and len(paid)):
+        return False
+    sums = set(paid[paid != 0].tolist())  # one of either sign
+    if n_options == 2 and len(sums) == 2 and min(sums) < 0 < max(sums) and sums != {-1.0, 1.0}:
+        raise DataError(
+            "task must be named, as choice and outcome are columns of two tasks: bandit, where "
+            "outcomes count as they are, and reversal, where their signs count; got two options "
+            f"and outcomes from {paid.min():g} to {paid.max():g}. "
+            + either(
+                'Use pn.read_task("bandit", ...) or pn.read_task("reversal", ...).',
+                "Pass --task bandit or --task reversal.",
+            )
+        )
+    return True
 
 
 LEAST_CARD = 5.0  # gains and losses of cards are amounts, others are 0, 1, -1
@@ -211,6 +233,7 @@ TASKS = {
             "two-step",
             'models.TwoStep(trace="after")',
             before=("state",),
+            values={"level1_choice": range(1, 3), "level2_choice": range(1, 5)},
         ),
         NamedTask(
             "go-no-go",
@@ -221,6 +244,7 @@ TASKS = {
             "go-no-go",
             "models.GoNoGo()",
             before=("cue_seen",),
+            values={"cue": range(1, MANY), "keyPressed": range(2)},
         ),
         NamedTask(
             "balloons",
@@ -232,6 +256,7 @@ TASKS = {
             "models.Balloons()",
             before=("balloon", "pump"),
             after=("burst",),
+            values={"pumps": range(MANY), "explosion": range(2)},
         ),
         NamedTask(
             "selection",
@@ -243,6 +268,7 @@ TASKS = {
             "QLearning(6)",
             told=_are_pairs,
             available=tuple(f"option_{i}" for i in range(6)),
+            values={"choice": range(2)},
         ),
         NamedTask(
             "aversive",
@@ -265,6 +291,7 @@ TASKS = {
             "models.AversiveLearning()",
             before=("magnitude_0", "magnitude_1"),
             after=("punished",),
+            values={"choice": range(1, 3), "outcome": range(2)},
         ),
         NamedTask(
             "cambridge",
@@ -282,6 +309,12 @@ TASKS = {
                 "probability": ("chosen_colour_share",) * N_STAKES,
             },
             chosen="bet",
+            values={
+                "gamble_type": range(2),
+                "percentage_staked": (5, 25, 50, 75, 95),
+                "red_chosen": range(2),
+                "n_red_boxes": range(11),
+            },
         ),
         NamedTask(
             "cambridge-colours",
@@ -295,6 +328,7 @@ TASKS = {
             offers={"probability": ("other_share", "share")},
             chosen="red_chosen",
             settings=("part=colours",),
+            values={"red_chosen": range(2), "n_red_boxes": range(11)},
         ),
         NamedTask(
             "description",
@@ -362,6 +396,7 @@ TASKS = {
             "models.HGF()",
             told=_are_binary,
             after=("input",),
+            values={"u": range(2), "y": range(2)},
         ),
         NamedTask(
             "iowa",
@@ -373,6 +408,7 @@ TASKS = {
             "orl",
             "models.ORL()",
             told=_are_cards,
+            values={"choice": range(1, 5)},
         ),
         NamedTask(
             "gain-loss",
@@ -389,6 +425,7 @@ TASKS = {
             "models.GainLoss({n})",
             told=_counted,
             after=("gained", "lost"),
+            values={"choice": range(1, MANY)},
         ),
         NamedTask(
             "bandit",
@@ -398,7 +435,8 @@ TASKS = {
             "choice is counted from 1; two options whose outcomes reverse are the task reversal",
             "q-learning",
             "QLearning({n})",
-            told=_counted,
+            told=_paid,
+            values={"choice": range(1, MANY)},
         ),
         NamedTask(
             "reversal",
@@ -409,6 +447,7 @@ TASKS = {
             "q-learning",
             'QLearning(2, fictitious="learning_rate", bias=True)',
             told=lambda columns, names: False,
+            values={"choice": range(1, 3)},
         ),
     )
 }
@@ -463,6 +502,7 @@ def from_task(clean: Cleaned, asked: Asked, task: NamedTask, place: Place) -> Bu
         )
     cells = _numbers(clean.table, found)
     columns = {name: str(column) for name, column in found.items()}
+    _check_codes(task, cells, columns)
     said = (f"taken for the task {task.name}: {task.what}", task.codes)
     if task.offers:
         built = _offered(clean, asked, task, place, cells, columns)
@@ -477,6 +517,22 @@ def from_task(clean: Cleaned, asked: Asked, task: NamedTask, place: Place) -> Bu
     )
 
 
+def _check_codes(task: NamedTask, cells: Columns, columns: Mapping[str, str]) -> None:
+    """Raise an error if a column holds what is no code of the task; what is missing is none."""
+    for name, known in task.values.items():
+        values = cells[name]
+        given = np.isfinite(values) & ((values >= 0) | (not _coded(name)))
+        for row in np.flatnonzero(given):
+            if values[row] not in known:
+                few = len(known) < 10
+                rule = f"one of {', '.join(map(str, known))}" if few else f"{min(known)} or more"
+                whole = "" if few else "whole numbers, "
+                raise DataError(
+                    f"{columns[name]} must hold {whole}{rule} for the task {task.name}; got "
+                    f"{values[row]:g} at row {row}. Recode it: {task.codes}."
+                )
+
+
 def _offered(
     clean: Cleaned,
     asked: Asked,
@@ -488,6 +544,10 @@ def _offered(
     """One-shot choices: columns that are made stand beside those of the table."""
     table, practice = clean.table, named_column(("assessment_stage",), clean.table.column_names)
     _, made = task.made(cells)
+    practised = practice is not None and task.command == "cambridge"
+    if practised and not asked.columns.get("scored"):
+        stage = column_floats(open_frame(table), str(practice), "assessment_stage")
+        made["after_practice"] = (np.nan_to_num(stage) > 0).astype(float)
     for name, values in made.items():
         table = with_column(table, name, pa.array(values, from_pandas=True))
 
@@ -500,8 +560,8 @@ def _offered(
     offers = {name: tuple(map(called, each)) for name, each in task.offers.items()}
     parts = {**asked.columns, "chosen": chosen}
     notes: tuple[str, ...] = ()
-    if practice is not None and task.command == "cambridge" and not parts.get("scored"):
-        parts["scored"] = practice
+    if "after_practice" in made:
+        parts["scored"] = "after_practice"
         notes = (f"{practice} 0 is practice: not scored",)
     base = task.base if asked.base is None else asked.base
     again = replace(asked, offers=offers, columns=parts, base=base, task=None)
@@ -512,20 +572,21 @@ def _offered(
 def _played(clean: Cleaned, asked: Asked, task: NamedTask, cells: Columns) -> Built:
     """Episodes of events that are made of the rows without a gap."""
     names = clean.table.column_names
-    whose = asked.columns.get("subject") or named_column(SUBJECT, names)
-    block = asked.columns.get("block") or named_column(BLOCK, names)
-    order = asked.columns.get("decision") or named_column(("trial", "trialNum"), names)
+    parts = {part: _column_of(part, asked, names) for part in ("subject", "block", "decision")}
+    whose, block, order = parts.values()
     there: BoolVector = np.asarray(np.isfinite(np.column_stack(list(cells.values()))).all(axis=1))
     for name, values in cells.items():
         there = there & (values >= 0) if _coded(name) else there
     kept = np.flatnonzero(there)
     if order is not None:
         numbers = column_floats(open_frame(clean.table), str(order), "decision")[kept]
+        _check_numbers(clean.table, (whose, block), str(order), kept, numbers)
         kept = kept[np.argsort(numbers, kind="stable")]
     rows, made = task.made({name: values[kept] for name, values in cells.items()})
+    within = ((block, block),) if isinstance(block, str) else tuple((b, b) for b in block or ())
     own: Mapping[str, Any] = {
         role: clean.table.column(column).take(pa.array(kept[rows]))
-        for role, column in (("subject", whose), ("block", block))
+        for role, column in (("subject", whose), *within)
         if column is not None
     }
     table = pa.table({**own, **{name: pa.array(values) for name, values in made.items()}})
@@ -533,7 +594,7 @@ def _played(clean: Cleaned, asked: Asked, task: NamedTask, cells: Columns) -> Bu
         "chosen": "chosen",
         "reward": "reward",
         "subject": "subject" if whose else None,
-        "block": "block" if block else None,
+        "block": block,
         "before": {CALLED.get(name, name): name for name in task.before},
         "after": {CALLED.get(name, name): name for name in task.after},
         "available": task.available,
@@ -549,6 +610,34 @@ def _played(clean: Cleaned, asked: Asked, task: NamedTask, cells: Columns) -> Bu
         if name not in table.column_names:
             table = with_column(table, name, clean.table.column(name).take(pa.array(kept[rows])))
     return Built(episodes, columns, {}, table, notes, told, task=task.command)
+
+
+def _column_of(part: str, asked: Asked, names: Sequence[str]) -> Any:
+    """The column that was named, or that such a part usually has; None where there is none."""
+    column = asked.columns.get(part) or usual_column(part, names)
+    return None if column == NO_COLUMN else column
+
+
+def _check_numbers(
+    table: pa.Table, groups: tuple[Any, Any], order: str, kept: IntVector, numbers: Vector
+) -> None:
+    """Raise an error if two rows of a person, and of a block, have the same number."""
+    whose, block = groups
+    columns = [whose, *([block] if isinstance(block, str) else block or ())]
+    labels = [table.column(name).take(pa.array(kept)).to_pylist() for name in columns if name]
+    seen: set[Any] = set()
+    for row, key in zip(kept, zip(*labels, numbers.tolist(), strict=True), strict=True):
+        if key in seen:
+            raise DataError(
+                f"{order} must differ between the rows of a person and a block; got {key[-1]:g} "
+                f"again at row {row}. "
+                + either(
+                    "Name `block`, the column of blocks or sessions",
+                    "Pass --block, the column of blocks or sessions",
+                )
+                + ", or drop repeated rows."
+            )
+        seen.add(key)
 
 
 def _coded(name: str) -> bool:

@@ -316,8 +316,8 @@ def scan(
     Parameters
     ----------
     path
-        A file, a folder, a pattern such as ``"logs/*.parquet"``, an address that pyarrow opens
-        (``s3://...``), or a list of these. Folders called ``column=value`` give that column.
+        A file, a folder, a pattern such as ``"logs/*.parquet"``, an address that pyarrow or fsspec
+        opens (``s3://...``), or a list of these. Folders called ``column=value`` give that column.
     kind
         "choices", "play" or "offers"; told by the columns that are named, or by their usual names.
     decision, option, chosen, explanatory, weight, subject, available, offset, weight_kind

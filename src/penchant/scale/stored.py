@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,8 +19,8 @@ import pyarrow.fs as fs
 import pyarrow.parquet as pq
 
 from penchant.errors import DataError
+from penchant.files.delimited_copy import copy_delimited
 from penchant.files.source import source
-from penchant.files.table import read_table
 from penchant.files.text import HEAD
 from penchant.files.text import kind as kind_of
 
@@ -154,7 +155,7 @@ def _found(path: Any, cache: Any) -> list[StoredFile]:
         )
     text: str = os.fspath(path)
     if "://" in text:
-        return _remote(text)
+        return _remote(text, cache)
     if os.path.isdir(text):
         return _of_folder(text, cache)
     names = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
@@ -171,29 +172,85 @@ def _fixed_part(pattern: str) -> str:
     return str(Path(*parts[: magic[0]])) if magic else str(Path(pattern).parent)
 
 
-def _remote(address: str) -> list[StoredFile]:
-    """Parquet files at an address that pyarrow opens, such as s3://bucket/folder."""
-    system, path = fs.FileSystem.from_uri(address)
-    infos = [system.get_file_info(path)]
-    if infos[0].type == fs.FileType.Directory:
-        infos = system.get_file_info(fs.FileSelector(path, recursive=True))
+def _remote(address: str, cache: Any) -> list[StoredFile]:
+    """Files at an address that pyarrow or fsspec opens, such as s3://bucket/logs/*.parquet."""
+    magic = glob.has_magic(address)
+    fixed = address[: address.rindex("/", 0, _first_magic(address)) + 1] if magic else address
+    try:
+        system, path = _system(fixed)
+        infos = [system.get_file_info(path)]
+        if infos[0].type == fs.FileType.Directory:
+            infos = system.get_file_info(fs.FileSelector(path, recursive=True))
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).split("\n")[0][:200]
+        raise DataError(
+            f"path must be an address that can be reached; got {address!r} ({reason}). Check the "
+            "address, and what it needs to be opened."
+        ) from None
     names = sorted(info.path for info in infos if info.type == fs.FileType.File)
+    if magic:
+        asked = _pattern(address[len(fixed) :])
+        names = [name for name in names if asked.fullmatch(os.path.relpath(name, path))]
+    folder = path if magic or len(names) > 1 else os.path.dirname(path)
     return [
-        StoredFile(
-            name,
-            name,
-            system,
-            _columnar(name),
-            stamp_of(system, name),
-            _partition(name, path if len(names) > 1 else os.path.dirname(path)),
-        )
+        _at_address(name, system, _partition(name, folder), cache)
         for name in names
         if not _hidden(os.path.relpath(name, path))
     ]
 
 
-def _columnar(name: str) -> str:
-    return "arrow" if name.endswith((".arrow", ".feather", ".ipc")) else "parquet"
+def _first_magic(text: str) -> int:
+    return min(text.index(mark) for mark in "*?[" if mark in text)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The names that a pattern below a folder means: `**` crosses folders, `*` does not."""
+    marks = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", text)
+    return re.compile(
+        "".join(
+            marks.get(part, part if part.startswith("[") else re.escape(part)) for part in parts
+        )
+    )
+
+
+def _system(address: str) -> tuple[fs.FileSystem, str]:
+    """The file system of an address, and the path in it: pyarrow's own, else one of fsspec."""
+    try:
+        system, path = fs.FileSystem.from_uri(address)
+        return system, path
+    except pa.ArrowInvalid:
+        try:
+            import fsspec
+
+            system, path = fsspec.core.url_to_fs(address)
+        except (ImportError, ValueError) as error:
+            raise DataError(
+                f"path must be an address that pyarrow or fsspec opens; got {address!r} ({error}). "
+                "Install the package that opens it, or copy the files here."
+            ) from None
+        return fs.PyFileSystem(fs.FSSpecHandler(system)), path.rstrip("/") or "/"
+
+
+def _at_address(
+    name: str, system: fs.FileSystem, partition: Mapping[str, Any], cache: Any
+) -> StoredFile:
+    with system.open_input_stream(name) as stream:
+        kind = _scannable(stream.read(HEAD), name)
+    if kind not in ("csv", "gzip"):
+        return StoredFile(name, name, system, kind, stamp_of(system, name), partition)
+    here = fs.LocalFileSystem()
+    with _kept_copy((name, *stamp_of(system, name)), cache) as (copy, unfinished):
+        if unfinished is not None:
+            text = unfinished.with_suffix(".text")
+            try:
+                fs.copy_files(
+                    name, str(text), source_filesystem=system, destination_filesystem=here
+                )
+                copy_delimited(replace(source(text), name=name), unfinished)
+            finally:
+                text.unlink(missing_ok=True)
+    return StoredFile(name, str(copy), here, "parquet", stamp_of(here, str(copy)), partition)
 
 
 def _of_folder(folder: str, cache: Any) -> list[StoredFile]:
@@ -239,29 +296,49 @@ def _typed(files: list[StoredFile]) -> tuple[StoredFile, ...]:
 def _local(path: str, partition: Mapping[str, Any], cache: Any) -> StoredFile:
     """A file of this machine; one of text is copied to Parquet once."""
     system, here = fs.LocalFileSystem(), os.path.abspath(path)
-    origin = source(path)
-    kind = kind_of(origin.head(HEAD), path)
+    kind = _scannable(source(path).head(HEAD), path)
     if kind in ("csv", "gzip"):
         here, kind = _as_parquet(here, cache), "parquet"
-    return StoredFile(path, here, system, str(kind), stamp_of(system, here), partition)
+    return StoredFile(path, here, system, kind, stamp_of(system, here), partition)
+
+
+def _scannable(head: bytes, name: str) -> str:
+    """Kind of a file by its first bytes; one that is read whole only is refused."""
+    kind = kind_of(head, name)
+    if kind == "json":
+        raise DataError(
+            f"{name} must be Parquet, Arrow or CSV to be scanned; got JSON, by its first bytes. "
+            "Read it with pn.read, or write it as Parquet."
+        )
+    return str(kind)
 
 
 def _as_parquet(path: str, cache: Any) -> str:
     """Copy of a file of text, made once for what it is now."""
     status = os.stat(path)
-    folder = Path(cache) if cache is not None else cache_folder()
-    words = f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ino}"
-    copy = folder / f"{hashlib.sha256(words.encode()).hexdigest()[:32]}.parquet"
-    if not copy.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        table = read_table(path)
-        unfinished = copy.with_suffix(f".{os.getpid()}")
-        try:
-            pq.write_table(table, unfinished)
-            os.replace(unfinished, copy)
-        finally:
-            unfinished.unlink(missing_ok=True)
+    made_of = (path, status.st_size, status.st_mtime_ns, status.st_ino)
+    with _kept_copy(made_of, cache) as (copy, unfinished):
+        if unfinished is not None:
+            copy_delimited(source(path), unfinished)
     return str(copy)
+
+
+@contextmanager
+def _kept_copy(made_of: tuple[Any, ...], cache: Any) -> Iterator[tuple[Path, Path | None]]:
+    """Where a copy is kept, and the file to write first where there is none yet."""
+    folder = Path(cache) if cache is not None else cache_folder()
+    words = "\0".join(map(str, made_of))
+    copy = folder / f"{hashlib.sha256(words.encode()).hexdigest()[:32]}.parquet"
+    if copy.exists():
+        yield copy, None
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = copy.with_suffix(f".{os.getpid()}")
+    try:
+        yield copy, unfinished
+        os.replace(unfinished, copy)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def cache_folder() -> Path:

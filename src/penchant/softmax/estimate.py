@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -267,7 +268,18 @@ class Estimate(Found, Framed):
         that says nothing of the choices.
         """
         check_level(level)
-        return self.meaningful(self.source.parameters([self], level, kind, rng)[0])
+        asked = (level, kind)
+        if rng is None and asked in self._read:
+            return self._read[asked]
+        found = self.meaningful(self.source.parameters([self], level, kind, rng)[0])
+        if rng is None:
+            self._read[asked] = found
+        return found
+
+    @cached_property
+    def _read(self) -> dict[tuple[float, IntervalKind], tuple[Parameter, ...]]:
+        """Parameters that were asked for: intervals of separated choices take a second to find."""
+        return {}
 
     def meaningful(self, found: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
         """Parameters with standard errors and intervals only where these mean something."""
@@ -491,7 +503,8 @@ class Estimate(Found, Framed):
         of_theta = self.source.space == "theta"
         kind = self.covariance_kind
         facts: list[tuple[str, str]] = [("Status", self.status)]
-        facts.append(("Decisions", f"{self.n_decisions}{options if of_theta else ''}"))
+        each = ("Choices", options) if of_theta else ("Trials", "")
+        facts.append((each[0], f"{self.n_decisions}{each[1]}"))
         facts += [("Covariance", kind)] if of_theta or kind != "model" else []
         null = f"(null {self.null_log_likelihood:.4f})"
         facts.append(("Log-likelihood", f"{self.log_likelihood:.4f} {null}"))

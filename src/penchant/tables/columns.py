@@ -298,6 +298,11 @@ def named_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
     return None
 
 
+def usual_column(part: str, names: Sequence[str]) -> Any:
+    """The column that a part usually has among these; of blocks two where there are sessions."""
+    return _found(part, names, 0)
+
+
 def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
     by_plain = {plain_name(name): name for name in reversed(names)}
     name = named_column(USUAL[part], names)

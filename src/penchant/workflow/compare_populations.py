@@ -155,7 +155,7 @@ class PopulationComparison(Shown):
         return Table(
             f"{counted(len(self.names), 'population')} of {counted(len(self.subjects), 'subject')}",
             (
-                ("Decisions", f"{self._each[0].n_decisions:,}"),
+                ("Trials", f"{self._each[0].n_decisions:,}"),
                 ("Best", f"{self.best}, by the {WORDS[self.criterion]}"),
             ),
             header,

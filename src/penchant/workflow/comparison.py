@@ -339,7 +339,7 @@ class ModelComparison(Shown):
         return Table(
             f"{counted(len(self.names), 'model')} of {who}",
             (
-                ("Decisions", f"{int(self.n_decisions.sum()):,}"),
+                ("Trials", f"{int(self.n_decisions.sum()):,}"),
                 ("Best", f"{self.best or 'none'}, by the total {WORDS[self.criterion]}"),
             ),
             header,

@@ -129,7 +129,7 @@ class PredictiveCheck(Shown):
             notes.append(f"Left out, without standard errors: {len(self.left_out)} subjects.")
         return Table(
             f"Posterior predictive check, {self.how}",
-            (("Decisions", str(self.n_decisions)), ("Draws", str(len(self.replicated)))),
+            (("Trials", str(self.n_decisions)), ("Draws", str(len(self.replicated)))),
             ("", "observed", "predicted", f"{100 * level:g} % low", "high", "p"),
             rows,
             tuple(notes),

@@ -310,7 +310,7 @@ class Recovery(Shown):
             (
                 ("People", str(self.n_subjects)),
                 ("Statuses", said),
-                ("Decisions each", self._decisions()),
+                ("Trials each", self._decisions()),
                 ("Intervals", f"{self.intervals}, {100 * self.level:g} %"),
             ),
             header,

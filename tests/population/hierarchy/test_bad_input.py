@@ -22,7 +22,7 @@ def table(episodes):
 
 
 def test_fewer_than_five_people_are_refused(episodes):
-    with pytest.raises(pn.DataError, match="at least 5 subjects for a population; got 4"):
+    with pytest.raises(pn.errors.DataError, match="at least 5 subjects for a population; got 4"):
         pn.fit_population(episodes[:4], MODEL)
 
 
@@ -38,19 +38,21 @@ def test_fewer_than_five_people_are_refused(episodes):
 )
 def test_tables_of_people_that_do_not_fit_are_refused(episodes, table, change, words):
     covariates = [name for name in ("group", "age") if name in change] or ["age"]
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit_population(episodes, MODEL, covariates=covariates, people=dict(table, **change))
 
 
 def test_people_without_decisions_are_refused(episodes, table):
     more = {name: [*values, values[0]] for name, values in table.items()}
     more["subject"][-1] = "nobody"
-    with pytest.raises(pn.DataError, match="only subjects with decisions; got nobody"):
+    with pytest.raises(pn.errors.DataError, match="only subjects with decisions; got nobody"):
         pn.fit_population(episodes, MODEL, covariates=["age"], people=more)
 
 
 def test_columns_that_tell_each_other_are_refused(episodes, table):
-    with pytest.raises(pn.DataError, match="must not tell each other; got learning_rate:age, le"):
+    with pytest.raises(
+        pn.errors.DataError, match="must not tell each other; got learning_rate:age, le"
+    ):
         pn.fit_population(
             episodes,
             MODEL,
@@ -87,51 +89,61 @@ def test_columns_that_tell_each_other_are_refused(episodes, table):
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(episodes, table, arguments, words):
-    with pytest.raises(pn.DataError, match=words):
+    with pytest.raises(pn.errors.DataError, match=words):
         pn.fit_population(episodes, MODEL, **{"people": table, **arguments})
 
 
 def test_episodes_need_a_model_and_subjects(episodes):
-    with pytest.raises(pn.DataError, match="model must be given with episodes; got none"):
+    with pytest.raises(pn.errors.DataError, match="model must be given with episodes; got none"):
         pn.fit_population(episodes)
     nameless = [pn.Episode(e.chosen, e.rewards) for e in episodes]
-    with pytest.raises(pn.DataError, match="data must say who decided; got an episode without"):
+    with pytest.raises(
+        pn.errors.DataError, match="data must say who decided; got an episode without"
+    ):
         pn.fit_population(nameless, MODEL)
     silent = pn.Episode(episodes[0].chosen, episodes[0].rewards, scored=[False] * 40, subject="z")
-    with pytest.raises(pn.DataError, match="a decision of every subject; got none of z"):
+    with pytest.raises(pn.errors.DataError, match="a decision of every subject; got none of z"):
         pn.fit_population([*episodes, silent], MODEL)
 
 
 def test_choices_need_subjects_and_no_model():
     _, choices = mixed_choices(6, 4, np.random.default_rng(2))
-    with pytest.raises(pn.DataError, match="model must be left out with Choices; got one"):
+    with pytest.raises(pn.errors.DataError, match="model must be left out with Choices; got one"):
         pn.fit_population(choices, MODEL)
     alone = pn.Choices.from_arrays(np.ones((3, 2, 1)), [0, 1, 0])
-    with pytest.raises(pn.DataError, match="data must say who decided; got Choices without"):
+    with pytest.raises(pn.errors.DataError, match="data must say who decided; got Choices without"):
         pn.fit_population(alone)
-    with pytest.raises(pn.DataError, match="within must be left out with Choices"):
+    with pytest.raises(pn.errors.DataError, match="within must be left out with Choices"):
         pn.fit_population(choices, within="drug")
 
 
 def test_contrasts_of_nothing_are_refused(episodes, table):
     found = pn.fit_population(episodes, MODEL, covariates=["group"], people=table)
-    with pytest.raises(pn.DataError, match="factor must be one among the covariates; got 'grop'"):
+    with pytest.raises(
+        pn.errors.DataError, match="factor must be one among the covariates; got 'grop'"
+    ):
         found.contrast("grop", "b - a")
-    with pytest.raises(pn.DataError, match="two levels with ' - ' between them; got 'b'"):
+    with pytest.raises(pn.errors.DataError, match="two levels with ' - ' between them; got 'b'"):
         found.contrast("group", "b")
-    with pytest.raises(pn.DataError, match="group must be one of a, b; got 'c'"):
+    with pytest.raises(pn.errors.DataError, match="group must be one of a, b; got 'c'"):
         found.contrast("group", "c - a")
-    with pytest.raises(pn.DataError, match="sex must be a covariate of the population; got 'sex'"):
+    with pytest.raises(
+        pn.errors.DataError, match="sex must be a covariate of the population; got 'sex'"
+    ):
         found.prior_for(sex="m")
-    with pytest.raises(pn.DataError, match="subject must be one of those fitted; got 'nobody'"):
+    with pytest.raises(
+        pn.errors.DataError, match="subject must be one of those fitted; got 'nobody'"
+    ):
         found.subjects["nobody"]
 
 
 def test_priors_that_are_none_are_refused(tmp_path):
-    with pytest.raises(pn.DataError, match="covariance must be positive definite; got one"):
+    with pytest.raises(pn.errors.DataError, match="covariance must be positive definite; got one"):
         pn.PopulationPrior(("a", "b"), [0, 0], [[1, 1], [1, 1]], ("log", "log"))
-    with pytest.raises(pn.DataError, match="must be of 2 parameters; got shapes"):
+    with pytest.raises(pn.errors.DataError, match="must be of 2 parameters; got shapes"):
         pn.PopulationPrior(("a", "b"), [0], [[1]], ("log",))
     (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(pn.DataError, match="must be a penchant-population-prior file; got no"):
+    with pytest.raises(
+        pn.errors.DataError, match="must be a penchant-population-prior file; got no"
+    ):
         pn.PopulationPrior.read(tmp_path / "x.json")

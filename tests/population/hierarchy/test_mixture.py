@@ -49,9 +49,9 @@ def test_people_are_told_apart_by_the_model_they_follow():
 
 def test_models_that_are_none_are_refused():
     _, episodes = q_learners(6, 10, np.random.default_rng(3))
-    with pytest.raises(pn.DataError, match="models must be one or more by name; got list"):
+    with pytest.raises(pn.errors.DataError, match="models must be one or more by name; got list"):
         pn.fit_mixture(episodes, [MODEL])
-    with pytest.raises(pn.DataError, match="at least 5 subjects for a population; got 3"):
+    with pytest.raises(pn.errors.DataError, match="at least 5 subjects for a population; got 3"):
         pn.fit_mixture(episodes[:3], {"learner": MODEL})
 
 

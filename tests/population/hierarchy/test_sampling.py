@@ -96,9 +96,13 @@ def test_pareto_tails_are_told():
 
 
 def test_methods_that_are_none_are_refused(people):
-    with pytest.raises(pn.DataError, match="method must be 'importance' or 'nuts'; got 'gibbs'"):
+    with pytest.raises(
+        pn.errors.DataError, match="method must be 'importance' or 'nuts'; got 'gibbs'"
+    ):
         people.sample(200, rng=np.random.default_rng(1), method="gibbs")
-    with pytest.raises(pn.DataError, match="draws must be a whole number, 100 or more; got 5"):
+    with pytest.raises(
+        pn.errors.DataError, match="draws must be a whole number, 100 or more; got 5"
+    ):
         people.sample(5, rng=np.random.default_rng(1))
 
 

@@ -186,6 +186,16 @@ def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, r
             r = order[j]
             c = chosen[r]
             at = (j - bounds[k]) * m
+            if wanted == 0:
+                for q in range(n_shape):
+                    mean = 0.0
+                    for i in range(m):
+                        slope = 0.0
+                        for a in range(d):
+                            slope += theta[k, a] * (dx[q, r, i, a] - dx[q, r, c, a])
+                        mean += p[at + i] * slope
+                    gradient[k, q] -= mean
+                continue
             for a in range(d):
                 first[a] = 0.0
             for i in range(m):
@@ -203,8 +213,6 @@ def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, r
                     mean += p[at + i] * slope
                 means[q] = mean
                 gradient[k, q] -= mean
-                if wanted == 0:
-                    continue
                 for a in range(d):
                     moved, both = 0.0, 0.0
                     for i in range(m):

@@ -211,16 +211,19 @@ class Climbs:
         self._fraction[rows] = np.where(given_up, 0.0, shares[np.arange(len(rows)), best])
         self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
 
+    def step_once_more(self) -> None:
+        """The step that is too short to matter for the height, by the curvature learnt so far."""
+        self._fraction[:] = 1.0
+        self._step = self._newton_steps(np.arange(len(self.u)), self.curvature)
+        self._step_again(self._are_close)
+
     def finish(self) -> None:
         """The last of Newton's steps, with exact curvatures at their end."""
         n, q = self.u.shape
         if not q:
             return
         everyone = np.arange(n)
-        self._fraction[:] = 1.0
-        # by the curvature learnt so far: the exact one is that of where this leads
-        self._step = self._newton_steps(everyone, self.curvature)
-        self._step_again(self._are_close)
+        self.step_once_more()  # the exact curvature is that of where this leads
         self._look_at_curvature(everyone)
         self._step = self._newton_steps(everyone, self.curvature)
         going = self._are_close

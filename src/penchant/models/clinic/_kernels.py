@@ -337,3 +337,103 @@ def gaussian_filter(chosen, inputs, starts, which, psi, before, x):
                 precision = 1.0 + zero
             mu3 = mu3 + 0.5 * kappa * share * surprise / precision
             mu2, s2, s3 = mu2 + step, new_s2, 1.0 / precision
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def volatile(chosen, rewards, starts, which, psi, first, x):
+    """Mean of each option, and its standard deviation; psi: rate and start of volatility, noise.
+
+    The volatility of an option is in the units of rewards squared, its start in those of the noise.
+    """
+    n_options = x.shape[1]
+    row = 0
+    m, w, v = (
+        np.zeros(n_options, psi.dtype),
+        np.zeros(n_options, psi.dtype),
+        np.zeros(n_options, psi.dtype),
+    )
+    for k in range(len(which)):
+        rate, noise = psi[k, 0], psi[k, 2]
+        m[:], w[:], v[:] = first + 0.0 * noise, noise, psi[k, 1] * noise
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            for i in range(n_options):
+                x[row, i, 0], x[row, i, 1] = m[i], np.sqrt(w[i] + v[i])
+            row += 1
+            j, r = chosen[t], rewards[t]
+            if j < 0 or r != r:
+                continue
+            wide = w[j] + v[j]
+            gain = wide / (wide + noise)
+            step = gain * (r - m[j])
+            new_w = (1.0 - gain) * wide
+            moved = step * step + w[j] + new_w - 2.0 * (1.0 - gain) * w[j]
+            m[j] += step
+            w[j] = new_w
+            v[j] += rate * (moved - v[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def successors(chosen, rewards, is_choice, state, starts, which, psi, x):
+    """Columns: value by successors, last choice, values of stage 2; psi: rates of both."""
+    row = 0
+    q2 = np.zeros(4, psi.dtype)
+    m = np.zeros((2, 4), psi.dtype)
+    for k in range(len(which)):
+        q2[:], m[:] = 0.0, 0.0
+        last, first = -1, -1
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            s, j = state[t], chosen[t]
+            if s == 0:
+                for i in range(2):
+                    for o in range(4):
+                        x[row, i, 0] += m[i, o] * q2[o]
+                if last >= 0:
+                    x[row, last, 1] = 1.0
+                first = j
+                if j >= 0 and is_choice[t]:
+                    last = j
+            elif s > 0:
+                x[row, 0, 2], x[row, 1, 2] = q2[2 * s - 2], q2[2 * s - 1]
+                r = rewards[t]
+                if j >= 0 and r == r:
+                    there = 2 * (s - 1) + j
+                    if first >= 0:
+                        for o in range(4):
+                            came = 1.0 if o == there else 0.0
+                            m[first, o] += psi[k, 0] * (came - m[first, o])
+                    q2[there] += psi[k, 1] * (r - q2[there])
+                first = -1
+            row += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def beads(drawn, firsts, starts, which, psi, share, most, win, loss, x):
+    """Value of drawing on, and of naming either jar, by backward induction; psi: cost of a draw."""
+    log_odds = np.log(share) - np.log(1.0 - share)
+    value = np.zeros((most + 1, most + 1), psi.dtype)
+    on = np.zeros((most + 1, most + 1), psi.dtype)
+    row = 0
+    for k in range(len(which)):
+        cost = psi[k, 0]
+        for n in range(most, -1, -1):
+            for b in range(n + 1):
+                p = 1.0 / (1.0 + np.exp(-log_odds * (2 * b - n)))
+                named = max(win * p - loss * (1.0 - p), win * (1.0 - p) - loss * p)
+                value[n, b] = named
+                if n < most:
+                    next_first = p * share + (1.0 - p) * (1.0 - share)
+                    on[n, b] = (
+                        next_first * value[n + 1, b + 1]
+                        + (1.0 - next_first) * value[n + 1, b]
+                        - cost
+                    )
+                    if on[n, b].real > named:
+                        value[n, b] = on[n, b]
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            n, b = drawn[t], firsts[t]
+            if n >= 0 and b >= 0:
+                p = 1.0 / (1.0 + np.exp(-log_odds * (2 * b - n)))
+                x[row, 0, 0] = on[n, b]
+                x[row, 1, 0] = win * p - loss * (1.0 - p)
+                x[row, 2, 0] = win * (1.0 - p) - loss * p
+            row += 1

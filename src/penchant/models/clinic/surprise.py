@@ -11,9 +11,10 @@ Confirmation (Palminteri et al. 2017), where what the other option would have pa
 that speak for the choice, good news of the option taken and bad news of the other one, are learnt
 from at the rate a_c, the others at a_d,
 
-    Q_i <- Q_i + a (r_i - Q_i),    eta_i = Q_i / tau.
+    Q_i <- Q_i + a (r_i - Q_i),    eta_i = Q_i / tau + phi 1(i = last choice),
 
-What is learnt after a decision is `forgone`, the reward of the option not taken. Both have kinks in
+with phi if stickiness is asked for: who repeats choices seems to seek confirmation without it. What
+is learnt after a decision is `forgone`, the reward of the option not taken. Both have kinks in
 their rates, where an error is 0.
 """
 
@@ -25,13 +26,18 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.agents import share
+from penchant.models.agents import Habits, share, softmax
 from penchant.models.clinic._kernels import attended, confirming
-from penchant.models.clinic.recursion import OneValue, ValueAgents, rates, unrolled
-from penchant.models.natural import Shape
-from penchant.models.record import Record
+from penchant.models.clinic.recursion import OneValue, ValueAgents, rates, shapes, unrolled
+from penchant.models.natural import Natural, Shape
+from penchant.models.record import (
+    Record,
+    control_names,
+    fill_controls,
+    in_units_of_temperature,
+)
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,11 @@ class PearceHallAgents(ValueAgents):
 class ConfirmationBias(OneValue):
     """Two options, both seen: theta = 1/tau, psi = (a_c, a_d).
 
+    Parameters
+    ----------
+    stickiness
+        A weight phi for repeating the last choice, in log-odds.
+
     Examples
     --------
     >>> import numpy as np
@@ -120,8 +131,25 @@ class ConfirmationBias(OneValue):
     {'temperature': 0.2, 'confirmatory_rate': 0.3, 'disconfirmatory_rate': 0.2}
     """
 
+    stickiness: bool = False
+
     n_options: int = field(default=2, init=False, repr=False)
     after: tuple[str, ...] = field(default=("forgone",), init=False, repr=False)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau, and phi."""
+        return ("inverse_temperature", *control_names(2, self.stickiness, False))
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """1/tau."""
+        return ("inverse_temperature",)
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau, phi and the rates."""
+        return (*in_units_of_temperature(self.weights), *shapes(self))
 
     @property
     def shape(self) -> tuple[Shape, ...]:
@@ -136,14 +164,16 @@ class ConfirmationBias(OneValue):
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Values before every event."""
         seen = record.chosen, record.rewards, record.after("forgone")
-        return unrolled(confirming, record, which, psi, (2, 1), *seen)
+        x = unrolled(confirming, record, which, psi, (2, len(self.weights)), *seen)
+        fill_controls(record, which, x, self.stickiness, False)
+        return x
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> ConfirmingAgents:
         """Agents who play so."""
         return ConfirmingAgents(parameters, n_agents)
 
     def __str__(self) -> str:
-        return "confirmation bias with full feedback"
+        return "confirmation bias with full feedback" + (", stickiness" if self.stickiness else "")
 
 
 class ConfirmingAgents(ValueAgents):
@@ -151,11 +181,17 @@ class ConfirmingAgents(ValueAgents):
 
     def __init__(self, parameters: Mapping[str, float], n_agents: int) -> None:
         super().__init__(parameters, n_agents, 2)
+        self.habits = Habits.of(parameters, n_agents, 2)
         self.for_me = share(parameters, "confirmatory_rate")
         self.against = share(parameters, "disconfirmatory_rate")
 
+    def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
+        """Choice probabilities of each agent."""
+        return softmax(self.values / self.tau + self.habits.objective())
+
     def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
         """Learn from both outcomes."""
+        self.habits.observe(chosen)
         paid = np.empty_like(self.values)
         paid[self.who, chosen], paid[self.who, 1 - chosen] = rewards, after["forgone"]
         error = paid - self.values

@@ -261,11 +261,9 @@ def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_der
         f[0] = functions
         n_seen = 0
         for t in range(len(events)):
-            for i in range(n_options):
-                for a in range(n):
-                    x[row, i, a] = f[0, i, a] * cooled[t]
-                    for q in range(1, kinds):
-                        dx[q - 1, row, i, a] = f[q, i, a] * cooled[t]
+            _show(f[0], cooled[t], x[row])
+            for q in range(1, kinds):
+                _show(f[q], cooled[t], dx[q - 1, row])
             row += 1
             j = events[t]
             if j < 0:
@@ -284,17 +282,13 @@ def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_der
                 for i in range(n_options):
                     dk[i] = (s[q, j, i] - k[i] * p_j) / g
                 dk[at] = p_j / g / g
-                for i in range(n_options):
-                    for a in range(n):
-                        f[q, i, a] -= k[i] * own[q, a] + dk[i] * own[0, a]
+                _lessen_both(f[q], k, own[q], dk, own[0])
                 for a in range(n):
                     f[q, at, a] = own[q, a] / g - dk[at] * own[0, a]
                 for c in range(n_active):
                     if c != j:
                         k_c, p_c = s[0, j, options[c]] / g, s[q, j, options[c]]
-                        left = p_c - p_j * k_c
-                        for i in range(n_options):
-                            s[q, c, i] -= s[q, j, i] * k_c + k[i] * left
+                        _lessen_column(s[q, c], s[q, j], k_c, k, p_c - p_j * k_c)
                         s[q, c, at] = (p_c - k_c * p_j) / g
                 for i in range(n_options):
                     s[q, j, i] = dk[i]
@@ -306,10 +300,39 @@ def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_der
                     s[0, c, at] = s_c / g
             for i in range(n_options):
                 s[0, j, i] = k[i]
-                for a in range(n):
-                    f[0, i, a] -= k[i] * own[0, a]
+            _lessen(f[0], k, own[0])
             for a in range(n):
                 f[0, at, a] = own[0, a] / g
+
+
+# Loops of their own, on arrays of two dimensions: a compiler sees that they run side by side.
+
+
+@njit(nogil=True, error_model="numpy")
+def _show(f, cooled, x):
+    for i in range(len(f)):
+        for a in range(f.shape[1]):
+            x[i, a] = f[i, a] * cooled
+
+
+@njit(nogil=True, error_model="numpy")
+def _lessen(f, k, own):
+    for i in range(len(f)):
+        for a in range(f.shape[1]):
+            f[i, a] -= k[i] * own[a]
+
+
+@njit(nogil=True, error_model="numpy")
+def _lessen_both(f, k, own, dk, first):
+    for i in range(len(f)):
+        for a in range(f.shape[1]):
+            f[i, a] -= k[i] * own[a] + dk[i] * first[a]
+
+
+@njit(nogil=True, error_model="numpy")
+def _lessen_column(column, p, k_c, k, left):
+    for i in range(len(column)):
+        column[i] -= p[i] * k_c + k[i] * left
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})

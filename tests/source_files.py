@@ -1,0 +1,72 @@
+"""What the tests of the architecture ask of a source file: parsed once, in one walk."""
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import penchant
+
+ROOT = Path(penchant.__file__).parent
+ASKED = ("getattr", "hasattr", "isinstance", "issubclass")
+
+
+class Import(NamedTuple):
+    """An import, and whether it stands in a function, or under `if TYPE_CHECKING`."""
+
+    node: ast.Import | ast.ImportFrom
+    is_late: bool
+    is_typing: bool
+
+
+class Source(NamedTuple):
+    is_described: bool
+    undescribed: list[str]  # public functions, classes and methods without a docstring
+    imports: list[Import]
+    calls: list[ast.Call]  # of the functions in ASKED
+
+
+def label(path):
+    return str(path.relative_to(ROOT))
+
+
+@cache
+def source(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = Source(
+        bool(ast.get_docstring(tree)),
+        [
+            node.name
+            for node in _public(tree.body)
+            if not ast.get_docstring(node) and not _is_overload(node)
+        ],
+        [],
+        [],
+    )
+    _walk(tree, found, is_late=False, is_typing=False)
+    return found
+
+
+def _walk(node, found, is_late, is_typing):
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        found.imports.append(Import(node, is_late, is_typing))
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        is_late = True
+    elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        is_typing = True
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ASKED:
+        found.calls.append(node)
+    for inner in ast.iter_child_nodes(node):
+        _walk(inner, found, is_late, is_typing)
+
+
+def _public(body):
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node.body)
+
+
+def _is_overload(node):
+    return any("overload" in ast.unparse(d) for d in node.decorator_list)
