@@ -311,16 +311,18 @@ class _Way:
     def on(self, x: Vector, step: Vector, errors: Vector, value: float) -> Vector:
         """Where to go next."""
         longest = np.abs(step[self._first :]).max(initial=0.0)
-        new = np.clip(x + step * min(1.0, FARTHEST / max(longest, 1e-9)), *self._bounds)
+        low, high = self._bounds
+        share = min(1.0, FARTHEST / max(float(longest), 1e-9))
+        new = np.asarray(np.clip(x + share * step, low, high))
         before, self._reached = self._before, None
         self._before = x if before is None else None
         if before is None:
             return new
         one, change = x - before, (new - x) - (x - before)
-        bend = np.linalg.norm(change / errors)
-        ahead = np.clip(np.linalg.norm(one / errors) / max(bend, 1e-12), 1.0, AHEAD)
+        bend = max(float(np.linalg.norm(change / errors)), 1e-12)
+        ahead = min(max(float(np.linalg.norm(one / errors)) / bend, 1.0), AHEAD)
         self._reached = new, value
-        return np.clip(before + 2 * ahead * one + ahead**2 * change, *self._bounds)
+        return np.asarray(np.clip(before + 2 * ahead * one + ahead**2 * change, low, high))
 
 
 def _step_of_em(
