@@ -293,6 +293,50 @@ def test_what_is_said_has_to_come_in_order():
         pn.Field(PLACES, mean=30, sd=0, length_scale=2, noise_variance=1)
 
 
+def test_what_is_no_machine_field_or_trust_is_refused_in_a_sentence():
+    with refused("field must be a Field, what the machine itself believes; got None."):
+        pn.assist(MODEL, None)
+    with refused("field must have the 30 options of the model; got 12."):
+        pn.assist(MODEL, pn.Field(pn.grid(4, 3), mean=3, sd=1, length_scale=1, noise_variance=1))
+    with refused("model must be UCL, whose player has a map in mind; got the class UCL."):
+        pn.assist(pn.UCL, FIELD)
+    with refused("model must be UCL, whose player has a map in mind; got QLearning."):
+        pn.assist(pn.QLearning(30), FIELD)
+    with refused("trust must be a Trust; got 0.5."):
+        pn.assist(MODEL, FIELD, trust=0.5)
+    with refused("rng must be a whole number, 0 or more; got -1."):
+        pn.assist(MODEL, FIELD, rng=-1)
+    alone = pn.grid(1, 1)
+    with refused("model must have two options or more; got 1."):
+        pn.assist(
+            pn.UCL(locations=alone, noise_variance=1.0, length_scale=1.0),
+            pn.Field(alone, mean=3, sd=1, length_scale=1, noise_variance=1),
+        )
+    with refused("log must have what was proposed, executed and its reward in every row; got"):
+        pn.results.replay(pn.assist(MODEL, FIELD), [{"proposed": 3}])
+
+
+@pytest.mark.parametrize("reward", ["much", [31.0], np.inf, np.nan])
+def test_a_reward_that_is_refused_leaves_the_decision_open(reward):
+    helper = pn.assist(MODEL, FIELD)
+    helper.proposed(3)
+    with refused("reward must be finite, or None; got"):
+        helper.executed(3, reward)
+    assert helper.log == [] and helper.last == 3
+    helper.executed(3, 31.0)
+    assert helper.log[0]["reward"] == 31.0
+
+
+def test_an_episode_without_any_reward_ends_and_leaves_trust_as_it_was():
+    helper = pn.assist(MODEL, FIELD, unassisted=None)
+    for option in (3, 9, 4):
+        helper.proposed(option)
+        helper.executed(option)
+    helper.end_episode()
+    assert helper.trust.mean == 0.5 and helper.is_assisted
+    assert helper.proposed(4).kind == "silent"
+
+
 def test_a_reward_that_is_not_known_is_not_learnt_from():
     helper = pn.assist(MODEL, FIELD)
     helper.proposed(3)

@@ -148,6 +148,24 @@ def test_as_many_functions_are_taken_as_the_data_speak_for():
     assert many.n_functions == 9
 
 
+@pytest.mark.parametrize("landscapes", [3.0, None, "hill", ["a", "b"]])
+def test_landscapes_that_are_no_numbers_are_refused(landscapes):
+    with pytest.raises(DataError, match="landscapes must be mean rewards of the same options"):
+        pn.MapBasis.of(landscapes)
+
+
+def test_what_is_no_width_kernel_or_level_is_refused(known):
+    for wrong in (True, [1.0], -2.0):
+        with pytest.raises(DataError, match="sd must be > 0, or 'evidence' or 'prediction'; got"):
+            pn.MapPrior(sd=wrong)
+    with pytest.raises(DataError, match="others must be > 0; got weak"):
+        pn.MapPrior(others="weak")
+    with pytest.raises(DataError, match=r"kernel must be one of penchant\.bandit\.beliefs; got 'g"):
+        pn.MapBasis.smooth(GRID, kernel="gaussian")
+    with pytest.raises(DataError, match=re.escape("level must lie between 0 and 1; got 90.")):
+        known[0].belief_map().interval(90)
+
+
 def test_a_map_is_asked_only_of_a_model_that_has_one():
     episode = operator(8, 1)[0]
     with pytest.raises(DataError, match=re.escape("belief_map must be asked of a model with a")):

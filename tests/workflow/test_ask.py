@@ -517,3 +517,27 @@ def test_a_table_is_asked_row_by_row_and_answers_may_be_rows(made, tmp_path):
         pn.errors.DataError, match="offer must have amount and delay, as the offers have"
     ):
         asker.answer({"amount_sooner": 5.0}, chosen=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": pn.QLearning(2)}, "got QLearning, which learns from rewards. Use live"),
+        ({"model": pn.UCL(locations=pn.grid(2, 1), noise_variance=1.0)}, "got UCL, which learns"),
+        ({"about": 3}, "about must name parameters of the model, discount_rate, temperature; got"),
+        ({"offers": None}, "offers must be attributes by name, or a pandas, polars or pyarrow tab"),
+        ({"offers": [1, 2]}, "offers must be attributes by name, or a pandas, polars or pyarrow t"),
+        ({"offers": {name: v[:0] for name, v in delays().items()}}, "offers must hold one offer"),
+        ({"offers": pd.DataFrame({"amount_1": []})}, "must hold at least one row; got 0 rows"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_a_sentence(given, message):
+    asked = {"model": pn.HyperbolicDiscounting(), "offers": delays(), **given}
+    with pytest.raises(DataError, match=message):
+        pn.ask(asked.pop("model"), asked.pop("offers"), **asked)
+
+
+def test_a_negative_number_of_answers_is_not_enough():
+    asker = pn.ask(pn.HyperbolicDiscounting(), delays(3))
+    with pytest.raises(DataError, match="most must be a whole number, 0 or more; got -1"):
+        asker.enough(sd=0.2, most=-1)

@@ -145,18 +145,16 @@ class Helper:
         unassisted: int | None,
     ) -> None:
         self.model, self.field = _checked_model(model, field), field
-        if field.n_options != model.n_options:
-            raise DataError(
-                f"field must have the {model.n_options} options of the model; got "
-                f"{field.n_options}. Match them."
-            )
         if mode not in MODES:
             hint = nearest(str(mode), MODES) or " Choose one."
             raise DataError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.{hint}")
         if unassisted is not None:
             whole_number(unassisted, "unassisted", 1)
+        if not isinstance(trust, Trust):
+            raise DataError(f"trust must be a Trust; got {trust!r}. Give Trust(0.5, 0.5).")
         self.mode, self.first_trust, self.unassisted = mode, trust, unassisted
-        self.seed = int(rng.integers(2**62)) if isinstance(rng, np.random.Generator) else int(rng)
+        seed = rng.integers(2**62) if isinstance(rng, np.random.Generator) else rng
+        self.seed = whole_number(seed, "rng", 0)
         self.log: list[dict[str, Any]] = []
         self._restart()
 
@@ -253,16 +251,15 @@ class Helper:
             raise DataError("happened must follow proposed; got no proposal. Say what was chosen.")
         option = self._option(option, "option")
         proposed, advice = self._pending
-        if reward is not None and not np.isfinite(reward):
-            raise DataError(f"reward must be finite, or None; got {reward}. Correct it.")
+        reward = None if reward is None else _finite(reward)
         self._pending = None
         if reward is not None:
             if advice.kind == "suggest" and option == advice.option:
-                self._surprises.append(self._surprise(option, float(reward)))
-            self._field.observe(option, float(reward))
-            self._operator.observe(option, float(reward))
+                self._surprises.append(self._surprise(option, reward))
+            self._field.observe(option, reward)
+            self._operator.observe(option, reward)
         self._operator.tick()
-        self._play.append((proposed, option, np.nan if reward is None else float(reward)))
+        self._play.append((proposed, option, np.nan if reward is None else reward))
         self.log.append(self._row(proposed, advice, option, reward))
 
     def _row(
@@ -275,7 +272,7 @@ class Helper:
             "assisted": self.is_assisted,
             "proposed": proposed,
             "executed": option,
-            "reward": None if reward is None else float(reward),
+            "reward": reward,
             "kind": advice.kind,
             "advised": advice.option,
             "reason": advice.reason,
@@ -473,10 +470,15 @@ class Helper:
         An advice that differs from the log's is an error: it is the log of another machine.
         """
         again = self.fresh()
-        for row in log:
-            if row.get("ended"):
+        for number, row in enumerate(log):
+            if isinstance(row, Mapping) and row.get("ended"):
                 again.end_episode()
                 continue
+            if not isinstance(row, Mapping) or not {"proposed", "executed", "reward"} <= set(row):
+                raise DataError(
+                    "log must have what was proposed, executed and its reward in every row; got "
+                    f"{row!r} at row {number}. Give the log of a helper."
+                )
             again.proposed(int(row["proposed"]))
             again.executed(int(row["executed"]), row["reward"])
             made = again.log[-1]
@@ -503,13 +505,36 @@ def replay(helper: Helper, log: Sequence[Mapping[str, Any]] | None = None) -> He
     return helper.replayed(list(helper.log) if log is None else log)
 
 
+def _finite(reward: Any) -> float:
+    try:
+        paid = float(reward)
+    except (TypeError, ValueError):
+        paid = np.nan
+    if not np.isfinite(paid):
+        raise DataError(f"reward must be finite, or None; got {reward!r}. Correct it.")
+    return paid
+
+
 def _checked_model(model: UCL, field: Field) -> UCL:
     with_map = Declared(model).with_map
-    if with_map is None:
+    if with_map is None or isinstance(model, type):
+        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise DataError(
-            f"model must be UCL, whose player has a map in mind; got {type(model).__name__}. Use "
+            f"model must be UCL, whose player has a map in mind; got {given}. Use "
             "UCL(locations=..., noise_variance=..., length_scale=...)."
         )
+    if not isinstance(field, Field):
+        raise DataError(
+            f"field must be a Field, what the machine itself believes; got {field!r}. Use "
+            "Field(locations, mean=..., sd=..., length_scale=..., noise_variance=...)."
+        )
+    if field.n_options != model.n_options:
+        raise DataError(
+            f"field must have the {model.n_options} options of the model; got "
+            f"{field.n_options}. Match them."
+        )
+    if model.n_options < 2:
+        raise DataError("model must have two options or more; got 1. Nothing could be advised.")
     if model.length_scale is None or model.bonus != "known":
         raise DataError(
             "model must fix length_scale, and have the bonus known; got one that does not. Give "

@@ -47,7 +47,7 @@ def fit_map(
 ) -> tuple[Estimate, tuple[MapFit, ...]]:
     """The likeliest estimate, and what every width of the prior makes of the map."""
     check_map(model)
-    spread = float(np.std(rewards_of(episodes))) or 1.0
+    spread = _spread(episodes)
     if prior.sd == "prediction":
         prior = replace(prior, sd=_predictive_width(episodes, model, prior, spread))
     sizes = [model.prior_map.n]
@@ -63,6 +63,12 @@ def fit_map(
     if prior.n == "evidence":
         fits = tuple(fit for fit in fits if fit.n == fits[best].n)
     return found[best][0], fits
+
+
+def _spread(episodes: Sequence[Any]) -> float:
+    """Standard deviation of the rewards; 1 where they do not vary, or there are none."""
+    rewards = rewards_of(episodes)
+    return (float(np.std(rewards)) if len(rewards) else 0.0) or 1.0
 
 
 def check_map(model: Any) -> None:
@@ -203,7 +209,7 @@ def _climbed(
 
 def _places(episodes: Sequence[Any], model: UCL) -> Matrix:
     """Shape parameters over all that the rewards make sensible."""
-    spread = float(np.std(rewards_of(episodes))) or 1.0
+    spread = _spread(episodes)
     delta = model.noise_variance / (spread * SPREADS) ** 2
     delta = np.clip(delta, model.precision_range[0] * 1.001, model.precision_range[1] / 1.001)
     if model.length_scale is not None:

@@ -37,7 +37,7 @@ _OF_GAMES = frozenset(
         *("reward", "payoff", "outcome", "point", "prob", "p", "probability", "mean", "value"),
         *("rt", "onset", "x", "y", "pos", "position", "color", "colour", "image", "img", "stim"),
         *("stimulu", "key", "name", "file", "resp", "response", "choice", "option", "label"),
-        *("button", "item", "shape", "symbol"),
+        *("button", "item", "shape", "symbol", "card", "cue", "picture", "pic", "deck", "fractal"),
     )
 )
 
@@ -183,12 +183,19 @@ def read(
     )
     _check(kind, base)
     if isinstance(source, (str, os.PathLike, Source)):
-        raw = read_raw(source, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        raw = read_raw(
+            source, delimiter=delimiter, decimal=decimal, encoding=encoding, wanted=has_choices
+        )
     else:
         raw = Raw(check_frame(source))
     found = reading_of(raw, asked, where=where, kind=kind)
     marked(found.data, came_as(source))
     return marked(found, came_as(source))
+
+
+def has_choices(names: Sequence[str]) -> bool:
+    """Whether one of the columns has a name that choices often have."""
+    return named_column(CHOSEN, names) is not None
 
 
 def _check(kind: str | None, base: int | None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant._frames import came_as, frame
 from penchant._typing import Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.arguments import check_level, whole_number
 from penchant.models.spatial.ucl import UCL
 from penchant.tails import normal_point
 
@@ -161,6 +161,7 @@ class BeliefMap:
 
     def interval(self, level: float = 0.9) -> Matrix:
         """Pointwise intervals of the map: (n_options, 2)."""
+        check_level(level)
         half = float(normal_point((1 - level) / 2)) * self.sd
         return np.column_stack([self.mean - half, self.mean + half])
 

@@ -88,6 +88,11 @@ class MapBasis:
         scale = LENGTH * spacing(places) if length_scale is None else float(length_scale)
         if not (np.isfinite(scale) and scale > 0):
             raise DataError(f"length_scale must be > 0; got {scale}. Correct it.")
+        if not isinstance(kernel, Kernel):
+            raise DataError(
+                f"kernel must be one of penchant.bandit.beliefs; got {kernel!r}. Import MATERN52 "
+                "or GAUSSIAN from there."
+            )
         correlation = kernel(distances(places), scale)
         centred = correlation - correlation.mean(axis=0)
         centred = centred - centred.mean(axis=1, keepdims=True)
@@ -107,8 +112,14 @@ class MapBasis:
             Mean rewards of all options, or `Landscape`s: (n, n_options). What is the same for all
             options is the level, which is separate: it is left out.
         """
-        several = [landscapes] if isinstance(landscapes, Landscape) else list(landscapes)
-        rows = [_means(one) for one in several]
+        several = [landscapes] if isinstance(landscapes, Landscape) else landscapes
+        try:
+            rows = [_means(one) for one in several]
+        except (TypeError, ValueError):
+            raise DataError(
+                "landscapes must be mean rewards of the same options, one row for each; got "
+                f"{landscapes!r:.60}. Give (n, n_options)."
+            ) from None
         if rows and all(row.ndim == 0 for row in rows):
             rows = [np.array(rows)]
         if not rows or any(row.ndim != 1 or row.shape != rows[0].shape for row in rows):
@@ -173,6 +184,11 @@ def _means(landscape: Any) -> Matrix:
     return np.asarray(given, dtype=np.float64)
 
 
+def _is_positive(value: Any) -> bool:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return number and bool(np.isfinite(value) and value > 0)
+
+
 @dataclass(frozen=True)
 class MapPrior:
     """How much a map may vary, in units of rewards: c_k ~ N(0, sd^2).
@@ -202,14 +218,13 @@ class MapPrior:
     others: float = 0.01
 
     def __post_init__(self) -> None:
-        known = isinstance(self.sd, (int, float)) and np.isfinite(self.sd) and self.sd > 0
-        if not known and self.sd not in ("evidence", "prediction"):
+        if not _is_positive(self.sd) and self.sd not in ("evidence", "prediction"):
             raise DataError(
                 f"sd must be > 0, or 'evidence' or 'prediction'; got {self.sd!r}. Correct it."
             )
         if self.n not in ("all", "evidence"):
             raise DataError(f"n must be 'all' or 'evidence'; got {self.n!r}. Choose one.")
-        if not (np.isfinite(self.others) and self.others > 0):
+        if not _is_positive(self.others):
             raise DataError(f"others must be > 0; got {self.others}. Correct it.")
 
     def __str__(self) -> str:

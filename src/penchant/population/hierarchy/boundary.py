@@ -34,6 +34,7 @@ UNSETTLED = 0.1  # log-units of integration error
 MOVES = 0.2  # standard errors by which other draws may move a parameter
 THIN = 0.3  # standard deviations of a subject's likelihood below which a spread may be none
 LOST = 0.05  # log-units that a spread must be worth
+FAR = 100.0  # typical standard deviations beyond which a mean that nothing tells has run away
 AT_ONE = 0.985  # correlation from which on another start is tried
 
 
@@ -92,7 +93,7 @@ def fit_plan(plan: Plan) -> Fitted:
         status["stopped early"] = (
             f"The search stopped after {found.n_rounds} rounds before parameters stood still."
         )
-    about = _described(plan, found, start) if gone else found
+    about = _described(plan, found, beta, start) if gone else found
     return Fitted(task, found, about, abs(error.total), status)
 
 
@@ -176,10 +177,13 @@ def _without_spread(
     return None
 
 
-def _described(plan: Plan, found: Found, start: _Start) -> Found:
+def _described(plan: Plan, found: Found, beta: Vector, start: _Start) -> Found:
     """The population with a weak prior that keeps spreads from vanishing."""
     task = replace(plan.task(plan.differing), away_from_zero=True)
-    return search(task, found.x[: task.structure.n_beta], *start)
+    reached = found.x[: task.structure.n_beta]
+    centre, sd = plan.people.typical
+    ran_away = (np.abs(task.structure.design @ reached - centre) > FAR * sd).any()
+    return search(task, beta if ran_away else reached, *start)
 
 
 class _Error(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.arguments import check_level
+from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
@@ -118,6 +118,11 @@ def ask(
 
 
 def _wanted(about: str | Sequence[str] | None, names: tuple[str, ...]) -> tuple[int, ...]:
+    if about is not None and not isinstance(about, (str, Sequence)):
+        raise DataError(
+            f"about must name parameters of the model, {', '.join(names)}; got {about!r}. Choose "
+            "some of them."
+        )
     given = names if about is None else (about,) if isinstance(about, str) else tuple(about)
     for name in given:
         if name not in names:
@@ -293,7 +298,7 @@ class Asker:
                     f"sd must be positive, for parameters among {', '.join(self.about)}; got "
                     f"{limit!r} for {name}. Try 0.2."
                 )
-        if most is not None and self.n_answers >= most:
+        if most is not None and self.n_answers >= whole_number(most, "most", 0):
             return True
         known = self.posterior()
         return all(known[name]["sd"] <= limit for name, limit in limits.items())

@@ -14,7 +14,7 @@ from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers, read_offers
 from penchant.models.offers.table import described_from_frame
-from penchant.models.record import Record
+from penchant.models.record import CompiledModel, Record
 from penchant.models.task import Task
 from penchant.tables.frames import open_frame
 
@@ -176,6 +176,11 @@ def _attributes_of(model: Any) -> tuple[str, ...]:
             f"model must be a model of offers, a list of attributes, or None; got {given}. "
             "Write pn.HyperbolicDiscounting(), or ['price', 'comfort']."
         )
+    if not declared.attributes and isinstance(model, CompiledModel):
+        raise DataError(
+            f"model must be a model of offers, a list of attributes, or None; got "
+            f"{type(model).__name__}, which learns from rewards. Use live for choices of a player."
+        )
     return tuple(declared.attributes)
 
 
@@ -194,6 +199,10 @@ def _described(
         if not offers or dimensions != {1}:
             sizes = [len(values) for values in offers.values() if np.ndim(values)]
             n = sizes[0] if sizes else 0
+            if offers and not n:
+                raise DataError(
+                    "offers must hold one offer or more; got none. Give a row for each."
+                )
             return read_offers(offers, n, lambda row: f"offer {row}"), None
     if isinstance(offers, Mapping):
         import pyarrow as pa  # one column after another, as a table
@@ -205,6 +214,11 @@ def _described(
                 "offers must hold columns of the same length; got others. Give every attribute "
                 "(n_offers, n_options), or every column n_offers numbers."
             ) from None
+    if offers is None or isinstance(offers, (list, tuple, str, np.ndarray)):
+        raise DataError(
+            f"offers must be attributes by name, or a pandas, polars or pyarrow table; got "
+            f"{type(offers).__name__}. Give one array (n_offers, n_options) for each attribute."
+        )
     described = described_from_frame(offers, columns, wanted)
     table = open_frame(offers)
     cells = {str(name): table[name].to_list() for name in table.columns}
