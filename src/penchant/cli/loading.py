@@ -18,6 +18,7 @@ from penchant.cli.words import say
 from penchant.errors import DataError, named, nearest
 from penchant.files.folder import Raw
 from penchant.reading.read import reading_of
+from penchant.reading.tasks import task_of_columns
 from penchant.reading.variables import is_word
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
@@ -196,6 +197,13 @@ def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
             "--model must be given with task data, one row per trial; got none, and "
             f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
             "lists them."
+        )
+    task = task_of_columns(columns)
+    if data.option is None and not data.explanatory and task is not None:
+        raise DataError(
+            f"--model must be given with the columns of a task; got none, and {named(columns)}. "
+            f"Pass --task {task.name}, or --model {task.command}: penchant check says how codes "
+            "are read."
         )
     if data.option is None and not {*OPTION} & {*columns}:
         refuse_one_row_per_subject(columns, data.subject or _named(WHO, columns))
