@@ -75,8 +75,12 @@ def fit_plan(plan: Plan) -> Fitted:
         words = f"No spread was found in {name}"
         if len(plan.differing) <= MOST:
             most = _most_spread(plan, [*random, a], a, before, start)
-            words += f": its standard deviation is at most {most:.3g} "
-            words += f"({plan.people.coordinates.links[name]})"
+            words += (
+                f": its standard deviation is at most {most:.3g} "
+                f"({plan.people.coordinates.links[name]})"
+                if np.isfinite(most)
+                else ", and the decisions set no limit to it"
+            )
         status["no spread in " + name] = words + "."
     if not error.settled:
         worst = np.argsort(-np.abs(error.apart))[:5]
@@ -118,7 +122,7 @@ def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reache
         s = task.structure
         here = found.x[: s.n_beta], *start, found.x[s.n_beta :]
         found = search(task, *here, posterior=found.posterior)
-    if _is_odd(found):
+    if _is_odd(found) and not (found.settled and len(random) > MOST):  # there it is too costly
         apart = start._replace(matrix=np.diag(np.diag(start.matrix)))
         other = search(task, beta, *apart)
         gained = task.goal.level(other.marginal, other.x)
