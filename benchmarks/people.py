@@ -17,10 +17,12 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from kept import Kept
 from machine import about
 
 import penchant as pn
@@ -29,6 +31,8 @@ from penchant.bandit.beliefs import EXPONENTIAL, MATERN52
 GRID = pn.grid(11, 11)
 BEST_PUBLISHED = "LRBFUCB"
 WEAK = pn.ScaledPrior()
+RUNS = Path("build/people.jsonl")
+POPULATION = "population of other people"
 
 
 @dataclass(frozen=True)
@@ -152,47 +156,55 @@ def averaged(estimate, test: pn.Episode) -> float:
 N_GROUPS = 4  # of people: the population of three is the prior of the fourth
 
 
-def population_priors(every: list[Fold], model) -> dict[tuple[int, int], pn.PopulationPrior]:
-    """By group of people and horizon: what people of the other groups say of a new one."""
-    found = {}
-    for horizon in sorted({fold.horizon for fold in every}):
-        for group in range(N_GROUPS):
-            others = [f for f in every if f.horizon == horizon and f.subject % N_GROUPS != group]
-            rounds = [
-                pn.Episode(
-                    fold.test.chosen,
-                    fold.test.rewards,
-                    is_choice=fold.test.is_choice,
-                    subject=fold.subject,
-                )
-                for fold in others
-            ]
-            people = pn.fit_population(rounds, model, spread="diagonal", nodes=5)
-            print(f"horizon {horizon}, group {group}: {people.status}", flush=True)
-            found[group, horizon] = people.prior
-    return found
+def population_of(others: list[Fold], model) -> pn.results.PopulationFit:
+    """The population of people, with all their rounds of one horizon."""
+    rounds = [replace(fold.test, subject=fold.subject) for fold in others]
+    return pn.fit_population(rounds, model, spread="diagonal", nodes=5, threads=1)
 
 
-def under_populations(every: list[Fold]) -> list[Result]:
-    """Each person under the population of people of other groups: at the mode, and averaged."""
+def under_population(every: list[Fold], horizon: int, group: int) -> dict[str, Any]:
+    """Losses of one group of people under the population of the others."""
     model = pn.GPUCB(GRID, locality="all")
     begin = time.process_time()
-    priors = population_priors(every, model)
-    at_mode, over_lengths = {}, {}
-    for (group, horizon), prior in priors.items():
-        mine = [f for f in every if f.horizon == horizon and f.subject % N_GROUPS == group]
-        train = [one for fold in mine for one in fold.train]
-        estimates = pn.fit_each(train, model, parameter_prior=prior)
-        for fold in mine:
-            estimate = estimates.of(fold.label)
-            at_mode[fold.label] = at_the_best(estimate, fold.test)
-            over_lengths[fold.label] = averaged(estimate, fold.test)
-    each = 1e3 * (time.process_time() - begin) / len(every)
-    name = "GP-UCB + locality, population of other people"
+    same = [fold for fold in every if fold.horizon == horizon]
+    people = population_of([f for f in same if f.subject % N_GROUPS != group], model)
+    fitted = time.process_time() - begin
+    mine = [fold for fold in same if fold.subject % N_GROUPS == group]
+    train = [one for fold in mine for one in fold.train]
+    estimates = pn.fit_each(train, model, parameter_prior=people.prior, threads=1)
+    rows = []
+    for fold in mine:
+        own = estimates.of(fold.label)
+        rows.append([*fold.label, at_the_best(own, fold.test), averaged(own, fold.test)])
+    return {
+        "status": people.status,
+        "integration_error": people.integration_error,
+        "population_seconds": fitted,
+        "seconds": time.process_time() - begin,
+        "losses": rows,
+    }
+
+
+def under_populations(every: list[Fold], runs: Path) -> list[Result]:
+    """Each person under the population of people of other groups: at the mode, and averaged."""
+    kept = Kept(runs)
+    for horizon in sorted({fold.horizon for fold in every}):
+        for group in range(N_GROUPS):
+            of = f"population/{horizon}/{group}"
+            if of not in kept:
+                kept.add(of, under_population(every, horizon, group))
+                done = kept.under("population")[-1]
+                print(f"{of}: {done['status']}, {done['seconds']:.0f} s", flush=True)
+    found = kept.under("population")
+    rows = [row for one in found for row in one["losses"]]
+    at_mode = {(s, h, r): loss for s, h, r, loss, _ in rows}
+    over_lengths = {(s, h, r): loss for s, h, r, _, loss in rows}
+    each = 1e3 * sum(one["seconds"] for one in found) / len(every)
+    name = f"GP-UCB + locality, {POPULATION}"
     return [Result(f"**{name}**", at_mode, each), Result(f"{name}, averaged", over_lengths)]
 
 
-def ours(every: list[Fold]) -> list[Result]:
+def ours(every: list[Fold], runs: Path) -> list[Result]:
     """The library's models at its defaults."""
     as_published = pn.GPUCB(GRID, prior_mean=50.0)
     near = pn.GPUCB(GRID, locality="all")
@@ -227,7 +239,7 @@ def ours(every: list[Fold]) -> list[Result]:
     for name, model, prior, loss in rows:
         found.append(losses(name, model, prior, every, loss))
         print(f"{name}: {found[-1].total:,.1f}, {found[-1].ms_per_fold:.0f} ms a fold", flush=True)
-    return found + under_populations(every)
+    return found + under_populations(every, runs)
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -269,6 +281,27 @@ def page(theirs: list[Result], random: Result, found: list[Result], machine: dic
         table="\n".join([*head, *rows]),
         machine="; ".join(f"{k}: {machine[k]}" for k in ("date", "processor", "system", "commit")),
     )
+
+
+def beside(result: Result, weak: Result) -> str:
+    """How much better than the weak prior, in words."""
+    better = sum(result.by_subject[s] < loss for s, loss in weak.by_subject.items())
+    return (
+        f"{total_words(result.total)} against {total_words(weak.total)} with the weak prior, "
+        f"better in {better} of {len(weak.by_subject)} people, {result.n_infinite} infinite folds"
+    )
+
+
+def with_rows(
+    page: str, found: list[Result], weak: Result, best: Result, machine: dict[str, str]
+) -> str:
+    """A page with new rows of populations, and where these were made."""
+    lines = [one for one in page.rstrip().splitlines() if POPULATION not in one]
+    last = max(a for a, one in enumerate(lines) if one.startswith("| "))
+    lines[last + 1 : last + 1] = [line(result, best) for result in found]
+    said = "; ".join(beside(result, weak) for result in found)
+    where = "; ".join(f"{k}: {machine[k]}" for k in ("date", "processor", "system", "commit"))
+    return "\n".join([*lines, "", f"Rows of a {POPULATION}: {said}. {where}", ""])
 
 
 TEXT = """# Real people: predicting rounds left out
@@ -329,23 +362,24 @@ def main() -> None:
     parser.add_argument("--subjects", type=numbers, default=range(1, 41))
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--only", choices=["population"])
+    parser.add_argument("--runs", type=Path, default=RUNS, help="file of populations done so far")
     arguments = parser.parse_args()
     if "PENCHANT_EVIDENCE" not in os.environ:
         parser.error("set PENCHANT_EVIDENCE to the folder that holds data/gridsearch2d")
     folder = Path(os.environ["PENCHANT_EVIDENCE"]) / "data" / "gridsearch2d"
     every = folds(folder, arguments.subjects)
+    theirs = published(folder, arguments.subjects)
     if arguments.only:
         near = pn.GPUCB(GRID, locality="all")
         weak = losses("weak prior", near, WEAK, every, at_the_best)
-        for result in under_populations(every):
-            better = sum(result.by_subject[s] < loss for s, loss in weak.by_subject.items())
-            print(
-                f"{result.name}: {result.total:,.1f} against {weak.total:,.1f}, better in {better} "
-                f"of {len(weak.by_subject)}, {result.n_infinite} infinite folds"
-            )
+        found = under_populations(every, arguments.runs)
+        for result in found:
+            print(f"{result.name}: {beside(result, weak)}")
+        if arguments.markdown:
+            before = arguments.markdown.read_text()
+            arguments.markdown.write_text(with_rows(before, found, weak, theirs[0], about("")))
         return
-    theirs = published(folder, arguments.subjects)
-    text = page(theirs, random_choice(every), ours(every), about(""))
+    text = page(theirs, random_choice(every), ours(every, arguments.runs), about(""))
     print(text)
     if arguments.markdown:
         arguments.markdown.write_text(text)

@@ -5,8 +5,8 @@
     python benchmarks/population.py --list
 
 Each replicate is a simulated data set of its own seed. Its numbers are appended to a file (--runs)
-as soon as they are there: a command that was interrupted goes on where it stopped, and the table is
-made of what the file holds.
+as soon as they are there: a command that was interrupted goes on where it stopped. The table is
+made of what the file holds; rows that it does not hold stay as the page has them.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from population_rows import ROWS, Row, Seen, gathered  # noqa: E402
 
 EVERY: dict[str, Row] = {**ROWS, **PEERS}
 RUNS = Path("build/population.jsonl")
+MADE = "Rows "
 
 
 def read(path: Path) -> dict[str, dict[int, dict]]:
@@ -68,22 +69,57 @@ def lines(name: str, row: Row, done: dict[int, dict]) -> list[str]:
     return found
 
 
-def page(found: dict[str, dict[int, dict]], machine: dict[str, str]) -> str:
-    """The table, with where it was made."""
-    rows, commits = [], set()
+def page(found: dict[str, dict[int, dict]], machine: dict[str, str], before: str = "") -> str:
+    """The table, with where each row was made; rows that were not run are those of before."""
+    rows, missing = [], []
+    kept = rows_of(before)
     for name, row in EVERY.items():
         if name in found:
             rows += lines(name, row, found[name])
-            commits |= {one["commit"] for one in found[name].values()}
-    own = {**machine, "commit": ", ".join(sorted(commits))}
-    words = "; ".join(
-        f"{k}: {own[k]}" for k in ("date", "processor", "system", "versions", "commit")
-    )
-    loads = [float(one["load"]) for row in found.values() for one in row.values()]
-    busy = f"load while it ran: {min(loads):.1f} to {max(loads):.1f}"
-    missing = [f"`{name}` ({row.about})" for name, row in EVERY.items() if name not in found]
+        elif name in kept:
+            rows += kept[name]
+        else:
+            missing.append(f"`{name}` ({row.about})")
     lacking = f"Not run here: {', '.join(missing)}." if missing else "All rows were run."
-    return TEXT.format(table="\n".join(rows), lacking=lacking, machine=f"{words}; {busy}")
+    return TEXT.format(
+        table="\n".join(rows), lacking=lacking, machine=places(found, machine, before)
+    )
+
+
+def rows_of(text: str) -> dict[str, list[str]]:
+    """Lines of each row of a page."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in text.splitlines():
+        if line.startswith("| `"):
+            name = line.split("`")[1]
+        if name and line.startswith("| "):
+            found.setdefault(name, []).append(line)
+    return found
+
+
+def places(found: dict[str, dict[int, dict]], machine: dict[str, str], before: str) -> str:
+    """Where, when and of which commit rows were made: a paragraph for each time."""
+    words = []
+    for line in before.splitlines():
+        if line.startswith(MADE):
+            names, _, rest = line.removeprefix(MADE).partition(": ")
+            still = [name for name in names.split(", ") if name.strip("`") not in found]
+            words += [f"{MADE}{', '.join(still)}: {rest}"] if still else []
+    if found:
+        own = {**machine, "commit": ", ".join(sorted(commits_of(found)))}
+        keys = ("date", "processor", "system", "versions", "commit")
+        loads = [float(one["load"]) for row in found.values() for one in row.values()]
+        names = ", ".join(f"`{name}`" for name in EVERY if name in found)
+        where = "; ".join(f"{k}: {own[k]}" for k in keys)
+        busy = f"load while it ran: {min(loads):.1f} to {max(loads):.1f}"
+        words.append(f"{MADE}{names}: {where}; {busy}")
+    return "\n\n".join(words)
+
+
+def commits_of(found: dict[str, dict[int, dict]]) -> set[str]:
+    """Of all replicates."""
+    return {one["commit"] for row in found.values() for one in row.values()}
 
 
 TEXT = """# Populations: how right, how fast
@@ -129,7 +165,8 @@ def main() -> None:
     found = read(arguments.runs)
     if not arguments.markdown:
         found = {name: found[name] for name in names if name in found}
-    text = page(found, machine)
+    before = arguments.markdown
+    text = page(found, machine, before.read_text() if before and before.exists() else "")
     print(text)
     if arguments.markdown:
         arguments.markdown.write_text(text)

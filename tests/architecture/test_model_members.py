@@ -3,11 +3,9 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.model import Declared, Member, Model
-from source_files import ROOT, label, source
+from source_files import ROOT, source, wrong
 
 GUIDE = Path(__file__).parents[2] / "docs" / "own-model.md"
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT) != Path("models/model.py"))
@@ -26,25 +24,27 @@ def _is_model(node):
     return ast.unparse(node).rpartition(".")[2].endswith("model")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
-def test_a_model_is_asked_for_what_it_declares_and_nothing_else(path):
-    asked = []
-    for call in _calls(path, "getattr", "hasattr"):
-        of, name = call.args[:2]
-        constant = name.value if isinstance(name, ast.Constant) else None
-        if _is_model(of) or constant in MEMBERS:
-            asked.append(ast.unparse(call))
-    assert asked == [], "ask Declared(model) instead"
+def test_a_model_is_asked_for_what_it_declares_and_nothing_else():
+    def asked(path):
+        for call in _calls(path, "getattr", "hasattr"):
+            of, name = call.args[:2]
+            constant = name.value if isinstance(name, ast.Constant) else None
+            if _is_model(of) or constant in MEMBERS:
+                yield ast.unparse(call)
+
+    assert wrong(MODULES, asked) == {}, "ask Declared(model) instead"
 
 
-@pytest.mark.parametrize("path", ABOVE, ids=label)
-def test_no_class_of_models_is_a_special_case_above_them(path):
-    special = []
-    for call in _calls(path, "isinstance", "issubclass"):
-        named = {ast.unparse(node) for node in ast.walk(call.args[1])}
-        if {name.rpartition(".")[2] for name in named} & {*CLASSES, "StaticModel", "CompiledModel"}:
-            special.append(ast.unparse(call))
-    assert special == []
+def test_no_class_of_models_is_a_special_case_above_them():
+    models = {*CLASSES, "StaticModel", "CompiledModel"}
+
+    def special(path):
+        for call in _calls(path, "isinstance", "issubclass"):
+            named = {ast.unparse(node) for node in ast.walk(call.args[1])}
+            if {name.rpartition(".")[2] for name in named} & models:
+                yield ast.unparse(call)
+
+    assert wrong(ABOVE, special) == {}
 
 
 def test_the_three_members_of_every_model_are_declared_too():

@@ -250,6 +250,51 @@ def test_the_standard_error_at_a_kink_of_the_second_rate_is_that_of_the_expected
     assert 1 / np.sqrt(bend) < error / 5
 
 
+def test_a_trace_after_the_update_is_one_before_it_with_a_smaller_decay():
+    """lambda there is lambda / (1 - a2) here, exactly: the errors are in this ratio."""
+    _, truth, _, _ = CASES["two-step"]
+    episode = played("two-step", 4)
+    before = {**truth, "trace_decay": 0.7 * (1 - truth["learning_rate_2"])}
+    after = {**truth, "trace_decay": 0.7}
+    found = [
+        log_probabilities(model, episode, *weights_and_shape(model, natural))
+        for model, natural in (
+            (pn.models.TwoStep(trace="before"), before),
+            (pn.models.TwoStep(trace="after"), after),
+        )
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-11)
+
+
+def test_lambda_is_a_ratio_of_weights_whose_interval_stays_within_its_ends():
+    """No shape parameter: the share of the whole trace among model-free weights."""
+    model, _, _, _ = CASES["two-step"]
+    assert [s.name for s in model.shape] == ["learning_rate_1", "learning_rate_2"]
+    estimate = pn.fit(played("two-step", 6, n_decisions=120), model)
+    free, traced = (estimate.weights[model.weights.index(n)] for n in model.weights[1:3])
+    assert estimate["trace_decay"].estimate == pytest.approx(traced / (free + traced))
+
+
+def test_the_weight_of_values_scales_what_is_fixed_elsewhere():
+    """Rewards ten times as large are worth a tenth each: the weight of values is estimated."""
+    model, _, _, _ = CASES["iowa, frequency"]
+    episode = played("iowa, frequency", 7)
+    larger = pn.Episode(episode.chosen, 10 * episode.rewards)
+    one, ten = pn.fit(episode, model), pn.fit(larger, model)
+    assert ten["value"].estimate == pytest.approx(one["value"].estimate / 10, rel=1e-4)
+    assert ten.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-6)
+
+
+def test_probabilities_of_punishment_are_cut_off_at_both_ends():
+    episode = played("aversive", 8)
+    x = pn.models.AversiveLearning().explanatory(episode, 0.6, 8.0)[:, :, 0]
+    sizes = np.column_stack([episode.before[f"magnitude_{i}"] for i in (0, 1)])
+    share = -x / sizes
+    assert share.min() == 0.0
+    assert share.max() == 1.0
+    assert 0 < ((share > 0) & (share < 1)).mean() < 1
+
+
 def test_under_a_prior_weights_that_would_be_negative_are_held_where_the_maximum_is():
     model, _, _, _ = CASES["two-step"]
     episode = played("two-step", 1)
@@ -331,6 +376,17 @@ def test_a_population_has_nobody_where_a_filter_breaks_down():
     slopes = people.derivatives(np.array([0]), far)
     np.testing.assert_allclose(slopes.value, values, rtol=1e-12)
     assert np.isfinite(slopes.gradient).all()
+
+
+@pytest.mark.slow
+def test_a_population_whose_means_nothing_tells_says_so():
+    """Six people with a balloon or two: means run away, and people are described all the same."""
+    model, truth, task, _ = CASES["balloons, target"]
+    rng, few = np.random.default_rng(3), task.with_decisions(40)
+    plays = [pn.simulate(few, model, truth, rng=rng, subject=f"s{k}") for k in range(6)]
+    found = pn.fit_population(plays, model)
+    assert found.status == "mean not identified"
+    assert np.isfinite(found.subjects.mean).all()
 
 
 @pytest.mark.slow

@@ -129,7 +129,7 @@ def test_two_options_that_pay_or_cost_one_sum_are_asked_about():
     cells = {"subjID": [1] * 40, "choice": rng.integers(1, 3, 40)}
     paid = pa.table({**cells, "outcome": rng.choice([-25, 25], 40)})
     with pytest.raises(
-        pn.errors.DataError, match=r"task must be named.*bandit.*reversal.*-25 to 25"
+        pn.errors.DataError, match=r"task must be named.*bandit.*reversal.*-25 and 25"
     ):
         pn.read(paid)
     assert set(pn.read_task("reversal", paid).data[0].rewards) == {-1.0, 1.0}

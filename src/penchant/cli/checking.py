@@ -153,7 +153,8 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     mapped = agent.grid is not None or agent.locations is not None
     places = locations(agent) if mapped else Declared(ready).locations
     where = "seen" if places is None and agent.model is None else places
-    reading = load_play(file, data, history, where, with_doubts=False)
+    counted_on = ready is None and not mapped and not data.options
+    reading = load_play(file, data, history, where, is_counted=counted_on, with_doubts=False)
     if places is not None and mapped:
         said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         reading.check_options(len(places), said)

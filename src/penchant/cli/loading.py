@@ -13,10 +13,12 @@ import pyarrow.compute as pc
 from penchant import datasets
 from penchant.choices import Choices
 from penchant.cli.options import Data, History, Terms
-from penchant.cli.tables import opened, read_as
+from penchant.cli.tables import asked_of, opened, read_as
 from penchant.cli.words import say
 from penchant.errors import DataError, named, nearest
 from penchant.files.folder import Raw
+from penchant.reading.read import reading_of
+from penchant.reading.tasks import task_of_columns
 from penchant.reading.variables import is_word
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
@@ -29,6 +31,7 @@ from penchant.tables.columns import (
 from penchant.tables.laboratory import CHOSEN as CHOICES
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.surveys import wide_layouts
+from penchant.wording import argument
 
 # Names that columns often have, tried in this order where none is given.
 DECISION, OPTION, CHOSEN = LONG["decision"], LONG["option"], LONG["chosen"]
@@ -51,6 +54,8 @@ def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
     table = clean.table
     if _is_experiment(table, data, terms):
         return _experiment(raw, data)
+    if not data.wide:
+        _refuse_other_tables(raw, table.column_names, data, terms)
     if clean.program:
         say(f"File: written by {clean.program}.")
     for note in clean.notes:
@@ -60,6 +65,14 @@ def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
     except DataError as error:
         words = raw.located(str(error), clean.rows.tolist())
         raise DataError(f"{raw.name}: {words}") from None
+
+
+def _refuse_other_tables(raw: Raw, names: list[str], data: Data, terms: Terms) -> None:
+    """Refuse a table that nothing tells of, in the words of `read`: what it can be, and how."""
+    said = data.option or data.explanatory or terms != Terms() or data.decision
+    known = is_long(names) or is_offers(names) or is_play(names) or {*OPTION} & {*names}
+    if not said and not known:
+        reading_of(raw, asked_of(data, History(), None), where=data.where)
 
 
 def _is_experiment(table: pa.Table, data: Data, terms: Terms) -> bool:
@@ -95,8 +108,12 @@ def _experiment(raw: Raw, data: Data) -> Choices:
     if data.subject is not None or choices.subject is None:
         return choices
     who = reading.columns["subject"]
-    say(f"Note: column {who} is not used; --subject {who} gives one estimate each.")
+    _say_unused(who)
     return dataclasses.replace(choices, subject=None, subject_labels=None)
+
+
+def _say_unused(who: str) -> None:
+    say(f"Note: column {who} is not used; {argument('subject', who)} gives one estimate each.")
 
 
 def _example(name: str, data: Data, terms: Terms) -> Choices:
@@ -181,6 +198,13 @@ def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
             f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
             "lists them."
         )
+    task = task_of_columns(columns)
+    if data.option is None and not data.explanatory and task is not None:
+        raise DataError(
+            f"--model must be given with the columns of a task; got none, and {named(columns)}. "
+            f"Pass --task {task.name}, or --model {task.command}: penchant check says how codes "
+            "are read."
+        )
     if data.option is None and not {*OPTION} & {*columns}:
         refuse_one_row_per_subject(columns, data.subject or _named(WHO, columns))
     decision = data.decision or [role(None, DECISION, columns, "decision")]
@@ -212,7 +236,7 @@ def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
     say("Columns: " + "; ".join(f"{part} = {name}" for part, name in parts.items() if name))
     for column in left:
         if column in SUBJECT:
-            say(f"Note: column {column} is not used; --subject {column} gives one estimate each.")
+            _say_unused(column)
     return dataclasses.replace(roles, weight=weight, explanatory=variables)
 
 

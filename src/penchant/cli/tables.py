@@ -18,7 +18,7 @@ from penchant.files.table import read_table
 from penchant.models.offers.offers import Offers
 from penchant.models.offers.table import offers_from_frame
 from penchant.reading.asked import Asked
-from penchant.reading.read import reading_of, recognised
+from penchant.reading.read import has_choices, reading_of, recognised
 from penchant.tables.columns import NO_COLUMN
 from penchant.tables.laboratory import Cleaned, cleaned
 from penchant.tables.offer_columns import offer_columns
@@ -33,7 +33,13 @@ OF_PLAY |= {"linearized"}
 
 def open_raw(file: str | None, data: Data) -> Raw:
     """The table as the file has it."""
-    return read_raw(file, delimiter=data.delimiter, decimal=data.decimal, encoding=data.encoding)
+    return read_raw(
+        file,
+        delimiter=data.delimiter,
+        decimal=data.decimal,
+        encoding=data.encoding,
+        wanted=has_choices,
+    )
 
 
 def opened(file: str | None, data: Data) -> tuple[Raw, Cleaned]:

@@ -52,7 +52,7 @@ NUMBERED = (
     (re.compile(r"choice_(\d+)$"), "choice, {} back"),
 )
 SHARES = re.compile(r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$")
-WORTH = ("_worth", "_sensitivity")  # of attributes, whose names are the user's
+WORTH, SENSITIVITY = "_worth", "_sensitivity"  # of attributes, whose names are the user's
 NAME = re.compile(r"[^\W\d]\w*(?:/\w+)*$")
 
 
@@ -64,7 +64,9 @@ def in_words(name: str) -> str:
     >>> in_words("learning_rate"), in_words("log prior_variance"), in_words("learning_rate_low")
     ('learning rate', 'log prior variance', 'learning rate, low')
     >>> in_words("label:organic_worth"), in_words("price_sensitivity")
-    ('label:organic worth', 'price sensitivity')
+    ('worth of label organic', 'price sensitivity')
+    >>> in_words("travel_time_worth"), in_words("constant:neither_worth")
+    ('worth of travel time', 'worth of neither')
     >>> in_words("adjusted_p_value"), in_words("bias_0"), in_words("response time (s)")
     ('adjusted p', 'bias for option 0', 'response time (s)')
     """
@@ -77,14 +79,23 @@ def in_words(name: str) -> str:
     for ending, words in ENDINGS.items():
         if name.endswith(ending) and NAME.match(name):
             return f"{in_words(name.removesuffix(ending))}, {words}"
-    for ending in WORTH:
-        if name.endswith(ending) and len(name) > len(ending):
-            return in_words(name.removesuffix(ending)) + ending.replace("_", " ")
+    if name.endswith(SENSITIVITY) and len(name) > len(SENSITIVITY):
+        return in_words(name.removesuffix(SENSITIVITY)) + SENSITIVITY.replace("_", " ")
+    if name.endswith(WORTH) and len(name) > len(WORTH):
+        return f"worth of {_attribute(name.removesuffix(WORTH))}"
     for pattern, words in NUMBERED:
         found = pattern.match(name)
         if found:
             return words.format(found.group(1))
     return name.replace("_", " ").replace("/", " / ") if NAME.match(name) else name
+
+
+def _attribute(name: str) -> str:
+    """An attribute in words: of the level brand:Zen both, of a constant its option alone."""
+    kind, _, level = name.partition(":")
+    if kind == "constant" and level:
+        return level
+    return f"{in_words(kind)} {level}" if level else in_words(kind)
 
 
 def on_axis(name: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from penchant.wording import either
 
 DESCRIPTION = "dataset_description.json"
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow")
-FILE = "source file"
+FILE, FOLDER = "source file", "source folder"
 ALIKE = 0.5  # of all columns that two files must share to be of one kind
 _SHORT_FILE = 50_000  # bytes of a file that may have no row below its header
 _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9]*)-([A-Za-z0-9.]+)")
@@ -103,6 +105,7 @@ def read_raw(
     delimiter: str | None = None,
     decimal: str = ".",
     encoding: str = "utf-8",
+    wanted: Callable[[Sequence[str]], bool] | None = None,
 ) -> Raw:
     """Read a file, a folder of files of one kind, or those that a pattern names.
 
@@ -112,6 +115,8 @@ def read_raw(
         A file as for `read_table`; a folder, such as one of Psych-DS; or a pattern, "data/*.csv".
     delimiter, decimal, encoding
         As for `read_table`.
+    wanted
+        Whether a table with these columns is one to read, where a folder has several kinds.
 
     Notes
     -----
@@ -132,15 +137,22 @@ def read_raw(
         files = [file for file in files if file not in empty]
     sources = [source(file) for file in files]
     tables = [read_table(one, **read) for one in sources]  # type: ignore[arg-type]
-    _check_alike(sources, tables, str(path))
+    kept = _of_one_kind(sources, tables, str(path), wanted)
+    others = [one.name for k, one in enumerate(sources) if k not in kept]
+    sources, tables = [sources[k] for k in kept], [tables[k] for k in kept]
     told = _told([Path(one.name) for one in sources], tables)
     pieces = tuple((one, len(table)) for one, table in zip(sources, tables, strict=True))
     whole = joined([_with(table, own) for table, own in zip(tables, told, strict=True)])
+    notes = [
+        f"{len(left)} file{'s' * (len(left) > 1)} left out, as {why}: "
+        + listing(Path(file).name for file in left)
+        for left, why in ((empty, "nothing is in it"), (others, "no choices are in it"))
+        if left
+    ]
     if len(about) == 1 and about[0] not in files:
-        whole = _with_people(whole, read_table(about[0], **read))  # type: ignore[arg-type]
-    left = f"{len(empty)} file{'s' * (len(empty) > 1)} left out, as nothing is in it: "
-    notes = (left + listing(Path(file).name for file in empty),) if empty else ()
-    return Raw(whole, pieces, str(path), delimiter, encoding, notes)
+        whole, said = _with_people(whole, read_table(about[0], **read))  # type: ignore[arg-type]
+        notes += [f"{Path(about[0]).name}: {word}" for word in said]
+    return Raw(whole, pieces, str(path), delimiter, encoding, tuple(notes))
 
 
 def _holds_nothing(file: str) -> bool:
@@ -173,8 +185,11 @@ def _files(path: Any) -> list[str] | None:
     files = [
         file
         for file in sorted(inside.rglob("*") if described else inside.iterdir())
-        if file.suffix.lower() in TABLES and file.name != DESCRIPTION and file.is_file()
+        if _is_table(file)
     ]
+    files = files or sorted(file for file in inside.rglob("*") if _is_table(file))
+    beside = {file.with_suffix("") for file in files if file.suffix.lower() != ".json"}
+    files = [file for file in files if not _describes(file, beside, described)]
     data = [file for file in files if file.stem == "data" or file.stem.endswith("_data")]
     if described and data:
         files = data
@@ -187,32 +202,78 @@ def _files(path: Any) -> list[str] | None:
     return [str(file) for file in files]
 
 
-def _check_alike(sources: Sequence[Source], tables: Sequence[pa.Table], given: str) -> None:
-    """Refuse files of several kinds: which is meant has to be said."""
-    kinds: list[tuple[set[str], list[str]]] = []
-    for one, table in zip(sources, tables, strict=True):
+def _is_table(file: Path) -> bool:
+    """Whether a file may be a table, by its name."""
+    known = file.suffix.lower() in TABLES and file.name != DESCRIPTION
+    return known and not file.name.startswith(".") and file.is_file()
+
+
+def _describes(file: Path, tables: set[Path], described: bool) -> bool:
+    """Whether a JSON file tells of the columns of a table beside it, as BIDS has it."""
+    if file.suffix.lower() != ".json" or not tables:
+        return False
+    return described or file.with_suffix("") in tables
+
+
+def _of_one_kind(
+    sources: Sequence[Source],
+    tables: Sequence[pa.Table],
+    given: str,
+    wanted: Callable[[Sequence[str]], bool] | None,
+) -> list[int]:
+    """Places of the files to read: all, or those of the one kind that is wanted.
+
+    Raises
+    ------
+    DataError
+        If there are several kinds: which is meant has to be said.
+    """
+    kinds: list[tuple[set[str], list[int]]] = []
+    for k, table in enumerate(tables):
         columns = {*table.column_names}
-        for known, names in kinds:
+        for known, own in kinds:
             if len(columns & known) >= ALIKE * len(columns | known):
-                names.append(one.name)
+                own.append(k)
                 break
         else:
-            kinds.append((columns, [one.name]))
-    if len(kinds) > 1:
-        shown = "; or ".join(
-            f"{listing(names[:3], len(names))} with columns {listing(sorted(columns))}"
-            for columns, names in kinds[:3]
-        )
-        raise DataError(
-            f"{given} must hold tables of one kind; got {shown}. Name those that have the "
-            f"choices by a pattern, such as {_pattern(kinds[0][1], given)!r}."
-        )
+            kinds.append((columns, [k]))
+    meant = [own for columns, own in kinds if wanted is None or wanted(sorted(columns))]
+    if len(kinds) == 1 or len(meant) == 1:
+        return kinds[0][1] if len(kinds) == 1 else meant[0]
+    names = [[sources[k].name for k in own] for _, own in kinds]
+    shown = "; or ".join(
+        f"{listing(files[:3], len(files))} with columns {listing(sorted(columns))}"
+        for (columns, _), files in zip(kinds[:3], names, strict=False)
+    )
+    raise DataError(
+        f"{given} must hold tables of one kind; got {shown}. Name those that have the "
+        f"choices by a pattern, such as {_pattern(names[0], [*chain(*names[1:])])!r}."
+    )
 
 
-def _pattern(names: Sequence[str], given: str) -> str:
+def _pattern(files: Sequence[str], others: Sequence[str]) -> str:
+    """A pattern that these files match and the others do not, if a simple one does."""
+    inside = os.path.commonpath([str(Path(file).parent) for file in files])
+    names = [Path(file).name for file in files]
     tasks = [match[2] for match in _KEYWORD.finditer(Path(names[0]).stem) if match[1] == "task"]
-    inside = Path(names[0]).parent
-    return str(inside / (f"*task-{tasks[0]}*" if tasks else f"*{Path(names[0]).suffix}"))
+    start, end = _common_start(names), _common_start([name[::-1] for name in names])[::-1]
+    deep = "**/" if any(str(Path(file).parent) != inside for file in files) else ""
+    suffix = Path(names[0]).suffix
+    tried = [f"*task-{task}*" for task in tasks[:1]]
+    tried += [f"*{suffix}", f"{start}*{suffix}", f"*{end}", f"{start}*{end}"]
+    tried = [*tried[: len(tasks[:1])], names[0]] if len(names) == 1 else tried
+    found = [str(Path(inside) / f"{deep}{one}") for one in tried]
+    apart = [one for one in found if not any(_matches(other, one) for other in others)]
+    return (apart or found)[0]
+
+
+def _common_start(names: Sequence[str]) -> str:
+    same = takewhile(lambda letters: len({*letters}) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in same)
+
+
+def _matches(file: str, pattern: str) -> bool:
+    return file in glob(pattern, recursive=True)
 
 
 def _told(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, str]]:
@@ -226,28 +287,49 @@ def _told(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, s
         found.append({key: value for key, value in own.items() if key.lower() not in columns})
     every = set.intersection(*({*own} for own in found))
     kept = [{key: value for key, value in own.items() if key in every} for own in found]
-    named = [own | {FILE: file.stem} for own, file in zip(kept, files, strict=True)]
+    alone = len({file.stem for file in files}) == len(files)
+    stems = [file.stem if alone else f"{file.parent.name}/{file.stem}" for file in files]
+    named = [own | {FILE: stem} for own, stem in zip(kept, stems, strict=True)]
+    folders = Counter(file.parent for file in files)
+    if FOLDER not in columns and 1 < len(folders) < len(files) and min(folders.values()) > 1:
+        named = [own | {FOLDER: file.parent.name} for own, file in zip(named, files, strict=True)]
     return named if FILE not in columns and len(files) > 1 else kept
 
 
-def _with_people(table: pa.Table, people: pa.Table) -> pa.Table:
-    """A table with what another says of every subject, where both name them."""
+def _with_people(table: pa.Table, people: pa.Table) -> tuple[pa.Table, list[str]]:
+    """A table with what another says of every subject, where both name them; and what is odd."""
     shared = [name for name in people.column_names if name in table.column_names]
     pairs = [(name, name) for name in shared]
     pairs += [(own, "subject") for own in people.column_names if own.lower() in _SUBJECTS]
+    pairs += [(own, FILE) for own in people.column_names if own.lower() in _SUBJECTS]
     for own, name in pairs:
         if name not in table.column_names:
             continue
-        keys = [_bare(key) for key in people[own].to_pylist()]
-        place = {key: k for k, key in enumerate(keys)}
-        rows = [place.get(_bare(key)) for key in table[name].to_pylist()]
-        if len(place) < len(keys) or all(row is None for row in rows):
-            continue
-        for more in people.column_names:
-            if more not in table.column_names and more != own:
-                table = table.append_column(more, people[more].take(pa.array(rows, pa.int64())))
-        return table
+        for key_of in (_bare, _lower):
+            keys = [key_of(key) for key in people[own].to_pylist()]
+            place = {key: k for k, key in enumerate(keys)}
+            rows = [place.get(key_of(key)) for key in table[name].to_pylist()]
+            if len(place) == len(keys) and any(row is not None for row in rows):
+                return _beside(table, people, own, rows), _unknown(table[name], rows)
+    return table, [f"names none of the subjects in {', '.join(dict.fromkeys(n for _, n in pairs))}"]
+
+
+def _beside(table: pa.Table, people: pa.Table, own: str, rows: Sequence[int | None]) -> pa.Table:
+    for more in people.column_names:
+        if more not in table.column_names and more != own:
+            table = table.append_column(more, people[more].take(pa.array(rows, pa.int64())))
     return table
+
+
+def _unknown(names: pa.ChunkedArray, rows: Sequence[int | None]) -> list[str]:
+    pairs = zip(names.to_pylist(), rows, strict=True)
+    left = dict.fromkeys(str(name) for name, row in pairs if row is None)
+    return [f"says nothing of {listing(left)}"] if left else []
+
+
+def _lower(key: Any) -> str:
+    """The name of a subject in one spelling, however it is written: SUB-P07, p07 and p7."""
+    return re.sub(r"(?<=\D)0+(?=\d)|^0+(?=\d)", "", _bare(str(key).strip().lower()))
 
 
 def _bare(key: Any) -> str:

@@ -1,4 +1,4 @@
-"""An estimate as plain numbers and text, and back."""
+"""Numbers, arrays and labels as JSON has them, and back."""
 
 from __future__ import annotations
 

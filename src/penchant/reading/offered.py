@@ -133,10 +133,7 @@ def _with_numbers(
         for k, name in enumerate(names):
             own = read.values[k * len(table) : (k + 1) * len(table)]
             table = with_column(table, name, pa.array(own, from_pandas=True))
-        if read.unit == "%":
-            notes.append(f"{attribute} is in percent: divided by 100")
-        elif read.unit is not None:
-            notes.append(f"{attribute} is in {read.unit}")
+        notes += read.notes(attribute)
     return table, tuple(notes)
 
 

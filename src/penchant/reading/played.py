@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,24 @@ import pyarrow as pa
 from penchant._typing import IntVector
 from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError
+from penchant.errors import DataError, listing
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
-from penchant.reading.doubts import data_notes, play_doubts
-from penchant.tables.cells import amounts, is_nothing
-from penchant.tables.columns import COORDINATES, NO_COLUMN, PlayColumns, play_columns
+from penchant.reading.doubts import data_notes, near_duplicates, play_doubts
+from penchant.tables.cells import amount, amounts, is_nothing
+from penchant.tables.columns import (
+    COORDINATES,
+    NO_COLUMN,
+    PlayColumns,
+    plain_name,
+    play_columns,
+)
 from penchant.tables.frames import column_floats, open_frame, row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stray_labels
+from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
+from penchant.tables.surveys import options_said, shown_at, where_said
 from penchant.wording import argument, either, ticked
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
@@ -36,7 +44,10 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
     if asked.columns.get("chosen") is None and isinstance(found.chosen, str):
         _check_places(table, found.chosen)
+        _check_sides(table, found.chosen, clean.own)
     table, notes = with_rewards(table, found, asked)
+    if clean.program is not None and "missing_reward" not in policies:
+        _check_other_tasks(table, found)
     if found.decision is None:
         notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
     if clean.counted_on:
@@ -69,7 +80,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     n_options = len(labels) if labels is not None else _n_options(episodes)
     if isinstance(asked.options, Mapping):
         n_options = max(int(index) for index in words.values()) + 1
-    doubts = data_notes(episodes)
+    doubts = (*data_notes(episodes), *_alike_options(labels))
     if locations is None or isinstance(locations, str) or not isinstance(found.chosen, str):
         doubts = (*doubts, *play_doubts(episodes, table, found, arguments))
     return Built(
@@ -144,6 +155,46 @@ def _n_options(episodes: Sequence[Any]) -> int:
     return max(map(highest_option, episodes)) + 1
 
 
+def _alike_options(labels: Sequence[Any] | None) -> tuple[str, ...]:
+    """A doubt about options that differ by case and marks alone."""
+    alike = near_duplicates(map(str, labels or ()))
+    if not alike:
+        return ()
+    number: dict[str, int] = {}
+    for label in map(str, labels or ()):
+        number.setdefault(label.strip().lower(), len(number))
+    one = {str(label): number[str(label).strip().lower()] for label in labels or ()}
+    return (
+        f"{listing(alike)} are taken for different options: pass {options_said(one)} if they are "
+        "one.",
+    )
+
+
+def _check_other_tasks(table: pa.Table, found: PlayColumns) -> None:
+    """Ask what choices are whose kind of row never pays: another task, or no feedback."""
+    if not isinstance(found.chosen, str) or not isinstance(found.reward, str):
+        return
+    taken, paid = (
+        [not is_nothing(cell) for cell in table[name].to_pylist()]
+        for name in (found.chosen, found.reward)
+    )
+    for name in table.column_names:
+        if plain_name(name) not in KINDS or not pa.types.is_string(table[name].type):
+            continue
+        rows = list(zip(table[name].to_pylist(), taken, paid, strict=True))
+        paying = dict.fromkeys(kind for kind, _, own in rows if own and kind is not None)
+        others = dict.fromkeys(kind for kind, own, _ in rows if own and kind not in paying)
+        if paying and others and None not in others:
+            column = name if name.isidentifier() else f"`{name}`"
+            kept = " or ".join(f"{column} == '{kind}'" for kind in paying)
+            raise DataError(
+                f"{argument('where')} must be given, as nothing is paid where {name} is "
+                f"{listing(map(repr, others))}, which can be read in two ways: another task, or "
+                f"choices without feedback. Pass {where_said(kept)} for the first, or "
+                f"{argument('missing_reward', 'skip')} for the second."
+            )
+
+
 def _check_places(table: pa.Table, chosen: str) -> None:
     """Refuse places of labels that change theirs: which of both is the option has to be said."""
     if not pa.types.is_integer(table[chosen].type):
@@ -157,14 +208,41 @@ def _check_places(table: pa.Table, chosen: str) -> None:
             continue
         shown = [table[other].to_pylist() for other in several]
         rows = [labels for labels in zip(*shown, strict=True) if None not in labels]
-        text = all(isinstance(label, str) for labels in rows for label in labels)
-        if text and len({*rows}) > 1 and len({frozenset(labels) for labels in rows}) == 1:
-            labelled = f"{stem}[{chosen}]"
-            raise DataError(
-                f"{argument('chosen')} must be given, as {chosen} is a place and the labels in "
-                f"{stem} change theirs: the option can be the place or the label. Pass "
-                f"{argument('chosen', chosen)}, or {argument('chosen', labelled)}."
-            )
+        if _change_places(rows):
+            raise _place_or_label(stem, chosen)
+
+
+MOST_LABELS = 12  # that change places: more are another stimulus in every trial
+
+
+def _change_places(rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether labels stand now at one place, now at another."""
+    if not all(isinstance(label, str) for labels in rows for label in labels):
+        return False
+    places = {(label, place) for labels in rows for place, label in enumerate(labels)}
+    labels = {label for label, _ in places}
+    apart = all(len({*own}) == len(own) for own in rows)
+    return apart and len(places) > len(labels) and len(labels) <= MOST_LABELS
+
+
+def _place_or_label(stem: str, chosen: str, meant: str = "") -> DataError:
+    labelled = f"{stem}[{chosen}]"
+    return DataError(
+        f"{argument('chosen')} must be given, as {chosen} is a place and the labels in "
+        f"{stem} change theirs: the option can be the place or the label. Pass "
+        f"{argument('chosen', chosen)}, or {argument('chosen', labelled)}{meant}."
+    )
+
+
+def _check_sides(table: pa.Table, chosen: str, own: Collection[str]) -> None:
+    """Refuse sides of labels that change theirs: which of both is the option has to be said."""
+    names = [name for name in table.column_names if name != chosen and name not in own]
+    for stem, columns, places in shown_at(names, seen_words(table, chosen)):
+        cells = [table[name].to_pylist() for name in columns]
+        if _change_places([row for row in zip(*cells, strict=True) if None not in row]):
+            keys = {word: columns[place] for word, place in places.items()}
+            said = ", ".join(f"{word} = {name}" for word, name in keys.items())
+            raise _place_or_label(stem, chosen, f" ({said})")
 
 
 def with_rewards(
@@ -183,14 +261,19 @@ def with_rewards(
                 for k, cell in enumerate(cells)
                 if not is_nothing(cell) and amounts([cell], name, decimal=asked.decimal) is None
             )
+            comma = asked.decimal == "." and amount(cells[row], ",") is not None
+            remedy = (
+                f"It looks like decimal comma; pass {argument('decimal', ',')}."
+                if comma
+                else f"Correct it, leave its row out by {ticked('where')}, or name another column "
+                f"with {ticked('reward')}."
+            )
             raise DataError(
                 f"reward {name!r} must hold numbers; got {cells[row]!r} at {row_place(row)}. "
-                f"Correct it, leave its row out by {ticked('where')}, or name another column with "
-                f"{ticked('reward')}."
+                f"{remedy}"
             )
         table = with_column(table, name, pa.array(read.values, from_pandas=True))
-        if read.unit is not None:
-            notes.append(f"{name} is in {read.unit}")
+        notes += read.notes(name)
     return table, tuple(notes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from penchant.errors import DataError, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.source import Source
 from penchant.reading.asked import Asked, Built, Place, seen_words
+from penchant.reading.doubts import same_people
 from penchant.reading.experiment import from_long, from_wide, wide_experiment
 from penchant.reading.offered import from_offers, offers_of
 from penchant.reading.played import from_play
@@ -37,7 +39,7 @@ _OF_GAMES = frozenset(
         *("reward", "payoff", "outcome", "point", "prob", "p", "probability", "mean", "value"),
         *("rt", "onset", "x", "y", "pos", "position", "color", "colour", "image", "img", "stim"),
         *("stimulu", "key", "name", "file", "resp", "response", "choice", "option", "label"),
-        *("button", "item", "shape", "symbol"),
+        *("button", "item", "shape", "symbol", "card", "cue", "picture", "pic", "deck", "fractal"),
     )
 )
 
@@ -183,12 +185,19 @@ def read(
     )
     _check(kind, base)
     if isinstance(source, (str, os.PathLike, Source)):
-        raw = read_raw(source, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        raw = read_raw(
+            source, delimiter=delimiter, decimal=decimal, encoding=encoding, wanted=has_choices
+        )
     else:
         raw = Raw(check_frame(source))
     found = reading_of(raw, asked, where=where, kind=kind)
     marked(found.data, came_as(source))
     return marked(found, came_as(source))
+
+
+def has_choices(names: Sequence[str]) -> bool:
+    """Whether one of the columns has a name that choices often have."""
+    return named_column(CHOSEN, names) is not None
 
 
 def _check(kind: str | None, base: int | None) -> None:
@@ -213,7 +222,7 @@ def reading_of(
     except DataError as error:
         words = raw.located(str(error), place.rows.tolist())
         raise DataError(f"{raw.name}: {words}" if raw.pieces else words) from None
-    return Reading(
+    reading = Reading(
         data=built.data,
         kind=found,
         columns=built.columns,
@@ -230,6 +239,7 @@ def reading_of(
         rows=place.rows.tolist(),
         asked=(asked, where),
     )
+    return replace(reading, doubts=(*reading.doubts, *same_people(reading.subjects)))
 
 
 def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:

@@ -150,23 +150,20 @@ def _counted(c: Columns, names: Sequence[str]) -> bool:
     return whole and HBAYESDM in map(plain_name, names)
 
 
-def _paid(c: Columns, names: Sequence[str]) -> bool:
-    """Whether options that pay are chosen; where signs might count alone, that is asked."""
-    paid, n_options = c["outcome"][np.isfinite(c["outcome"])], np.nanmax(c["choice"], initial=0.0)
-    if not (_counted(c, names) and len(paid)):
-        return False
-    sums = set(paid[paid != 0].tolist())  # one of either sign
-    if n_options == 2 and len(sums) == 2 and min(sums) < 0 < max(sums) and sums != {-1.0, 1.0}:
+def _ask_of_signs(c: Columns) -> None:
+    """Raise an error where signs of outcomes may count alone: one sum is won or lost."""
+    sums = set(c["outcome"][np.isfinite(c["outcome"]) & (c["outcome"] != 0)].tolist())
+    both = len(sums) == 2 and min(sums) < 0 < max(sums) and sums != {-1.0, 1.0}
+    if both and np.nanmax(c["choice"]) == 2:
         raise DataError(
             "task must be named, as choice and outcome are columns of two tasks: bandit, where "
             "outcomes count as they are, and reversal, where their signs count; got two options "
-            f"and outcomes from {paid.min():g} to {paid.max():g}. "
+            f"and outcomes {min(sums):g} and {max(sums):g}. "
             + either(
                 'Use pn.read_task("bandit", ...) or pn.read_task("reversal", ...).',
                 "Pass --task bandit or --task reversal.",
             )
         )
-    return True
 
 
 LEAST_CARD = 5.0  # gains and losses of cards are amounts, others are 0, 1, -1
@@ -435,7 +432,7 @@ TASKS = {
             "choice is counted from 1; two options whose outcomes reverse are the task reversal",
             "q-learning",
             "QLearning({n})",
-            told=_paid,
+            told=_counted,
             values={"choice": range(1, MANY)},
         ),
         NamedTask(
@@ -463,6 +460,12 @@ def task_named(name: str) -> NamedTask:
             f"{nearest(name, TASKS) or ' Choose one.'}"
         )
     return TASKS[name]
+
+
+def task_of_columns(names: Sequence[str]) -> NamedTask | None:
+    """The first task all of whose columns are among these."""
+    every = (task for task in TASKS.values() if None not in _columns_of(task, names).values())
+    return next(every, None)
 
 
 def recognised_task(table: pa.Table) -> NamedTask | None:
@@ -503,6 +506,8 @@ def from_task(clean: Cleaned, asked: Asked, task: NamedTask, place: Place) -> Bu
     cells = _numbers(clean.table, found)
     columns = {name: str(column) for name, column in found.items()}
     _check_codes(task, cells, columns)
+    if asked.task is None and task.name == "bandit":
+        _ask_of_signs(cells)
     said = (f"taken for the task {task.name}: {task.what}", task.codes)
     if task.offers:
         built = _offered(clean, asked, task, place, cells, columns)

@@ -107,11 +107,7 @@ class Columns:
         return None if found is None else found.values
 
     def _say_unit(self, name: str, found: Amounts) -> None:
-        said = f"{name} is in {found.unit}"
-        if found.unit == "%":
-            said = f"{name} is in percent: divided by 100"
-        if found.unit is not None and said not in self.notes:
-            self.notes.append(said)
+        self.notes += [said for said in found.notes(name) if said not in self.notes]
 
     def are_words(self, name: str) -> bool:
         """Whether a column holds words alone."""

@@ -16,7 +16,7 @@ from penchant.output.notes import counted
 from penchant.output.table import p_value
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.report.page import Block, DataTable, Drawing, Listing
-from penchant.report.study_figures import EDGES, NAMED, UNNAMED, Drawn, panelled
+from penchant.report.study_figures import NAMED, UNNAMED, Drawn, edges_said, panelled
 from penchant.report.study_groups import some_columns, some_drawn
 from penchant.report.study_words import for_reader, shown
 from penchant.studies.everybody import StudyPopulation
@@ -153,12 +153,14 @@ def _coefficients(study: Findings, fit: PopulationFit) -> Drawn:
     def draw(axes: Any, _: int) -> None:
         coefficients(axes, names, fit.coefficients[mine], ends, name="coefficient, on the link")
 
+    made = panelled(1, draw, row=0.9 + 0.28 * len(mine))
     return Drawn(
         "population-coefficients",
         "What differs in the population",
         f"Coefficients of the population with {100 * study.plan.level:g} % interval: how far a "
-        f"group lies from the average of all groups, on the link of its parameter. {EDGES}",
-        panelled(1, draw, row=0.9 + 0.28 * len(mine)),
+        "group lies from the average of all groups, on the link of its parameter."
+        f"{edges_said(made)}",
+        made,
     )
 
 
@@ -305,11 +307,12 @@ def _forest(study: Findings, fit: PopulationFit) -> Drawn:
 
     n = len(subjects)
     height = 0.9 + n * (NAMED if n <= MOST_LABELS else UNNAMED)
+    made = panelled(len(names), draw, row=height)
     return Drawn(
         "population-forest",
         "Everybody under the population",
         f"Posterior means of all subjects with {100 * study.plan.level:g} % intervals, the "
-        "estimates of each alone as hollow marks, and the typical person below. "
-        f"{EDGES}",
-        panelled(len(names), draw, row=height),
+        "estimates of each alone as hollow marks, and the typical person below."
+        f"{edges_said(made)}",
+        made,
     )

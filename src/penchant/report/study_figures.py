@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-EDGES = (
-    "A full arrow at the edge is an interval without a bound (on a logarithmic axis also one that "
-    "goes down to 0), an open arrow one that ends beyond the axis."
-)
+FULL, OPEN = "without a bound", "ends beyond the axis"  # what figures remark of arrows
 ROW = 2.3  # inches that a row of panels is high
 NAMED = 0.14  # inches that a subject takes who is named
 UNNAMED = 0.06
@@ -55,6 +52,20 @@ class Drawn:
     title: str
     caption: str
     figure: Figure
+
+
+def edges_said(figure: Figure) -> str:
+    """What arrows at the edges of a figure are, if it has some; after a blank."""
+    from matplotlib.text import Text
+
+    remarks = " ".join(text.get_text() for text in figure.findobj(Text))
+    log = any(axes.get_xscale() == "log" or axes.get_yscale() == "log" for axes in figure.axes)
+    also = " (on a logarithmic axis also one that goes down to 0)" if log else ""
+    full = f"full arrow at the edge is an interval without a bound{also}" if FULL in remarks else ""
+    if OPEN in remarks and not full:
+        return " An open arrow at the edge is an interval that ends beyond the axis."
+    cut = ", an open arrow one that ends beyond the axis" if OPEN in remarks else ""
+    return f" A {full}{cut}." if full else ""
 
 
 def study_figures(study: Findings) -> list[Drawn]:
@@ -184,13 +195,15 @@ def _forests(study: Findings) -> Iterator[Drawn]:
         )
 
     row = 1.2 + len(fits) * (NAMED if len(fits) <= MOST_LABELS else UNNAMED)
+    columns = 2 if len(names) == 4 else 3
+    made = panelled(len(names), draw, columns=columns, row=min(row, 9.0))
     yield Drawn(
         "subjects",
         "Estimates of all subjects",
         f"{capital(exact_words(study))} estimates with {100 * study.plan.level:g} % intervals "
-        f"({study.plan.intervals}), every panel in the order of the {in_words(names[0])}. "
-        f"{EDGES}{_without(study, fits)}",
-        panelled(len(names), draw, columns=2 if len(names) == 4 else 3, row=min(row, 9.0)),
+        f"({study.plan.intervals}), every panel in the order of the {in_words(names[0])}."
+        f"{edges_said(made)}{_without(study, fits)}",
+        made,
     )
 
 
@@ -281,14 +294,19 @@ def _populations(study: Findings) -> Iterator[Drawn]:
             bounds=bounds[j],
         )
 
+    made = panelled(len(names), draw)
+    log = any(axes.get_yscale() == "log" for axes in made.axes)
+    geometric = " On logarithmic axes the group's estimate is a geometric mean." if log else ""
+    finite = all(np.isfinite(fit.exact.natural).all() for fit in study.fits.values())
+    marked = "; those without a finite estimate are marked at the edge and counted above"
+    left = "" if finite else marked
     yield Drawn(
         "groups",
         "Groups",
         f"{capital(exact_words(study))} estimates of the subjects (small, pale), and of their "
-        f"group by random effects with {100 * study.plan.level:g} % interval (large, black line). "
-        "On logarithmic axes the group's estimate is a geometric mean. n: subjects behind it; "
-        f"those without a finite estimate are marked at the edge and counted above. {EDGES}",
-        panelled(len(names), draw),
+        f"group by random effects with {100 * study.plan.level:g} % interval (large, black line)."
+        f"{geometric} n: subjects behind it{left}.{edges_said(made)}",
+        made,
     )
 
 

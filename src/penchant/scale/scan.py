@@ -17,7 +17,7 @@ from penchant._typing import IntVector, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, named
 from penchant.output.notes import counted
-from penchant.scale.columns import (
+from penchant.scale.chunk_rows import (
     Layout,
     Part,
     Rows,
@@ -33,7 +33,7 @@ from penchant.scale.columns import (
 from penchant.scale.engines import check_engine, in_order
 from penchant.scale.fit_people import People
 from penchant.scale.histories import HistoryScan, scan_histories
-from penchant.scale.people import Limits, Portion
+from penchant.scale.portions import Limits, Portion
 from penchant.scale.sorting import sorted_copy
 from penchant.scale.spans import Span
 from penchant.scale.stored import FILE, StoredFile, cache_folder, stored_files

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penchant.errors import DataError
-from penchant.scale.columns import Rows
+from penchant.scale.chunk_rows import Rows
 from penchant.scale.stored import FILE, ROW, StoredFile
 
 _ROW = re.compile(r"\brow (\d+)\b")

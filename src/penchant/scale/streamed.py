@@ -25,7 +25,7 @@ from penchant._version import __version__
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
 from penchant.scale.engines import in_order
-from penchant.scale.people import Portion
+from penchant.scale.portions import Portion
 from penchant.wording import argument
 
 MADE_FROM = b"penchant made from"

@@ -15,7 +15,7 @@ from penchant.errors import DataError, listing
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.options import NOTHING_WORDS
-from penchant.wording import either
+from penchant.wording import argument, either
 
 CURRENCIES = frozenset("£$€¥₹₩₽₺₪฿₫₦") | frozenset(
     (
@@ -25,13 +25,17 @@ CURRENCIES = frozenset("£$€¥₹₩₽₺₪฿₫₦") | frozenset(
     )
 )
 _ONE_NAME = {
-    **dict.fromkeys(("day", "days", "d"), "days"),
-    **dict.fromkeys(("week", "weeks", "wk", "wks"), "weeks"),
-    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), "hours"),
-    **dict.fromkeys(("minute", "minutes", "min", "mins"), "minutes"),
-    **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), "seconds"),
-    **dict.fromkeys(("month", "months", "mo", "mos", "mth", "mths"), "months"),
-    **dict.fromkeys(("year", "years", "yr", "yrs", "y"), "years"),
+    **dict.fromkeys(("day", "days", "d", "tag", "tage", "tagen", "jour", "jours"), "days"),
+    **dict.fromkeys(("día", "días", "dias", "dag", "dagen", "giorno", "giorni"), "days"),
+    **dict.fromkeys(("week", "weeks", "wk", "wks", "woche", "wochen", "semaine"), "weeks"),
+    **dict.fromkeys(("semaines", "semana", "semanas", "weken", "settimane"), "weeks"),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h", "stunde", "stunden"), "hours"),
+    **dict.fromkeys(("minute", "minutes", "min", "mins", "minuten"), "minutes"),
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "s", "sekunden"), "seconds"),
+    **dict.fromkeys(("month", "months", "mo", "mos", "mth", "mths", "monat"), "months"),
+    **dict.fromkeys(("monate", "monaten", "mois", "mes", "meses", "maanden", "mesi"), "months"),
+    **dict.fromkeys(("year", "years", "yr", "yrs", "y", "jahr", "jahre", "jahren"), "years"),
+    **dict.fromkeys(("an", "ans", "année", "années", "año", "años", "jaar", "anni"), "years"),
     **dict.fromkeys(("ms", "msec", "milliseconds"), "ms"),
     **dict.fromkeys(("point", "points", "pts", "pt"), "points"),
     **dict.fromkeys(("token", "tokens"), "tokens"),
@@ -45,7 +49,10 @@ _ONE_NAME = {
 TIMES = ("days", "weeks", "hours", "minutes", "seconds", "months", "years")
 # Words for no delay at all.
 AT_ONCE = frozenset(
-    ("now", "today", "immediately", "immediate", "right now", "straight away", "no delay")
+    (
+        *("now", "today", "immediately", "immediate", "right now", "straight away", "no delay"),
+        *("sofort", "heute", "jetzt", "maintenant", "aujourd'hui", "ahora", "hoy", "nu", "vandaag"),
+    )
 )
 _AMOUNT = re.compile(
     r"(?:in|after)?\s*(?P<sign>[+−–-])?\s*(?P<before>[^\d\s.,+−–-]{1,3}|[A-Za-z]{3}\s)?\s*"
@@ -54,12 +61,25 @@ _AMOUNT = re.compile(
 )
 
 
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
+
+
 @dataclass(frozen=True)
 class Amounts:
-    """Numbers of a column and what they are of: a currency, a unit, or nothing."""
+    """Numbers of a column and what they are of: a currency, a unit, or nothing.
+
+    `odd` tells a cell whose points or commas can mean two things, and how it was read.
+    """
 
     values: Vector
     unit: str | None = None
+    odd: str | None = None
+
+    def notes(self, name: str) -> list[str]:
+        """What a reader should know of the column `name`."""
+        unit = "percent: divided by 100" if self.unit == "%" else self.unit
+        said = [] if unit is None else [f"{name} is in {unit}"]
+        return said if self.odd is None else [*said, f"{name}: {self.odd}"]
 
 
 def is_nothing(cell: Any) -> bool:
@@ -82,7 +102,7 @@ def amount(cell: Any, decimal: str = ".") -> tuple[float, str | None] | None:
     if isinstance(cell, (int, float)):
         return float(cell), None
     text = str(cell).strip()
-    if NUMBER.match(text):
+    if NUMBER.match(text) and not (decimal == "," and _THOUSANDS.fullmatch(text)):
         return float(text), None
     if text.lower() in AT_ONCE:
         return 0.0, "days"
@@ -152,18 +172,20 @@ def amounts(
     """
     read = [None if is_nothing(cell) else amount(cell, decimal) for cell in cells]
     wrong = [k for k, cell in enumerate(cells) if read[k] is None and not is_nothing(cell)]
+    if len(wrong) > 1 and all(one is None for one in read):
+        return _in_own_unit(cells, decimal)
     if wrong or all(one is None for one in read):
         return None
     values = np.array([np.nan if one is None else one[0] for one in read])
     found = dict.fromkeys(one[1] for one in read if one is not None and one[0] != 0)
     found = found or dict.fromkeys(one[1] for one in read if one is not None)
     if len(found) == 1:
-        return Amounts(values, next(iter(found)))
+        return Amounts(values, next(iter(found)), _read_otherwise(cells, values, decimal))
     given = [unit for unit in found if unit is not None]
     if set(given) <= set(TIMES) and len(given) == len(found):
         return _in_days(values, [None if one is None else one[1] for one in read], name, units)
     if len(given) == 1 and given[0] in CURRENCIES:
-        return Amounts(values, given[0])
+        return Amounts(values, given[0], _read_otherwise(cells, values, decimal))
     shown = [
         next(f"{cells[k]!r} at {row_place(k)}" for k, one in enumerate(read) if one and one[1] == u)
         for u in found
@@ -171,6 +193,42 @@ def amounts(
     raise DataError(
         f"{name} must be in one unit; got {' and '.join(shown)}. Write all of its cells in one."
     )
+
+
+def _read_otherwise(cells: Sequence[Any], values: Vector, decimal: str) -> str | None:
+    """A cell such as 1,000 and how it was read, where all cells allow the other reading, too."""
+    other = "," if decimal == "." else "."
+    odd = None
+    for cell, value in zip(cells, values.tolist(), strict=True):
+        if not isinstance(cell, str) or is_nothing(cell):
+            continue
+        again = amount(cell, other)
+        if again is None:
+            return None
+        if odd is None and again[0] != value:
+            typed = argument("decimal", other)
+            odd = f"{cell!r} is read as {value:g}, pass {typed} if it is {again[0]:g}"
+    return odd
+
+
+_OWN_UNIT = re.compile(r"(?P<number>[+-]?\d[\d.,]*)\s*(?P<unit>[^\W\d_][^\d]+?|[^\W\d_]+[23²³])\s*")
+
+
+def _in_own_unit(cells: Sequence[Any], decimal: str) -> Amounts | None:
+    """Numbers that are all followed by the same word, such as 5 GB; None where they are not."""
+    values, units = [], set()
+    for cell in cells:
+        if is_nothing(cell):
+            values.append(np.nan)
+            continue
+        match = _OWN_UNIT.fullmatch(str(cell))
+        number = None if match is None else amount(match["number"], decimal)
+        if match is None or number is None or number[1] is not None:
+            return None
+        values.append(number[0])
+        units.add(match["unit"].strip())
+    singular = {unit.lower().rstrip("s") for unit in units}
+    return Amounts(np.array(values), min(units, key=len)) if len(singular) == 1 else None
 
 
 def _in_days(

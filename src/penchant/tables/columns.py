@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from penchant.errors import DataError, named, nearest
 from penchant.wording import ticked
@@ -81,11 +82,13 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("chosen_arm", "chosen_action", "choice_index", "option_chosen", "arm_chosen", "selected"),
         *("selected_option", "selected_arm", "selection", "stim_chosen", "tile", "bandit"),
         *("button_pressed", "key_press", "choices", "actions", "responses"),
+        *("wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
     ),
     "reward": (
         *("reward", "rewards", "outcome", "payoff", "points", "score", "payout", "rew"),
         *("reward_received", "reward_obtained", "received_reward", "obtained_reward"),
-        *("points_earned", "win", "feedback", "r"),
+        *("points_earned", "outcomes", "payoffs", "win", "feedback", "r"),
+        *("belohnung", "gewinn", "punkte"),
     ),
     "subject": (
         *("subject", "subjID", "subject_id", "subj", "participant", "participant_id"),
@@ -93,7 +96,9 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("subject_number", "subject_num", "subject_nr", "participant_number", "participant_code"),
         *("person_id", "user_id", "player_id", "ppt", "sid", "id"),
         *("respondent", "respondent_id", "resp_id", "participant_private_id", "response_id"),
-        *("run_id", "teilnehmer", "proband", "versuchsperson", "vp", "vpnr", "vpn", "vpcode"),
+        *("jatos_worker_id", "prolific_id", "mturk_id", "sona_id", "rid"),
+        *("run_id", "teilnehmer", "teilnehmernummer", "teilnehmer_id", "proband", "versuchsperson"),
+        *("vp", "vpnr", "vpn", "vpcode", "vp_nummer", "vp_code"),
         *("sujet", "sujeto", "participante", "deelnemer", "proefpersoon", "ppn"),
     ),
     "block": (
@@ -265,7 +270,7 @@ def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, An
         if name is None:
             raise DataError(
                 f"{ticked(part)} must be given, as no column is called {' or '.join(usual[:3])}; "
-                f"got columns {named(names)}. Name the column with `{part}`."
+                f"got columns {named(names)}. Name the column with {ticked(part)}."
             )
         found[part] = name
     return found
@@ -296,6 +301,17 @@ def named_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
         if plain_name(name) in by_plain:
             return name if name in names else by_plain[plain_name(name)]
     return None
+
+
+def nested_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
+    """The one column whose name ends in a usual one after a point, as in feedback.points.
+
+    >>> nested_column(("reward", "points"), ["response", "feedback.points"])
+    'feedback.points'
+    """
+    known = {plain_name(name) for name in usual}
+    found = [name for name in names if "." in name and plain_name(name.rpartition(".")[2]) in known]
+    return found[0] if len(found) == 1 else None
 
 
 def usual_column(part: str, names: Sequence[str]) -> Any:
@@ -342,5 +358,10 @@ def _within_sessions(block: Any, names: Sequence[str]) -> Any:
 
 
 def plain_name(name: Any) -> str:
-    """A name without case and punctuation: SubjID, subj_id and subj.id are one."""
-    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+    """A name without case, punctuation and accents: SubjID, subj_id and subj.id are one.
+
+    >>> plain_name("Später"), plain_name("subj.ID")
+    ('spater', 'subjid')
+    """
+    text = str(name).lower()
+    return re.sub(r"[^a-z0-9]", "", text if text.isascii() else normalize("NFKD", text))

@@ -20,11 +20,12 @@ from penchant.files.json_table import RECORD, typed
 from penchant.files.text import MISSING_WORDS
 from penchant.output.notes import counted
 from penchant.tables.cells import array_cell, is_nothing
-from penchant.tables.columns import USUAL, named_column, plain_name
+from penchant.tables.columns import FEWEST, USUAL, named_column, nested_column, plain_name
 from penchant.tables.labels import NUMBER
 from penchant.tables.offer_columns import USUAL as OFFERED
 from penchant.tables.programs import (
     GORILLA,
+    JSPSYCH,
     PSYCHOPY,
     Loops,
     Program,
@@ -34,9 +35,12 @@ from penchant.tables.programs import (
     program_of,
     psychopy_loops,
 )
+from penchant.tables.surveys import shown_at
 from penchant.tables.unfolding import (
+    objects_apart,
     offers_apart,
     one_row_per_decision,
+    single_buttons,
     unfolded,
     without_single_lists,
 )
@@ -44,6 +48,7 @@ from penchant.tables.where import check_some_left, rows_where, used_columns
 from penchant.wording import argument
 
 _PRACTICE_FLAGS = ("practice", "ispractice", "practicetrial", "practise", "ispracticetrial")
+_CODES = "keypress"  # jsPsych 6 writes codes of keys: labels, however they are written
 _SHORT = 30  # characters of a word that says what a row is
 _LONG = 60  # characters of several
 _FEW_KINDS = 40
@@ -106,6 +111,7 @@ def cleaned(
     columns = [_as_string(table[name]) for name in table.column_names]
     named = pa.table(dict(zip(own_names(given_names), columns, strict=True)))
     work = _Work(without_single_lists(named), known)
+    work.leave_out(work.blank(), "nothing is in them")
     work.leave_out(marks(work.table, work.program), "titles and ends")
     if where is not None:
         frame = nw.from_native(work.table, eager_only=True)
@@ -131,6 +137,8 @@ class _Work:
         self.rows: IntVector = np.arange(len(table))
         self.notes: list[str] = []
         self.program: Program = program_of(table.column_names)
+        self.of_people: frozenset[str] = frozenset()
+        self.of_people = self._arms()
 
     # ---- parts -------------------------------------------------------------------------------
 
@@ -138,7 +146,10 @@ class _Work:
         """The column of a part: given, or of a usual name."""
         if self.given.get(part) in self.table.column_names:
             return str(self.given[part])
-        return named_column(usual or USUAL[part], self.table.column_names)
+        free = [name for name in self.table.column_names if name not in self.of_people]
+        names = usual or USUAL[part]
+        nested = None if self.program.name == PSYCHOPY else nested_column(names, free)
+        return named_column(names, free if part == "chosen" else self.table.column_names) or nested
 
     @property
     def subject(self) -> str | None:
@@ -154,6 +165,27 @@ class _Work:
     def filled(self, name: str) -> BoolVector:
         """Which cells of a column hold something."""
         return np.array([not is_nothing(cell) for cell in self.cells(name)])
+
+    def _arms(self) -> frozenset[str]:
+        """Columns that have a name of options, but tell people apart: the arm of a trial."""
+        if self.subject is None or self.given.get("chosen") is not None:
+            return frozenset()
+        usual = {plain_name(name) for name in CHOSEN}
+        names = [name for name in self.table.column_names if plain_name(name) in usual]
+        people = Counter(self.cells(self.subject))
+        if not names or len(people) < 2 or len(self.table) < FEWEST * len(people):
+            return frozenset()
+        found = [name for name in names if self._is_of_people(name) and self.filled(name).any()]
+        alone = [name for name in found if plain_name(name) != "arm"] if found == names else []
+        return frozenset(name for name in found if name not in alone)
+
+    def blank(self) -> BoolVector:
+        """Rows in which every cell is empty, as spreadsheets leave them below a table."""
+        empty = [pc.is_null(self.table[name]) for name in self.table.column_names]
+        found: BoolVector = np.ones(len(self.table), dtype=bool)
+        for cells in empty:
+            found &= cells.to_numpy()
+        return found
 
     # ---- rows --------------------------------------------------------------------------------
 
@@ -173,7 +205,7 @@ class _Work:
         """What PsychoPy's loops say; nothing of other programs."""
         if self.program.name != PSYCHOPY:
             return Loops(np.zeros(len(self.table), dtype=bool))
-        return psychopy_loops(self.table, self.given.get("chosen"))
+        return psychopy_loops(self.table, self.given.get("chosen"), self.of_people)
 
     def leave_out_practice(self, loops: Loops, asked: set[str]) -> None:
         """Leave out practice, where a column or a loop says so and no condition asks for it."""
@@ -242,7 +274,7 @@ class _Work:
         chosen = loops.chosen or self.part("chosen", CHOSEN)
         if loops.inside is not None:
             # loops are about the rows before practice was left out
-            inside = psychopy_loops(self.table, chosen).inside
+            inside = psychopy_loops(self.table, chosen, self.of_people).inside
             if inside is not None:
                 self.leave_out(~inside, "not in a loop of trials")
         if chosen is None or chosen not in self.table.column_names:
@@ -306,10 +338,12 @@ class _Work:
 
     def unfold(self) -> None:
         """One value in every cell, and one decision in every row."""
+        self.leave_out(single_buttons(self.table), "one button alone, nothing to choose from")
         self._take_labels(self.given.get("chosen"))
-        step = unfolded(self.table)
-        self.table, self.rows = step.table, self.rows[step.rows]
-        self.notes += step.notes
+        for unfolding in (objects_apart, unfolded):
+            step = unfolding(self.table)
+            self.table, self.rows = step.table, self.rows[step.rows]
+            self.notes += step.notes
         step = offers_apart(self.table, self.part("chosen", CHOSEN))
         self.table = step.table
         self.notes += step.notes
@@ -322,19 +356,46 @@ class _Work:
         """A column of the labels that were chosen, where it is asked for as labels[place]."""
         match = re.fullmatch(r"(.+)\[(.+)\]", chosen or "")
         names = self.table.column_names
-        if match is None or chosen in names or not {match[1], match[2]} <= {*names}:
+        if match is None or chosen in names or match[2] not in names:
             return
+        labels: list[Any] | None
+        if match[1] in names:
+            labels = self._listed_labels(match[1], match[2])
+        else:
+            labels = self._labels_at(match[1], match[2])
+        if labels is not None:
+            self.table = self.table.append_column(chosen, typed(labels))
+
+    def _listed_labels(self, name: str, place_in: str) -> list[Any]:
+        """The labels at places of lists, counted from 0."""
         labels: list[Any] = []
-        for row, cell in enumerate(self.cells(match[2])):
-            shown = array_cell(self.cells(match[1])[row])
+        lists = self.cells(name)
+        for row, cell in enumerate(self.cells(place_in)):
+            shown = array_cell(lists[row])
             place = None if is_nothing(cell) else int(float(cell))
             if place is not None and (shown is None or not 0 <= place < len(shown)):
                 raise DataError(
-                    f"{argument('chosen')} must be a place in {match[1]}, counted from 0; got "
+                    f"{argument('chosen')} must be a place in {name}, counted from 0; got "
                     f"{cell!r} at row {row}. Correct it."
                 )
             labels.append(None if place is None or shown is None else shown[place])
-        self.table = self.table.append_column(chosen, typed(labels))
+        return labels
+
+    def _labels_at(self, attribute: str, place_in: str) -> list[Any] | None:
+        """The labels of columns such as left_card and right_card at the place that was pressed."""
+        pressed = [None if is_nothing(cell) else str(cell) for cell in self.cells(place_in)]
+        words = list(dict.fromkeys(word for word in pressed if word is not None))
+        names = [name for name in self.table.column_names if name != place_in]
+        for found, columns, places in shown_at(names, words):
+            if found == attribute:
+                cells = [self.cells(name) for name in columns]
+                said = ", ".join(f"{word} = {columns[k]}" for word, k in places.items())
+                self.notes.append(f"{attribute} at the place of {place_in}: {said}")
+                return [
+                    None if word is None else cells[places[word]][row]
+                    for row, word in enumerate(pressed)
+                ]
+        return None
 
     def done(self, loops: Loops) -> Cleaned:
         """The result."""
@@ -342,6 +403,11 @@ class _Work:
         hints: dict[str, Any] = {}
         if self.subject is not None:
             hints["subject"] = self.subject
+        nested = self.part("reward")
+        if nested in names and "." in str(nested) and nested not in self.program.own:
+            hints["reward"] = nested
+        if self.of_people and self.part("chosen", CHOSEN) in names:
+            hints["chosen"] = self.part("chosen", CHOSEN)
         for part in ("chosen", "decision", "block"):
             found = getattr(loops, part)
             if found in names:
@@ -349,6 +415,7 @@ class _Work:
         if self.program.name == GORILLA and "Event Index" in names:
             hints["decision"] = "Event Index"
         keys = loops.chosen is not None and loops.chosen.endswith(".keys")
+        keys |= self.program.name == JSPSYCH and plain_name(self.part("chosen", CHOSEN)) == _CODES
         plain = self.program.name is None and not self.notes
         return Cleaned(
             self.table if plain else _retyped(self.table),

@@ -29,7 +29,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("choice_ll", "ll_choice", "choose_ll", "later_option_chosen", "chose_delayed"),
         *("delayed_chosen", "chose_gamble", "gamble_chosen", "gambled", "chose_risky"),
         *("risky_chosen", "risky_choice", "chose_lottery", "accept", "accepted", "respcat"),
-        *("response", "option"),
+        *("response", "option", "wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
     ),
     "scored": PLAYED["scored"],
 }
@@ -37,13 +37,13 @@ SOONER_AMOUNT = (
     *("amount_sooner", "ss_amount", "amount_ss", "sooner_amount", "sooner_reward", "ss_reward"),
     *("immediate_amount", "amount_immediate", "amount_now", "ss_value", "value_ss", "SSAmount"),
     *("ss_amt", "amt_ss", "sooner_amt", "immediate_reward", "smaller_amount", "now_amount"),
-    *("SIR", "ssa", "iamt", "x1", "a1", "ss", "smaller_sooner"),
+    *("SIR", "ssa", "iamt", "x1", "a1", "ss", "smaller_sooner", "betrag_sofort"),
 )
 LATER_AMOUNT = (
     *("amount_later", "ll_amount", "amount_ll", "later_amount", "later_reward", "ll_reward"),
     *("delayed_amount", "amount_delayed", "ll_value", "value_ll", "LLAmount", "ll_amt", "amt_ll"),
     *("later_amt", "delayed_reward", "larger_amount", "LDR", "lla", "damt", "x2", "a2"),
-    *("ll", "larger_later"),
+    *("ll", "larger_later", "betrag_spater", "betrag_spaeter"),
 )
 SOONER_DELAY = (
     *("delay_sooner", "ss_delay", "delay_ss", "sooner_delay", "ss_time", "time_ss", "ss_days"),
@@ -52,6 +52,7 @@ SOONER_DELAY = (
 LATER_DELAY = (
     *("delay_later", "ll_delay", "delay_ll", "later_delay", "ll_time", "time_ll", "ll_days"),
     *("later_time", "lld", "delay", "delay_days", "delay_in_days", "days", "t2", "d2"),
+    "wartezeit",
 )
 GAIN = (
     *("gain", "win", "gamble_gain", "gamble_win", "risky_gain", "potential_gain", "gain_amount"),
@@ -74,13 +75,14 @@ FIRST_WORDS = frozenset(
     (
         *("ss", "sooner", "soon", "now", "today", "immediate", "smaller", "smallersooner", "cert"),
         *("certain", "sure", "safe", "reject", "rejected", "decline", "no", "stronglyreject"),
-        *("weaklyreject",),
+        *("weaklyreject", "sofort", "fruher", "frueher", "jetzt", "heute"),
     )
 )
 SECOND_WORDS = frozenset(
     (
         *("ll", "later", "delayed", "delay", "wait", "larger", "largerlater", "gamble", "risky"),
         *("risk", "lottery", "accept", "accepted", "yes", "stronglyaccept", "weaklyaccept"),
+        *("spater", "spaeter", "warten"),
     )
 )
 NOTHING_WORDS = frozenset(

@@ -16,7 +16,18 @@ from penchant.wording import argument, either, ticked
 # Words for nothing that files hold and data frames keep.
 NOTHING_WORDS = frozenset(
     (
-        *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "none", "."),
+        *("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "."),
+        *(
+            "-",
+            "--",
+            "\u2013",
+            "\u2014",
+            "undefined",
+            "too slow",
+            "Too slow",
+            "too late",
+            "Too late",
+        ),
         *("timeout", "Timeout", "TIMEOUT", "time out", "timed out", "missed", "Missed"),
         *("no response", "No response", "no_response", "noresponse", "NoResponse"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -199,7 +199,7 @@ class Loops:
     block: str | None = None
 
 
-def psychopy_loops(table: pa.Table, chosen: str | None) -> Loops:
+def psychopy_loops(table: pa.Table, chosen: str | None, of_people: Collection[str] = ()) -> Loops:
     """Read the loops of PsychoPy: which rows are trials, how they are numbered, what was pressed.
 
     Parameters
@@ -208,6 +208,8 @@ def psychopy_loops(table: pa.Table, chosen: str | None) -> Loops:
         The table.
     chosen
         Column of the choice, where it is known.
+    of_people
+        Columns that tell people apart, whatever they are called.
     """
     n = len(table)
     loops: dict[str, BoolVector] = {}
@@ -223,7 +225,7 @@ def psychopy_loops(table: pa.Table, chosen: str | None) -> Loops:
     real = {loop: rows for loop, rows in real.items() if rows.any()}
     if not real:
         return Loops(practice, None, chosen)
-    pressed = chosen or _pressed(table, np.logical_or.reduce(list(real.values())))
+    pressed = chosen or _pressed(table, np.logical_or.reduce([*real.values()]), of_people)
     used = _filled(table, pressed) if pressed else np.ones(n, dtype=bool)
     holding = {loop: rows for loop, rows in real.items() if (rows & used).any()} or real
     inside: BoolVector = np.logical_or.reduce(list(holding.values()))
@@ -256,9 +258,9 @@ def _changes(table: pa.Table, name: str, rows: BoolVector) -> int:
     return sum(a != b for a, b in pairwise(cells))
 
 
-def _pressed(table: pa.Table, inside: BoolVector) -> str | None:
+def _pressed(table: pa.Table, inside: BoolVector, of_people: Collection[str]) -> str | None:
     """The column of what was pressed in trials, where no column has a usual name."""
-    plain = {plain_name(name) for name in table.column_names}
+    plain = {plain_name(name) for name in table.column_names if name not in of_people}
     if plain & {plain_name(name) for name in USUAL["chosen"]}:
         return None
     found = {

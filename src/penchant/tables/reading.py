@@ -13,6 +13,7 @@ import numpy as np
 from penchant.errors import DataError, listing, named, nearest
 from penchant.files.folder import Raw
 from penchant.output.notes import counted
+from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
 from penchant.wording import argument
 
@@ -219,7 +220,8 @@ class Reading:
         return tuple(
             name
             for name in self.table.column_names
-            if name not in used and _tells_groups(self.table[name].to_pylist(), people)
+            if name not in used
+            and _tells_groups(self.table[name].to_pylist(), people, plain_name(name) in GROUPS)
         )
 
     def summary(self) -> str:
@@ -254,13 +256,21 @@ class Reading:
 
 
 MOST_GROUPS = 6
+# Columns that tell groups even where these are numbers.
+GROUPS = frozenset(
+    (
+        *("group", "grp", "condition", "cond", "arm", "treatment", "treat", "cohort", "diagnosis"),
+        *("dx", "patient", "gruppe", "bedingung", "groupe", "grupo", "sample", "version"),
+    )
+)
 
 
-def _tells_groups(cells: Sequence[Any], people: Sequence[Any]) -> bool:
+def _tells_groups(cells: Sequence[Any], people: Sequence[Any], called_so: bool) -> bool:
     """Whether words say the same of a subject in all rows, and of several subjects each."""
+    kinds = (str, int) if called_so else (str,)
     found: dict[Any, Any] = {}
     for whose, cell in zip(people, cells, strict=True):
-        if not isinstance(cell, str) or found.setdefault(whose, cell) != cell:
+        if not isinstance(cell, kinds) or found.setdefault(whose, cell) != cell:
             return False
     sizes = Counter(found.values())
     return 2 <= len(sizes) <= MOST_GROUPS and min(sizes.values()) > 1

@@ -24,6 +24,9 @@ OPT_OUTS = frozenset(
         *("neither", "optout", "noneofthese", "noneoftheabove", "statusquo", "nopurchase"),
         *("wouldnotbuy", "iwouldnotbuy", "neitheroption", "noneofthem", "nobuy", "dontbuy"),
         *("sq", "currentsituation", "keepcurrent", "stayathome", "notravel", "wouldchooseneither"),
+        *("neitherofthese", "neitherofthem", "noneofeither", "nothanks", "keinevonbeiden"),
+        *("keinesvonbeiden", "keinederbeiden", "keinedavon", "aucundesdeux", "aucunedesdeux"),
+        *("ningunadelasdos", "ningunodelosdos", "geenvanbeide", "nessunodeidue"),
     )
 )
 # Opt-outs, or decisions that nobody made: which has to be said.
@@ -184,6 +187,43 @@ def wide_layout(
     if fitting and doubtful:
         raise _doubtful(doubtful[0], fitting[0].options, column)
     return _with_partial(fitting[0], names) if fitting else None
+
+
+_ROWS_OF_KEYS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+
+def shown_at(
+    names: Sequence[str], words: Sequence[str]
+) -> list[tuple[str, tuple[str, ...], dict[str, int]]]:
+    """What is told of every place that was pressed: attribute, columns, place of each word.
+
+    Words are places by their names, or keys of a keyboard that lie left and right.
+
+    >>> shown_at(["left_card", "right_card"], ["arrowright", "arrowleft"])
+    [('card', ('left_card', 'right_card'), {'arrowright': 1, 'arrowleft': 0})]
+    >>> shown_at(["card_left", "card_right"], ["j", "f"])[0][2]
+    {'j': 1, 'f': 0}
+    """
+    found = []
+    for tags, attributes in wide_layouts(names):
+        bare = [tag(t) for t in tags]
+        places = {word: bare.index(tag(word)) for word in words if tag(word) in bare}
+        if len(places) < len(words) and {*bare} == {"left", "right"}:
+            places = {word: bare.index(side) for word, side in _sides(words).items()}
+        if words and len(places) == len(words):
+            for name, own in attributes.items():
+                found.append((name, tuple(own[t] for t in tags), places))
+    return found
+
+
+def _sides(words: Sequence[str]) -> dict[str, str]:
+    """Two keys of one row of a keyboard, left and right."""
+    keys = [tag(word) for word in words]
+    for row in _ROWS_OF_KEYS:
+        if len(keys) == 2 and all(len(key) == 1 and key in row for key in keys):
+            first = row.index(keys[0]) < row.index(keys[1])
+            return dict(zip(words, ("left", "right") if first else ("right", "left"), strict=True))
+    return {}
 
 
 def _wanted(options: Sequence[Any] | Mapping[Any, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penchant._typing import IntVector
+from penchant._typing import BoolVector, IntVector
 from penchant.errors import DataError, listing
 from penchant.files.json_table import typed
 from penchant.tables.cells import amount_and_delay, array_cell, is_nothing
@@ -71,7 +72,10 @@ def unfolded(table: pa.Table) -> Unfolded:
     lists = _list_columns(table)
     same: IntVector = np.arange(len(table))
     if not lists:
-        return Unfolded(table, same)
+        lists = _unmarked(table)
+        if not lists:
+            return Unfolded(table, same)
+        return _exploded(table, lists, list(lists))
     over_decisions = _over_decisions(lists, table.column_names)
     if over_decisions:
         return _exploded(table, lists, over_decisions)
@@ -83,6 +87,108 @@ def unfolded(table: pa.Table) -> Unfolded:
             table = _widened(table, place, name, cells)
             notes.append(f"lists in {name} taken for one number per option")
     return Unfolded(table, same, tuple(notes))
+
+
+def single_buttons(table: pa.Table) -> BoolVector:
+    """Rows in which one label was shown where other rows list several: nothing to choose from.
+
+    >>> single_buttons(pa.table({"choices": ['["Continue"]', '["left", "right"]']})).tolist()
+    [True, False]
+    """
+    found: BoolVector = np.zeros(len(table), dtype=bool)
+    for name, cells in _list_columns(table).items():
+        lengths = np.array([0 if cell is None else len(cell) for cell in cells])
+        several = plain_name(name) in CHOICES or "button" in name.lower()
+        if several and (lengths > 1).any():
+            found |= lengths == 1
+    return found
+
+
+def objects_apart(table: pa.Table) -> Unfolded:
+    """A table in which lists of objects, one per option, are a column per option and key.
+
+    >>> step = objects_apart(pa.table({"options": ['[{"pay": 5}, {"pay": 9}]']}))
+    >>> step.table.column_names
+    ['pay_0', 'pay_1']
+    """
+    same: IntVector = np.arange(len(table))
+    notes = []
+    for name in list(table.column_names):
+        cells = _objects(table[name])
+        if cells is None:
+            continue
+        first = next(own for own in cells if own is not None)
+        keys, size = list(first[0]), len(first)
+        taken = {*table.column_names} - {name}
+        free = not any(f"{key}_{i}" in taken for key in keys for i in range(size))
+        table = table.remove_column(table.column_names.index(name))
+        for key in keys:
+            for i in range(size):
+                items = typed([None if own is None else _item(own[i][key]) for own in cells])
+                table = table.append_column(f"{key}_{i}" if free else f"{name}_{key}_{i}", items)
+        notes.append(f"lists in {name} taken for {listing(keys)} of every option")
+    return Unfolded(table, same, tuple(notes))
+
+
+def _objects(column: pa.ChunkedArray) -> list[list[dict[str, Any]] | None] | None:
+    """The lists of objects that the cells write, all alike; None where they are not."""
+    if not pa.types.is_string(column.type) or not _begins_list(column):
+        return None
+    found: list[list[dict[str, Any]] | None] = []
+    shapes: set[tuple[int, frozenset[tuple[str, ...]]]] = set()
+    for cell in column.to_pylist():
+        own = None if is_nothing(cell) else _parsed(cell)
+        if own is None and not is_nothing(cell):
+            return None
+        found.append(own)
+        if own is not None:
+            shapes.add((len(own), frozenset(tuple(one) for one in own)))
+    if len(shapes) != 1:
+        return None
+    size, keys = next(iter(shapes))
+    return found if size > 1 and len(keys) == 1 else None
+
+
+def _parsed(cell: str) -> list[dict[str, Any]] | None:
+    for text in (cell, cell.replace("'", '"').replace("None", "null")):
+        try:
+            own = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(own, list) and own and all(isinstance(one, dict) and one for one in own):
+            return own
+    return None
+
+
+def _unmarked(table: pa.Table) -> dict[str, list[list[Any] | None]]:
+    """Columns of lists that no bracket marks, 0|1|1, by how many items their rows have."""
+    found: dict[str, list[list[Any] | None]] = {}
+    for name in table.column_names:
+        if not pa.types.is_string(table[name].type):
+            continue
+        cells = table[name].to_pylist()
+        for mark in ("|", ";", ",", " "):
+            lists = [None if is_nothing(c) else array_cell(f"[{_marked(c, mark)}]") for c in cells]
+            sizes = [len(own) for own in lists if own is not None]
+            if sizes and min(sizes) >= FEWEST:
+                found[name] = lists
+                break
+    chosen = [name for name in found if plain_name(name) in CHOICES]
+    if not chosen:
+        return {}
+    wanted = _sizes(found[chosen[0]])
+    alike = {name: own for name, own in found.items() if _sizes(own) == wanted}
+    return alike if len(alike) > 1 else {}
+
+
+def _marked(cell: str, mark: str) -> str:
+    """A cell with commas between its items, if these are divided by the mark."""
+    parts = cell.split() if mark == " " else cell.split(mark)
+    return ",".join(part.strip() or "null" for part in parts) if len(parts) > 1 else cell
+
+
+def _sizes(cells: Sequence[Any]) -> list[int | None]:
+    return [None if cell is None else len(cell) for cell in cells]
 
 
 def _list_columns(table: pa.Table) -> dict[str, list[list[Any] | None]]:
@@ -114,9 +220,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 def _over_decisions(lists: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
     """Columns whose lists have one item per decision: several long ones, or the choices' own."""
-    lengths = {
-        name: [None if c is None else len(c) for c in cells] for name, cells in lists.items()
-    }
+    lengths = {name: _sizes(cells) for name, cells in lists.items()}
     every = list(lengths.values())
     shortest = min((n for own in every for n in own if n is not None), default=0)
     if len(lists) > 1 and all(own == every[0] for own in every) and shortest >= _MANY:

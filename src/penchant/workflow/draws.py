@@ -15,7 +15,7 @@ from penchant.models.model import natural_parameters, positive_weights
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import check_estimates
 from penchant.wording import weak_prior
-from penchant.workflow.people import check_rng
+from penchant.workflow.simulated_people import check_rng
 
 MOST_TRIES = 1000  # draws for every one that is kept
 

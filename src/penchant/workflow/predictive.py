@@ -20,7 +20,6 @@ from penchant.output.table import Table, number
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.workflow.draws import natural_draws, parameter_draws
-from penchant.workflow.people import check_rng
 from penchant.workflow.replays import (
     BestOptions,
     Decisions,
@@ -30,6 +29,7 @@ from penchant.workflow.replays import (
     statistic_names,
     statistics,
 )
+from penchant.workflow.simulated_people import check_rng
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -23,7 +23,7 @@ from penchant.output.table import Table, number
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
-from penchant.workflow.people import People, check_simulated, drawn_people, played_by
+from penchant.workflow.simulated_people import People, check_simulated, drawn_people, played_by
 
 USABLE = ("converged", "weakly identified", "at a bound")
 FEW_VALUES = 12  # true values that are tabled one by one

@@ -69,6 +69,7 @@ def test_columns_that_tell_each_other_are_refused(episodes, table):
         ({"formula": {"learning_rate": "~ nothing"}}, "formula must name columns of people; got"),
         ({"formula": {"learning_rate": "~ age +* 2"}}, "must be one like '~ group \\* age'; got"),
         ({"formula": {"learning_rate": "~ 0 + age"}}, "must keep the mean of an average person"),
+        ({"formula": {"learning_rate": "y ~ age"}}, "must begin with '~'; got 'y ~ age'"),
         ({"formula": "~ age"}, "formula must be a dictionary from parameters"),
         ({"covariates": ["age"], "formula": {}, "people": None}, "people must be given with cov"),
         ({"random": ["alpha"]}, "random must name parameters; got 'alpha', but they are"),

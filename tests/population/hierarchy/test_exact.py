@@ -137,6 +137,32 @@ def test_drawn_nodes_integrate_a_normal_density():
     assert total == pytest.approx(1.0, abs=0.02)  # quasi-random error of 4096 places
 
 
+def test_many_correlated_coordinates_reach_the_maximum_of_the_closed_form():
+    """Where nodes are draws: no parameter is far, in standard errors, from where it should be."""
+    rng = np.random.default_rng(12)
+    n, p = 41, 6
+    roots = rng.normal(size=(n, p, p + 3)) / 6
+    within = roots @ roots.transpose(0, 2, 1)
+    root = np.eye(p) + 0.5 * np.tril(rng.normal(size=(p, p)), -1)
+    truth = rng.normal(size=(n, p)) @ root.T
+    errors = np.array([rng.multivariate_normal(np.zeros(p), c) for c in within])
+    people = Quadratic(np.linspace(-2, 3, p) + truth + errors, within)
+    task, found = searched(people, k=1)
+    assert found.settled
+
+    def exact(x):
+        spread = task.structure.spread.matrices(x[p:])[0]
+        away, whole = people.estimates - x[:p], spread + within
+        squares = np.einsum("na,nab,nb->n", away, np.linalg.inv(whole), away)
+        return -0.5 * (squares + np.linalg.slogdet(2 * np.pi * whole)[1]).sum()
+
+    step = 1e-4 * np.eye(len(found.x))
+    slope = np.array([(exact(found.x + d) - exact(found.x - d)) / 2e-4 for d in step])
+    covariance = np.linalg.inv(found.information)
+    assert np.abs(covariance @ slope / np.sqrt(np.diag(covariance))).max() < 0.3
+    assert found.known.value == pytest.approx(exact(found.x), abs=0.5)
+
+
 def test_units_of_variables_change_coefficients_and_nothing_else():
     _, choices = mixed_choices(20, 8, np.random.default_rng(3))
     scaled = dataclasses.replace(choices, explanatory=choices.explanatory * [1e3, 1e-4])

@@ -27,6 +27,13 @@ def test_draws_lie_where_the_likelihood_is(people):
     assert "Pareto k" in repr(found)
 
 
+def test_draws_about_people_who_tell_nothing_are_numbers_with_a_pareto_k_that_says_so():
+    silent = [pn.Episode([0] * 8, [1.0] * 8, subject=i) for i in range(7)]
+    found = pn.fit_population(silent, MODEL).sample(200, rng=np.random.default_rng(3))
+    assert np.isfinite(found.draws).all()
+    assert found.pareto_k > 0.7
+
+
 def test_the_posterior_of_one_mean_and_sd_is_that_of_a_grid():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(20 * 12, 2, 1))

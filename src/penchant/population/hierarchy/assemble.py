@@ -41,9 +41,8 @@ def result_of(
     doubts |= doubts_of(source, errors, matrices, everyone, reliability)
     coefficient_names = source.design.names
     covariance = whole[: s.n_beta, : s.n_beta].copy()
-    for direction in errors.flat[:, : s.n_beta]:
-        untold = np.abs(direction) > 1e-3 * np.abs(direction).max()
-        covariance[untold, untold] = np.inf
+    untold = np.flatnonzero(inferences.untold(found, errors))
+    covariance[untold, untold] = np.inf
     said = " ".join(doubts.values())
     words = model_words(source.model) if source.model is not None else "mixed logit"
     explained = list(notes)

@@ -34,6 +34,7 @@ UNSETTLED = 0.1  # log-units of integration error
 MOVES = 0.2  # standard errors by which other draws may move a parameter
 THIN = 0.3  # standard deviations of a subject's likelihood below which a spread may be none
 LOST = 0.05  # log-units that a spread must be worth
+FAR = 100.0  # typical standard deviations beyond which a mean that nothing tells has run away
 AT_ONE = 0.985  # correlation from which on another start is tried
 
 
@@ -74,8 +75,12 @@ def fit_plan(plan: Plan) -> Fitted:
         words = f"No spread was found in {name}"
         if len(plan.differing) <= MOST:
             most = _most_spread(plan, [*random, a], a, before, start)
-            words += f": its standard deviation is at most {most:.3g} "
-            words += f"({plan.people.coordinates.links[name]})"
+            words += (
+                f": its standard deviation is at most {most:.3g} "
+                f"({plan.people.coordinates.links[name]})"
+                if np.isfinite(most)
+                else ", and the decisions set no limit to it"
+            )
         status["no spread in " + name] = words + "."
     if not error.settled:
         worst = np.argsort(-np.abs(error.apart))[:5]
@@ -88,7 +93,7 @@ def fit_plan(plan: Plan) -> Fitted:
         status["stopped early"] = (
             f"The search stopped after {found.n_rounds} rounds before parameters stood still."
         )
-    about = _described(plan, found, start) if gone else found
+    about = _described(plan, found, beta, start) if gone else found
     return Fitted(task, found, about, abs(error.total), status)
 
 
@@ -117,7 +122,7 @@ def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reache
         s = task.structure
         here = found.x[: s.n_beta], *start, found.x[s.n_beta :]
         found = search(task, *here, posterior=found.posterior)
-    if _is_odd(found):
+    if _is_odd(found) and not (found.settled and len(random) > MOST):  # there it is too costly
         apart = start._replace(matrix=np.diag(np.diag(start.matrix)))
         other = search(task, beta, *apart)
         gained = task.goal.level(other.marginal, other.x)
@@ -172,10 +177,13 @@ def _without_spread(
     return None
 
 
-def _described(plan: Plan, found: Found, start: _Start) -> Found:
+def _described(plan: Plan, found: Found, beta: Vector, start: _Start) -> Found:
     """The population with a weak prior that keeps spreads from vanishing."""
     task = replace(plan.task(plan.differing), away_from_zero=True)
-    return search(task, found.x[: task.structure.n_beta], *start)
+    reached = found.x[: task.structure.n_beta]
+    centre, sd = plan.people.typical
+    ran_away = (np.abs(task.structure.design @ reached - centre) > FAR * sd).any()
+    return search(task, beta if ran_away else reached, *start)
 
 
 class _Error(NamedTuple):

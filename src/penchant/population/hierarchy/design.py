@@ -330,7 +330,11 @@ def _formula_terms(
                 f"formula must name parameters; got {parameter!r}, but they are "
                 f"{', '.join(parameters)}.{nearest(parameter, parameters) or ' Correct it.'}"
             )
-        right = str(text).split("~", 1)[-1].strip()
+        left, _, right = (part.strip() for part in str(text).rpartition("~"))
+        if left:
+            raise DataError(
+                f"formula of {parameter} must begin with '~'; got {text!r}. Leave out {left!r}."
+            )
         try:
             terms = [tuple(f.expr for f in term.factors) for term in Formula(right)]
         except (FormulaSyntaxError, SyntaxError, TypeError, ValueError) as error:

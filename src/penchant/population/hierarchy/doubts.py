@@ -116,11 +116,7 @@ def _lost(source: Any, errors: inferences.Errors) -> list[str]:
     found = source.found
     s = found.marginal.structure
     names = source.design.names
-    lost = []
-    for direction in errors.flat:
-        own = np.abs(direction[: s.n_beta])
-        if own.max(initial=0.0) > 0:
-            lost += [names[a] for a in np.flatnonzero(own > 0.1 * np.abs(direction).max())]
+    lost = [names[a] for a in np.flatnonzero(inferences.untold(found, errors))]
     centre, sd = source.people.typical
     means = s.means(found.x[: s.n_beta])
     far = np.abs(means - centre) > FAR * sd

@@ -49,6 +49,15 @@ def errors_of(found: Found, rank: int) -> Errors:
     return Errors(model, robust, flat)
 
 
+def untold(found: Found, errors: Errors) -> BoolVector:
+    """Coefficients that have a part in a direction of which nothing is known, free of units."""
+    size = np.sqrt(np.abs(np.diag(found.information)))
+    directions = np.abs(errors.flat * np.where(size > 0, size, 1.0))
+    highest = directions.max(axis=1, initial=0.0)
+    own = directions[:, : found.marginal.structure.n_beta]
+    return np.asarray((own > 0.1 * highest[:, None]).any(axis=0))
+
+
 def free_parameters(found: Found) -> Any:
     """Parameters that are neither held nor at the end of their range."""
     low, high = bounds_of(found.marginal.structure, found.floors)

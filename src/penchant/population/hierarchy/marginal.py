@@ -188,6 +188,28 @@ class Marginal:
         inner *= s.counts[:, None, None]
         return np.asarray(np.einsum("iax,iab,iby->xy", design, inner, design, optimize=True))
 
+    def complete_information(self, x: Vector, known: Known) -> Matrix:
+        """The information that there would be if everybody's coordinates were known."""
+        s = self.structure
+        b = s.n_beta
+        found = np.zeros((len(x), len(x)))
+        matrices = s.spread.matrices(x[b:])
+        precisions, _ = _precisions(matrices)
+        own = s.design[:, s.random]
+        weighted = s.counts[:, None, None] * precisions[s.group]
+        found[:b, :b] = np.einsum("iax,iab,iby->xy", own, weighted, own, optimize=True)
+        if len(s.fixed):
+            on_fixed = s.design[:, s.fixed]
+            expected = np.einsum("ij,ijab->iab", known.share, self.nodes.information)
+            expected *= s.counts[:, None, None]
+            found[:b, :b] += np.einsum("iax,iab,iby->xy", on_fixed, expected, on_fixed)
+        for g, block in enumerate(x[b:].reshape(s.spread.n_groups, s.spread.n_block)):
+            k = slice(b + g * s.spread.n_block, b + (g + 1) * s.spread.n_block)
+            turned = precisions[g] @ s.spread.slopes(block)[1]
+            total = s.counts[s.group == g].sum()
+            found[k, k] = 0.5 * total * np.einsum("lxy,kyx->kl", turned, turned)
+        return found
+
     def _moments(self, x: Vector, wanted: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
         beta, numbers = self.split(x)
         s, nodes = self.structure, self.nodes

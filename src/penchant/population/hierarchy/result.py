@@ -187,7 +187,8 @@ class PopulationFit(Framed):
                     np.array([means[a] - half * errors[a], means[a] + half * errors[a]])
                 )
                 low, high = sorted(ends.tolist())
-                found.append(Parameter(c.name + label, value, slope * errors[a], low, high))
+                error = slope * errors[a] if np.isfinite(errors[a]) else errors[a]
+                found.append(Parameter(c.name + label, value, error, low, high))
         return tuple(found)
 
     def _rows(self, covariates: Mapping[str, Any]) -> list[tuple[str, Coordinates, Matrix]]:

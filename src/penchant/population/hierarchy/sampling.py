@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from penchant._frames import Backend, came_as, frame
-from penchant._typing import Matrix, Vector
+from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.output.shown import Shown
@@ -30,6 +30,7 @@ FREEDOM = 3.0  # of the half-t
 SCALE = 2.5
 TAIL = 7.0
 GOOD = 0.7  # Pareto k up to which smoothed weights are to be trusted
+BEYOND = 100.0  # logarithm of a spread, from that of its scale, where the prior has no mass
 
 
 class Prior(NamedTuple):
@@ -38,21 +39,21 @@ class Prior(NamedTuple):
     scales: Vector
     correlated: bool
 
-    def __call__(self, block: Vector) -> float:
-        """At logarithms and t, with the Jacobian of standard deviations and correlations."""
+    def __call__(self, blocks: Matrix) -> Vector:
+        """At logarithms and t (..., n_block), with the Jacobian of sds and correlations."""
         r = len(self.scales)
-        level, below = block[:r], block[r:]
-        value, first = 0.0, 0
+        levels, below = blocks[..., :r], blocks[..., r:]
+        value, first = np.zeros(blocks.shape[:-1]), 0
         for a in range(r):
-            own = below[first : first + a] if self.correlated else below[:0]
-            first += a if self.correlated else 0
-            log_n = 0.5 * np.log1p(own @ own)
-            log_sd = level[a] + log_n
-            ratio = np.exp(2 * log_sd) / self.scales[a] ** 2
-            value += log_sd - 0.5 * (FREEDOM + 1) * np.log1p(ratio / FREEDOM)
+            log_n = np.zeros(blocks.shape[:-1])
             if self.correlated and a:
+                log_n = 0.5 * np.log1p((below[..., first : first + a] ** 2).sum(axis=-1))
+                first += a
                 value -= (r - a - 1 + 2 * ETA - 2) * log_n + (a + 2) * log_n
-        return float(value)
+            log_sd = levels[..., a] + log_n
+            log_ratio = 2 * (log_sd - np.log(self.scales[a])) - np.log(FREEDOM)
+            value += log_sd - 0.5 * (FREEDOM + 1) * np.logaddexp(0.0, log_ratio)
+        return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,20 +73,36 @@ class Target:
 
     def on_spread(self, x: Vector) -> float:
         """The prior of all groups."""
+        return float(self.on_spreads(x[None])[0])
+
+    def on_spreads(self, xs: Matrix) -> Vector:
+        """The same at many places."""
         s = self.marginal.structure
-        blocks = x[s.n_beta :].reshape(s.spread.n_groups, s.spread.n_block)
-        return sum(self.prior(block) for block in blocks)
+        blocks = xs[:, s.n_beta :].reshape(len(xs), s.spread.n_groups, s.spread.n_block)
+        return np.asarray(self.prior(blocks).sum(axis=1))
 
     def value(self, x: Vector) -> float:
         """Log-posterior, less its constant."""
         return self.marginal.value(x) + self.on_spread(x)
 
     def values(self, xs: Matrix) -> Vector:
-        """The same at many places."""
-        if not len(self.marginal.structure.random):
+        """The same at many places; none where the prior has no mass."""
+        s = self.marginal.structure
+        if not len(s.random):
             return np.array([self.value(x) for x in xs])
-        priors = np.array([self.on_spread(x) for x in xs])
-        return np.asarray(self.marginal.values(xs) + priors)
+        inside = self.inside(xs)
+        found = np.full(len(xs), -np.inf)
+        found[inside] = self.marginal.values(xs[inside]) + self.on_spreads(xs[inside])
+        return found
+
+    def inside(self, xs: Matrix) -> BoolVector:
+        """Where numbers of the spread are such that it can be computed."""
+        s = self.marginal.structure
+        blocks = xs[:, s.n_beta :].reshape(len(xs), s.spread.n_groups, s.spread.n_block)
+        r = len(self.prior.scales)
+        away = np.abs(blocks[..., :r] - np.log(self.prior.scales)).max(axis=(1, 2))
+        steep = np.abs(blocks[..., r:]).max(axis=(1, 2), initial=0.0)
+        return np.asarray((away < BEYOND) & (steep < np.exp(BEYOND / 2)))
 
     def slopes(self, x: Vector) -> tuple[float, Vector, Matrix]:
         """With gradient and Hessian: exact of F, by differences of the prior."""
@@ -219,7 +236,11 @@ def sampled(
     if method == "nuts":
         x = _nuts(target, mode, information, n, rng)
         return PopulationSample(names, convert(x), method, float("nan"), float(n))
-    factor = _factor(information)
+    # where nothing is told, draws lie as wide as anything that a person may be
+    least = np.full(len(mode), 0.1)
+    least[: len(fit.names)] = 1e-6 / np.abs(mode[: len(fit.names)]).max(initial=1.0) ** 2
+    short = np.maximum(least - np.diag(information), 0.0)
+    factor = _factor(information + np.diag(short))
     z = rng.standard_normal((n, len(mode)))
     z /= np.sqrt(rng.chisquare(TAIL, size=(n, 1)) / TAIL)
     x = mode + z @ factor.T
@@ -282,7 +303,9 @@ def pareto_smoothed(log_weights: Vector) -> tuple[Vector, float]:
         return weights, float("-inf")
     k, sigma = generalized_pareto(np.maximum(beyond, 1e-300))
     p = (np.arange(count) + 0.5) / count
-    quantile = -sigma * np.log1p(-p) if abs(k) < 1e-9 else sigma / k * np.expm1(-k * np.log1p(-p))
+    with np.errstate(over="ignore"):  # a k of hundreds: the largest are cut off below
+        far = sigma / k * np.expm1(-k * np.log1p(-p))
+    quantile = -sigma * np.log1p(-p) if abs(k) < 1e-9 else far
     smoothed = weights.copy()
     smoothed[tail] = np.minimum(np.log(quantile + np.exp(cutoff)), 0.0)
     return smoothed, k

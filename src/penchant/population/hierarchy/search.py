@@ -34,6 +34,11 @@ FARTHEST = 0.7  # by which a logarithm of a spread may change in one step
 SHORTEST = 0.02  # share of a step that is taken at least
 FALLEN = 0.5  # log-units by which F may be lower on new nodes
 WOBBLE = 0.5  # standard errors by which new nodes may still move a parameter
+AHEAD = 8.0  # steps of expectation and maximisation that one extrapolation is worth at most
+LAST_STEP = 0.05  # standard errors, were people known, that such a step may still have
+FIRST_DRAWS = 4  # of so many draws one, while steps are long
+CALM = 6  # rounds over which F gains
+GAINED = 0.05  # log-units at most, where steps go on along a ridge; ten times that of first draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +185,8 @@ def search(
     held = np.zeros(len(x), dtype=bool)
     if hold is not None:
         held[s.n_beta :] = hold
+    if len(s.random) > MOST and s.spread.correlated:
+        return _by_steps(task, x, h, floors, held, posterior)
     k = task.k if posterior is not None else min(ROUGH, task.k)
     posterior = _at_modes(people, s, x, h) if posterior is None else posterior
     rule = task.rule(k)
@@ -237,6 +244,106 @@ def search(
     if not settled and rounds == MOST_ROUNDS:
         x, known, information_x = maximise(marginal, x, floors, held, goal, trusted=True)
     return Found(x, marginal, known, information_x, posterior, held, k, rounds, settled, floors)
+
+
+def _by_steps(
+    task: Search,
+    x: Vector,
+    h: Matrix,
+    floors: Vector,
+    held: BoolVector,
+    posterior: Posterior | None,
+) -> Found:
+    """The best population where nodes are draws and numbers of the spread are many.
+
+    A maximum on one set of draws would follow their errors. Every step here is that of expectation
+    and maximisation (with the information that there would be if people were known), two of which
+    are extrapolated, and draws are placed anew after each: first few, then all.
+    """
+    people, s, goal = task.people, task.structure, task.goal
+    everyone = np.arange(len(h))
+    few = replace(task, k=min(3, task.k), n_draws=max(task.n_draws // FIRST_DRAWS, 8))
+    stages = [few, task] if posterior is None else [task]
+    posterior = _at_modes(people, s, x, h) if posterior is None else posterior
+    bounds = bounds_of(s, floors)
+    rounds, settled = 0, False
+    for stage in stages:
+        rule, way, values = stage.rule(stage.k), _Way(s, bounds), [-np.inf]
+        least = GAINED if stage is task else 10 * GAINED
+        for _ in range(MOST_ROUNDS // 2):
+            rounds += 1
+            marginal = Marginal(_nodes(people, s, rule, x, posterior, everyone), s)
+            known = marginal.at(x)
+            if way.fell(known.value):
+                x = way.back()
+                continue
+            posterior = _posterior(known, s, x, posterior)
+            step, errors = _step_of_em(marginal, x, known, goal, held, bounds)
+            values.append(known.value + goal.prior(s, x)[0])
+            settled = bool(np.max(np.abs(step) / errors, initial=0.0) < LAST_STEP)
+            settled |= bool(max(values) - max(values[:-CALM], default=-np.inf) < least)
+            if settled or (not held.any() and flat_coordinates(s, x, floors).size):
+                break
+            x = way.on(x, step, errors, known.value)
+    information = -known.hessian - goal.prior(s, x)[2]
+    return Found(x, marginal, known, information, posterior, held, task.k, rounds, settled, floors)
+
+
+class _Way:
+    """Steps that are extrapolated, two at a time (Varadhan and Roland 2008), within bounds."""
+
+    def __init__(self, s: Structure, bounds: tuple[Vector, Vector]) -> None:
+        self._first = s.n_beta
+        self._bounds = bounds
+        self._before: Vector | None = None
+        self._reached: tuple[Vector, float] | None = None
+
+    def fell(self, value: float) -> bool:
+        """Whether F is lower than before the last extrapolation."""
+        return self._reached is not None and value < self._reached[1] - FALLEN
+
+    def back(self) -> Vector:
+        """Where the last step ended that was not extrapolated."""
+        assert self._reached is not None
+        x, self._reached, self._before = self._reached[0], None, None
+        return x
+
+    def on(self, x: Vector, step: Vector, errors: Vector, value: float) -> Vector:
+        """Where to go next."""
+        longest = np.abs(step[self._first :]).max(initial=0.0)
+        low, high = self._bounds
+        share = min(1.0, FARTHEST / max(float(longest), 1e-9))
+        new = np.asarray(np.clip(x + share * step, low, high))
+        before, self._reached = self._before, None
+        self._before = x if before is None else None
+        if before is None:
+            return new
+        one, change = x - before, (new - x) - (x - before)
+        bend = max(float(np.linalg.norm(change / errors)), 1e-12)
+        ahead = min(max(float(np.linalg.norm(one / errors)) / bend, 1.0), AHEAD)
+        self._reached = new, value
+        return np.asarray(np.clip(before + 2 * ahead * one + ahead**2 * change, low, high))
+
+
+def _step_of_em(
+    marginal: Marginal,
+    x: Vector,
+    known: Known,
+    goal: Goal,
+    held: BoolVector,
+    bounds: tuple[Vector, Vector],
+) -> tuple[Vector, Vector]:
+    """Up the slope by the information of people who are known, and the errors by that."""
+    s = marginal.structure
+    slope = known.gradient + goal.prior(s, x)[1]
+    if goal.restricted:
+        slope -= 0.5 * _slope_of_determinant(marginal, x, known, held)
+    information = marginal.complete_information(x, known)
+    step = np.zeros(len(x))
+    stuck = ((x <= bounds[0]) & (slope < 0)) | ((x >= bounds[1]) & (slope > 0))
+    free = np.flatnonzero(~held & ~stuck)
+    step[free] = _step(slope[free], information[np.ix_(free, free)])
+    return step, _errors(information, held)
 
 
 def spread_shares(s: Structure, x: Vector, floors: Vector) -> Vector:

@@ -14,7 +14,7 @@ from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers, read_offers
 from penchant.models.offers.table import described_from_frame
-from penchant.models.record import CompiledModel, Record
+from penchant.models.record import Record
 from penchant.models.task import Task
 from penchant.tables.frames import open_frame
 
@@ -176,7 +176,7 @@ def _attributes_of(model: Any) -> tuple[str, ...]:
             f"model must be a model of offers, a list of attributes, or None; got {given}. "
             "Write pn.HyperbolicDiscounting(), or ['price', 'comfort']."
         )
-    if not declared.attributes and isinstance(model, CompiledModel):
+    if not declared.attributes and declared.explanatory_many is not None:
         raise DataError(
             f"model must be a model of offers, a list of attributes, or None; got "
             f"{type(model).__name__}, which learns from rewards. Use live for choices of a player."

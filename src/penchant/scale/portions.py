@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penchant._progress import progress
 from penchant.errors import DataError
-from penchant.scale.columns import Rows, check_present, plain, starts_of
+from penchant.scale.chunk_rows import Rows, check_present, plain, starts_of
 from penchant.scale.sorting import sorted_copy
 from penchant.scale.spans import Span
 from penchant.scale.stored import StoredFile
