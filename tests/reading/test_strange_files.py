@@ -277,3 +277,43 @@ def test_files_without_choices_beside_the_others_are_left_out_and_named(tmp_path
     reading = pn.read(tmp_path)
     assert reading.notes[0] == "1 file left out, as no choices are in it: codebook.csv"
     assert reading.group_columns == ("grp",)
+
+
+# ---- doubts --------------------------------------------------------------------------------------
+
+
+def test_a_task_that_never_pays_is_asked_about_and_both_answers_are_taken(tmp_path):
+    rows = []
+    for person in PLAYERS:
+        own = [
+            {"trial_type": "key", "task": "flanker", "response": "fj"[t % 2], "side": t}
+            for t in range(4)
+        ]
+        for option, reward in zip(person.chosen, person.rewards, strict=True):
+            key = None if option is None else "fj"[option]
+            own.append({"trial_type": "key", "task": "bandit", "response": key, "reward": reward})
+        rows += with_own(own, subject=person.name)
+    file = saved(tmp_path, "two.json", json.dumps(rows))
+    with pytest.raises(DataError, match=r"task is 'flanker'.* Pass where=.task == 'bandit'"):
+        pn.read(file)
+    assert chosen_by(pn.read(file, where="task == 'bandit'")) == WANTED
+    assert len(chosen_by(pn.read(file, missing_reward="skip"))[0]) == 16
+
+
+def test_labels_that_differ_by_case_alone_are_told(tmp_path):
+    words = (("Left", "Right"), ("left", "right"))
+    rows = [
+        {"subject": (p.name, p.name.upper())[t % 2], "choice": words[t % 2][c], "reward": r}
+        for p in PLAYERS
+        for t, (c, r) in enumerate(zip(p.chosen, p.rewards, strict=True))
+        if c is not None
+    ]
+    reading = pn.read(saved(tmp_path, "cases.csv", as_csv(rows)))
+    one = "options={'Left': 0, 'Right': 1, 'left': 0, 'right': 1}"
+    said = (
+        f"Left / left, Right / right are taken for different options: pass {one} if they are one."
+    )
+    assert said in reading.doubts
+    assert any("p01 / P01" in d or "P01 / p01" in d for d in reading.doubts)
+    again = pn.read(tmp_path / "cases.csv", options={"Left": 0, "Right": 1, "left": 0, "right": 1})
+    assert again.n_options == 2

@@ -67,6 +67,24 @@ def _listed(episodes: Sequence[Episode]) -> str:
     return f" ({'; '.join(words[:SHOWN])}{more})" if all(words) else ""
 
 
+def near_duplicates(labels: Iterable[str]) -> list[str]:
+    """Labels that differ by case and blanks alone, as one reads them.
+
+    >>> near_duplicates(["left", "Left", "right"])
+    ['left / Left']
+    """
+    found: dict[str, list[str]] = {}
+    for label in dict.fromkeys(labels):
+        found.setdefault(label.strip().lower(), []).append(label)
+    return [" / ".join(own) for own in found.values() if len(own) > 1]
+
+
+def same_people(subjects: Iterable[Any]) -> tuple[str, ...]:
+    """A doubt about subjects whose names differ by case and blanks alone."""
+    alike = near_duplicates(str(subject) for subject in subjects)
+    return (f"{listing(alike)} are taken for different subjects.",) if alike else ()
+
+
 def offer_notes(decisions: Sequence[Any]) -> tuple[str, ...]:
     """Timeouts, and subjects without a decision, of choices among offers."""
     missed = sum(int((one.chosen == NOTHING).sum()) for one in decisions)

@@ -12,17 +12,24 @@ import pyarrow as pa
 from penchant._typing import IntVector
 from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError
+from penchant.errors import DataError, listing
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
-from penchant.reading.doubts import data_notes, play_doubts
+from penchant.reading.doubts import data_notes, near_duplicates, play_doubts
 from penchant.tables.cells import amount, amounts, is_nothing
-from penchant.tables.columns import COORDINATES, NO_COLUMN, PlayColumns, play_columns
+from penchant.tables.columns import (
+    COORDINATES,
+    NO_COLUMN,
+    PlayColumns,
+    plain_name,
+    play_columns,
+)
 from penchant.tables.frames import column_floats, open_frame, row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stray_labels
+from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
-from penchant.tables.surveys import shown_at
+from penchant.tables.surveys import options_said, shown_at, where_said
 from penchant.wording import argument, either, ticked
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
@@ -39,6 +46,8 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         _check_places(table, found.chosen)
         _check_sides(table, found.chosen, clean.own)
     table, notes = with_rewards(table, found, asked)
+    if clean.program is not None and "missing_reward" not in policies:
+        _check_other_tasks(table, found)
     if found.decision is None:
         notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
     if clean.counted_on:
@@ -71,7 +80,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     n_options = len(labels) if labels is not None else _n_options(episodes)
     if isinstance(asked.options, Mapping):
         n_options = max(int(index) for index in words.values()) + 1
-    doubts = data_notes(episodes)
+    doubts = (*data_notes(episodes), *_alike_options(labels))
     if locations is None or isinstance(locations, str) or not isinstance(found.chosen, str):
         doubts = (*doubts, *play_doubts(episodes, table, found, arguments))
     return Built(
@@ -144,6 +153,46 @@ _DONE = "option executed"
 
 def _n_options(episodes: Sequence[Any]) -> int:
     return max(map(highest_option, episodes)) + 1
+
+
+def _alike_options(labels: Sequence[Any] | None) -> tuple[str, ...]:
+    """A doubt about options that differ by case and marks alone."""
+    alike = near_duplicates(map(str, labels or ()))
+    if not alike:
+        return ()
+    number: dict[str, int] = {}
+    for label in map(str, labels or ()):
+        number.setdefault(label.strip().lower(), len(number))
+    one = {str(label): number[str(label).strip().lower()] for label in labels or ()}
+    return (
+        f"{listing(alike)} are taken for different options: pass {options_said(one)} if they are "
+        "one.",
+    )
+
+
+def _check_other_tasks(table: pa.Table, found: PlayColumns) -> None:
+    """Ask what choices are whose kind of row never pays: another task, or no feedback."""
+    if not isinstance(found.chosen, str) or not isinstance(found.reward, str):
+        return
+    taken, paid = (
+        [not is_nothing(cell) for cell in table[name].to_pylist()]
+        for name in (found.chosen, found.reward)
+    )
+    for name in table.column_names:
+        if plain_name(name) not in KINDS or not pa.types.is_string(table[name].type):
+            continue
+        rows = list(zip(table[name].to_pylist(), taken, paid, strict=True))
+        paying = dict.fromkeys(kind for kind, _, own in rows if own and kind is not None)
+        others = dict.fromkeys(kind for kind, own, _ in rows if own and kind not in paying)
+        if paying and others and None not in others:
+            column = name if name.isidentifier() else f"`{name}`"
+            kept = " or ".join(f"{column} == '{kind}'" for kind in paying)
+            raise DataError(
+                f"{argument('where')} must be given, as nothing is paid where {name} is "
+                f"{listing(map(repr, others))}, which can be read in two ways: another task, or "
+                f"choices without feedback. Pass {where_said(kept)} for the first, or "
+                f"{argument('missing_reward', 'skip')} for the second."
+            )
 
 
 def _check_places(table: pa.Table, chosen: str) -> None:

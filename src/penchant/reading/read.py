@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from penchant.errors import DataError, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.source import Source
 from penchant.reading.asked import Asked, Built, Place, seen_words
+from penchant.reading.doubts import same_people
 from penchant.reading.experiment import from_long, from_wide, wide_experiment
 from penchant.reading.offered import from_offers, offers_of
 from penchant.reading.played import from_play
@@ -220,7 +222,7 @@ def reading_of(
     except DataError as error:
         words = raw.located(str(error), place.rows.tolist())
         raise DataError(f"{raw.name}: {words}" if raw.pieces else words) from None
-    return Reading(
+    reading = Reading(
         data=built.data,
         kind=found,
         columns=built.columns,
@@ -237,6 +239,7 @@ def reading_of(
         rows=place.rows.tolist(),
         asked=(asked, where),
     )
+    return replace(reading, doubts=(*reading.doubts, *same_people(reading.subjects)))
 
 
 def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
