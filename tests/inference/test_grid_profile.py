@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
+from penchant.inference.profile.pairs import Planes
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search import grid as grid_profile
 from penchant.inference.search.grid import grid_points, searched_grids, whole_grids
@@ -141,3 +142,29 @@ def test_variables_are_the_same_with_derivatives_and_without(name):
     steep, slopes = profiles.variables(*pairs, True)
     assert slopes is not None
     np.testing.assert_array_equal(plain, steep)
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["everywhere", "with one weight held"])
+def test_numbers_on_the_way_are_those_of_proven_maxima(held):
+    profiles = episode_profiles(MODELS["trace"])
+    rng, (low, high) = np.random.default_rng(4), profiles.bounds.T
+    subject = np.arange(60) % 3
+    psi = profiles.from_search(low + (high - low) * rng.uniform(0.1, 0.9, (60, len(low))))
+    planes = Planes.of(profiles.natural[0], rng.uniform(0.3, 3.0, 60), profiles.n_weights)
+    given = {"planes": planes if held else None, "with_cross": True}
+    proven = profiles.solve(subject, psi, **given)
+    start = proven.theta + rng.normal(0, 0.3, proven.theta.shape)
+    found = profiles.solve(subject, psi, start, proven=False, **given)
+    assert proven.settled.mean() > 0.9
+    same = proven.settled & found.settled
+    assert same.sum() == proven.settled.sum()
+    for name in ("value", "log_likelihood"):
+        np.testing.assert_allclose(
+            getattr(found, name)[same], getattr(proven, name)[same], rtol=0, atol=1e-10
+        )
+    for name in ("theta", "gradient", "cross", "mixed", "fisher", "information"):
+        np.testing.assert_allclose(
+            getattr(found, name)[same], getattr(proven, name)[same], rtol=1e-6, atol=1e-6
+        )
+    if held:
+        np.testing.assert_allclose(found.theta[:, 0], planes.value, rtol=1e-12)

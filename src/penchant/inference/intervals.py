@@ -169,23 +169,29 @@ class Line:
         values = self.natural.from_positions(positions)
         return Planes(*self.natural.moved.plane(values, self.profiles.n_weights))
 
-    def unit(self, peak: Peak, subject: int = 0) -> float:
-        """About a standard error of one of the subjects."""
+    def units(self, peaks: Sequence[Peak], subjects: IntVector) -> Vector:
+        """About a standard error of each of the subjects."""
         q, d = self.natural.index, self.profiles.n_weights
+        if not len(peaks):
+            return np.empty(0)
         if self.is_shape:
-            curvature = max(float(peak.curvature[q, q]), 1e-4)
-            return 1.0 / float(np.sqrt(curvature))
-        moved = self.natural.moved
-        slope = moved.gradient(peak.point.theta, peak.point.psi)[:d]
-        largest = float(np.abs(peak.point.information).max(initial=0.0))
-        scale = largest if 0 < largest < TINY else 1.0
-        inverse = np.linalg.pinv(peak.point.information / scale, hermitian=True)
-        centre = moved.value(peak.point.theta, peak.point.psi)
-        error = float(np.sqrt(max(float(slope @ inverse @ slope), 0.0)) / np.sqrt(scale))
+            curvature = np.array([peak.curvature[q, q] for peak in peaks])
+            return np.asarray(1.0 / np.sqrt(np.maximum(curvature, 1e-4)))
+        moved, points = self.natural.moved, [peak.point for peak in peaks]
+        slope = np.array([moved.gradient(point.theta, point.psi)[:d] for point in points])
+        information = np.array([point.information for point in points])
+        largest = np.abs(information).max(axis=(1, 2), initial=0.0)
+        scale = np.where((largest > 0) & (largest < TINY), largest, 1.0)
+        inverse = np.linalg.pinv(information / scale[:, None, None], hermitian=True)
+        centre = np.abs([moved.value(point.theta, point.psi) for point in points])
+        variance = np.maximum(np.einsum("ka,kab,kb->k", slope, inverse, slope), 0.0)
+        error = np.sqrt(variance) / np.sqrt(scale)
         if self.natural.is_logarithmic:
-            return min(max(error / abs(centre), 1e-3), 2.0)
-        error = min(error, abs(centre) + self._telling(peak, subject))
-        return max(error, 1e-6 * abs(centre), 1e-9)
+            return np.asarray(np.clip(error / centre, 1e-3, 2.0))
+        pairs = zip(peaks, subjects.tolist(), strict=True)
+        telling = np.array([self._telling(peak, s) for peak, s in pairs])
+        error = np.minimum(error, centre + telling)
+        return np.asarray(np.maximum(error, np.maximum(1e-6 * centre, 1e-9)))
 
     def _telling(self, peak: Peak, subject: int) -> float:
         """A change of a weight, or a ratio, after which some choice is surely another.
@@ -224,6 +230,8 @@ class _Tasks:
         the position.
     psi, theta
         Where the last climb of each task ended.
+    highest
+        The profile at the estimate.
     coarse
         Whether it is enough to know that an end is before the limit.
     """
@@ -242,6 +250,7 @@ class _Tasks:
     step: Vector
     psi: Matrix
     theta: Matrix
+    highest: Vector
     coarse: bool = False
 
     @classmethod
@@ -257,7 +266,7 @@ class _Tasks:
     ) -> _Tasks:
         """Begin at the estimates."""
         mine = [peaks[k] for k in whose]
-        unit = np.array([line.unit(peak, s) for peak, s in zip(mine, whose.tolist(), strict=True)])
+        unit = line.units(mine, whose)
         tasks = cls(
             line=line,
             grids=[grids[k] for k in whose],
@@ -273,15 +282,19 @@ class _Tasks:
             step=unit * np.sqrt(2 * drop),
             psi=np.array([peak.point.psi for peak in mine]).reshape(len(whose), -1),
             theta=np.array([peak.point.theta for peak in mine]).reshape(len(whose), -1),
+            highest=np.array([peak.point.value for peak in mine]),
         )
         tasks._begin_at_the_outermost_cell()
         return tasks
 
     def _begin_at_the_outermost_cell(self) -> None:
         """The grid shows how far out the profile of a parameter is still above its target."""
-        for k, (grid, peak) in enumerate(zip(self.grids, self.peaks, strict=True)):
+        for k, grid in enumerate(self.grids):
+            high = grid.looked & (grid.values > self.highest[k] - self.drop)
+            if not high.any():
+                continue
             at = self.line.positions(grid)
-            above = grid.looked & (grid.values > peak.point.value - self.drop) & np.isfinite(at)
+            above = high & np.isfinite(at)
             above &= (self.sign * (at - self.inside[k]) > 0) & self._before(at, k)
             if above.any():
                 cells = np.flatnonzero(above)
@@ -395,8 +408,7 @@ class _Tasks:
 
     def _short(self, value: Vector, which: Sequence[int] | IntVector) -> Vector:
         """Root of the deviance less that of the target."""
-        highest = np.array([self.peaks[k].point.value for k in which])
-        deviance = np.maximum(2 * (highest - value), 0.0)
+        deviance = np.maximum(2 * (self.highest[which] - value), 0.0)
         return np.asarray(np.sqrt(deviance) - np.sqrt(2 * self.drop))
 
     def _above_elsewhere(self, found: Vector, which: IntVector) -> tuple[IntVector, _Tasks]:
@@ -407,14 +419,17 @@ class _Tasks:
         """
         profiles = self.line.profiles
         which = which[np.isfinite(found[which])]
-        task, psi = self._cells(found, which)
+        task, psi, near = self._cells(found, which)
         if not len(task):
             return which[:0], self
         fixed, planes = self._held(found[task])
-        points = profiles.solve(self.whose[task], psi, with_slopes=False, planes=planes)
+        points = profiles.solve(
+            self.whose[task], psi, near, with_slopes=False, planes=planes, proven=False
+        )
         short = self._short(points.value, task)
-        rows = [np.flatnonzero(task == k) for k in which]
-        best = np.array([mine[np.argmin(short[mine])] for mine in rows if len(mine)])
+        first = np.flatnonzero(np.diff(task, prepend=-1))
+        last = np.append(first[1:], len(task))
+        best = np.array([a + np.argmin(short[a:z]) for a, z in zip(first, last, strict=True)])
         away = np.abs(profiles.to_search(psi[best]) - profiles.to_search(self.psi[task[best]]))
         far = (away > 1.5 * grid_steps(profiles.shape)).any(axis=1)
         best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
@@ -433,28 +448,31 @@ class _Tasks:
         kept = short < -RETURN
         return moved[kept], self._begun_at(moved[kept], found, short[kept], climbed.take(kept))
 
-    def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, Matrix]:
-        """Cells of the grid that may be above the target, with the tasks that they belong to."""
+    def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, Matrix, Matrix]:
+        """Cells of the grid that may be above the target: their tasks, psi, and weights there."""
         profiles, q = self.line.profiles, self.line.natural.index
-        if not profiles.n_shape or (self.line.is_shape and profiles.n_shape == 1):
-            return which[:0], np.empty((0, profiles.n_shape))
         u = profiles.to_search(self.grids[0].psi)
-        task, chosen = [which[:0]], [u[:0]]
+        task, chosen, near = [which[:0]], [u[:0]], [np.empty((0, profiles.n_weights))]
+        if not profiles.n_shape or (self.line.is_shape and profiles.n_shape == 1):
+            which = which[:0]
         for k in which:
-            mine = u
             if self.line.is_shape:
-                mine = u[np.abs(u[:, q] - found[k]) <= np.abs(u[:, q] - found[k]).min() + 1e-9]
-                mine = np.where(np.arange(profiles.n_shape) == q, found[k], mine)
+                away = np.abs(u[:, q] - found[k])
+                mine = np.flatnonzero(away <= away.min() + 1e-9)
+                at = np.where(np.arange(profiles.n_shape) == q, found[k], u[mine])
             else:
-                height = self.grids[k].values - self.peaks[k].point.value + self.drop
-                mine = u[height > -BETWEEN]
+                height = self.grids[k].values - self.highest[k] + self.drop
+                mine = np.flatnonzero(height > -BETWEEN)
+                at = u[mine]
             task.append(np.full(len(mine), k))
-            chosen.append(mine)
-        return np.concatenate(task), profiles.from_search(np.concatenate(chosen))
+            chosen.append(at)
+            near.append(self.grids[k].theta[mine])
+        psi = profiles.from_search(np.concatenate(chosen))
+        return np.concatenate(task), psi, np.concatenate(near)
 
     def _begun_at(self, moved: IntVector, found: Vector, short: Vector, points: Points) -> _Tasks:
         """The search for some ends, begun anew where the profile is above its target."""
-        unit = [self.line.unit(self.peaks[k], int(self.whose[k])) for k in moved]
+        unit = self.line.units([self.peaks[k] for k in moved], self.whose[moved])
         return replace(
             self,
             grids=[self.grids[k] for k in moved],
@@ -465,9 +483,10 @@ class _Tasks:
             short_in=short,
             short_out=np.full(len(moved), np.nan),
             limit=self.limit[moved],
-            step=np.array(unit) * np.sqrt(2 * self.drop),
+            step=unit * np.sqrt(2 * self.drop),
             psi=points.psi,
             theta=points.theta,
+            highest=self.highest[moved],
         )
 
     def _held(self, position: Vector) -> tuple[BoolVector | None, Planes | None]:

@@ -7,7 +7,7 @@ the option chosen, so that sums are added up in the same order and have the same
 import math
 
 from penchant.inference.following._kernels import called, inner
-from penchant.inference.profile._kernels import climb_inside
+from penchant.inference.profile._kernels import STEPS, climb_inside
 from penchant.softmax._kernels import bare
 from penchant.softmax._lanes import LANES
 
@@ -70,7 +70,7 @@ def climb_cells(packed, starts, side, n_blocks, kind, positive, enough, least, m
             if held[a]:
                 theta[a] = 0.0
         problem = ((packed[k], starts, side), n_blocks, kind)
-        values[k] = climb_inside(problem, enough, least, positive, theta, state, rooms)
+        values[k] = climb_inside(problem, (enough, STEPS), least, positive, theta, state, rooms)
         n_left += math.isnan(values[k])
     return n_left
 

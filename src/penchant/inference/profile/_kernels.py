@@ -24,6 +24,8 @@ _FAST: dict[str, Any] = {
     "fastmath": {"contract", "nsz"},
     "_nrt": False,
 }
+STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
+
 fast = njit(cache=True, **_FAST)
 fast_inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FAST)
 
@@ -37,7 +39,7 @@ def derivatives(
     theta: Matrix,
     wanted: int,
     gradient: Matrix,
-    curvature: tuple[Matrix, Matrix, Matrix],
+    curvature: tuple[Matrix, Matrix, Matrix, Matrix],
     spreading: Matrix,
 ) -> None:
     """Derivatives of log-likelihoods in psi at fixed theta, for pairs k of data and psi.
@@ -47,9 +49,10 @@ def derivatives(
     theta : (n, d)
     wanted : 0: gradient only; 1: `curvature` too; 2: `spreading` too
     gradient : (n, n_shape), filled: of the log-likelihood in psi
-    curvature : three arrays, filled: `cross` (n, d, n_shape), the derivative in psi of the gradient
+    curvature : four arrays, filled: `cross` (n, d, n_shape), the derivative in psi of the gradient
         in theta; `mixed`, what is expected of it, with its sign turned; `fisher` (n, n_shape,
-        n_shape), what is expected of minus the second derivative in psi
+        n_shape), what is expected of minus the second derivative in psi; and (n, d, d), the
+        information in theta
     spreading : (n, d, n_shape), filled: derivative in psi of the within-set mean squares
     """
     n_shape, _, m, d = dx.shape
@@ -66,6 +69,7 @@ def derivatives(
     scored = chosen, order, bounds
     _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, rooms)
     _mirror(curvature[2])
+    _mirror(curvature[3])
     if wanted == 2:
         spreading /= np.maximum(np.diff(bounds), 1)[:, None, None]
 
@@ -113,6 +117,8 @@ def profile(
     positive: IntVector,
     values: Vector,
     thetas: Matrix,
+    kept: int = -1,
+    most_steps: int = STEPS,
 ) -> None:
     """The best weights of pairs, each from those of pair near[k] < k, or as given if that is -1.
 
@@ -125,6 +131,8 @@ def profile(
     enough : squared Newton decrement below which a last step is taken
     values : (n,), filled: log-likelihood, NaN where it needs a closer look
     thetas : (n, d), filled; to start from where near is -1
+    kept : a weight that stays as it is given, none of those that must be positive; or -1
+    most_steps : of Newton's method, halvings included, after which a pair needs a closer look
     """
     _, m, d = x.shape
     first_scored = episodes[3]
@@ -134,8 +142,8 @@ def profile(
     packed = vectors(n_blocks * (m - 1) * d), np.arange(n_blocks + 1) * (m - 1), side
     rooms = rooms_for(m - 1, n_blocks, d), np.empty(n_moments(d)), np.empty((d + 2, d))
     state = np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d), np.zeros(d, dtype=np.bool_)
-    given = x, episodes, subject, near, enough, positive, kind_of(d, False)
-    _profile(*given, values, thetas, packed, state, rooms)
+    given = x, episodes, subject, near, (enough, most_steps), positive, kind_of(d, False)
+    _profile(*given, values, thetas, kept, packed, state, rooms)
 
 
 @fast_inner
@@ -177,7 +185,7 @@ def probabilities(x, scored, k, theta, counted, p):
 def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, rooms):
     n_shape, _, m, d = dx.shape
     chosen, order, bounds = scored
-    cross, mixed, fisher = curvature
+    cross, mixed, fisher, information = curvature
     s, means, away, change, first, p = rooms
     counted = wanted < 0  # never; no literal, for which all would be compiled once more
     for k in range(len(theta)):
@@ -202,6 +210,12 @@ def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, r
                 for a in range(d):
                     away[i, a] = x[r, i, a] - x[r, c, a]
                     first[a] += p[at + i] * away[i, a]
+            if wanted > 0:
+                for i in range(m):
+                    for a in range(d):
+                        share = p[at + i] * (away[i, a] - first[a])
+                        for b in range(a + 1):
+                            information[k, a, b] += share * (away[i, b] - first[b])
             for q in range(n_shape):
                 mean = 0.0
                 for i in range(m):
@@ -264,7 +278,6 @@ def _moments(x, scored, theta, sums, gradient, information, rooms):
                 gradient[k, a] -= mean[a]
 
 
-STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
 ROUNDS = 8  # of which weights are held at 0
 
 
@@ -295,13 +308,15 @@ def pack(x, row, episodes, s, values, side):
 
 
 @inner
-def climb_face(problem, enough, least, theta, state, rooms):
+def climb_face(problem, ends, least, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
+    ends : squared decrement below which a last step is taken, and most steps
     least : the value at 0, from where it begins if theta is no better
     state : trial, step, information, gradient; the last is that of all weights, at the end
     """
     packed, n_blocks, kind = problem
+    enough, most_steps = ends
     trial, step, information, gradient, held = state
     of_sums, moments, room = rooms
     d = kind[2]
@@ -309,11 +324,11 @@ def climb_face(problem, enough, least, theta, state, rooms):
     for a in range(d):
         trial[a] = theta[a]
         step[a] = 0.0
-    for _ in range(STEPS):
+    for _ in range(most_steps):
         sum_blocks(packed, kind, trial, FIRST, n_blocks, of_sums, moments)
         if best == -np.inf and not moments[0] >= least:
             for a in range(d):
-                trial[a] = 0.0
+                trial[a] = theta[a] if held[a] else 0.0
             sum_blocks(packed, kind, trial, FIRST, n_blocks, of_sums, moments)
         if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5
@@ -348,7 +363,7 @@ def climb_face(problem, enough, least, theta, state, rooms):
 
 
 @inner
-def climb_inside(problem, enough, least, positive, theta, state, rooms):
+def climb_inside(problem, ends, least, positive, theta, state, rooms):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 
     The last of `state` is which weights are held at 0; those that were nearby to begin with. The
@@ -357,7 +372,7 @@ def climb_inside(problem, enough, least, positive, theta, state, rooms):
     """
     gradient, held = state[3], state[4]
     for _ in range(ROUNDS):
-        value = climb_face(problem, enough, least, theta, state, rooms)
+        value = climb_face(problem, ends, least, theta, state, rooms)
         if not value <= 0.0:
             return np.nan
         fine = True
@@ -375,7 +390,7 @@ def climb_inside(problem, enough, least, positive, theta, state, rooms):
 
 @bare
 def _profile(
-    x, episodes, subject, near, enough, positive, kind, values, thetas, packed, state, rooms
+    x, episodes, subject, near, ends, positive, kind, values, thetas, kept, packed, state, rooms
 ):
     _, m, d = x.shape
     _, first_event, _, first_scored = episodes
@@ -396,11 +411,11 @@ def _profile(
                 if ahead and theta[a] != 0.0:
                     theta[a] += thetas[j, a] - thetas[i, a]
         for a in range(d):
-            held[a] = False
+            held[a] = a == kept
         for e in range(len(positive)):
             a = positive[e]
             held[a] = j >= 0 and math.isfinite(values[j]) and thetas[j, a] <= 0.0
             if theta[a] <= 0.0:
                 theta[a] = 0.0
-        least = -(first_scored[s + 1] - first_scored[s]) * math.log(m)
-        values[k] = climb_inside(problem, enough, least, positive, theta, state, rooms)
+        least = -(first_scored[s + 1] - first_scored[s]) * math.log(m) if kept < 0 else -np.inf
+        values[k] = climb_inside(problem, ends, least, positive, theta, state, rooms)

@@ -154,6 +154,16 @@ class Planes:
         names = cls.__dataclass_fields__
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
+    @property
+    def kept(self) -> int:
+        """The weight that alone is told by all of them, which have its value; -1 if there is none.
+
+        What is left are the other weights, as they are.
+        """
+        told = np.flatnonzero(self.row.any(axis=0))
+        alone = len(told) == 1 and bool((self.row[:, told[0]] == 1.0).all())
+        return int(told[0]) if alone else -1
+
     def take(self, which: object) -> Planes:
         """Some of them."""
         return Planes(*(getattr(self, name)[which] for name in self.__dataclass_fields__))

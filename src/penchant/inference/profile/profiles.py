@@ -33,6 +33,7 @@ from penchant.softmax.newton import Maximum
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 EXACT = 1e-20  # squared Newton decrement
+FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
 
 def keep_positive(profiles: Profiles, points: Points, x: Matrix, rows: Rows, batch: Batch) -> None:
@@ -420,17 +421,24 @@ class Profiles:
         with_cross: bool = False,
         patient: bool = True,
         planes: Planes | None = None,
+        proven: bool = True,
     ) -> Points:
         """Best weights at every pair, on the whole or on planes.
 
         `near` are weights to start from, NaN where none are known; unless `patient`, Newton's
-        method stops where steps no longer shrink as they do near a finite maximum.
+        method stops where steps no longer shrink as they do near a finite maximum. Unless `proven`,
+        what proves a maximum may be left out, and the information if no `with_cross` is asked for:
+        numbers on the way to one are found sooner.
         """
         parts = []
         for begin, end in self.portions(subject):
             portion = slice(begin, end)
             start = None if near is None or np.isnan(near[portion]).all() else near[portion]
             plane = None if planes is None else planes.take(portion)
+            if not proven and self._is_quick(plane):
+                how = with_slopes, with_cross, patient
+                parts.append(self._on_the_way(subject[portion], psi[portion], start, plane, how))
+                continue
             x, slopes = self.variables(
                 subject[portion], psi[portion], with_slopes and self.n_shape > 0
             )
@@ -450,6 +458,65 @@ class Profiles:
             points.settled[nowhere] = False
             parts.append(points)
         return Points.joined(parts)
+
+    def _is_quick(self, planes: Planes | None) -> bool:
+        """Whether the loops of a grid solve such pairs."""
+        if self.prior is not None or self.n_options < 2 or not self.n_shape:
+            return False
+        if planes is None:
+            return True
+        kept = planes.kept
+        allowed = kept not in self.positive or bool((planes.value > 0).all())
+        return kept >= 0 and allowed
+
+    def _on_the_way(
+        self,
+        subject: IntVector,
+        psi: Matrix,
+        near: Matrix | None,
+        planes: Planes | None,
+        how: tuple[bool, bool, bool],
+    ) -> Points:
+        """Pairs solved by the loops of a grid; by those of fits where these do not get there."""
+        with_slopes, with_cross, patient = how
+        x, slopes = self.variables(subject, psi, with_slopes)
+        nowhere = np.zeros(len(subject), dtype=bool)
+        if not np.isfinite(x.sum()):
+            nowhere = self.outside(x, slopes, self.rows(subject))
+            self.check_finite(x, self.rows(subject))
+        points = self.blank(subject, psi)
+        kept = -1 if planes is None else planes.kept
+        theta = points.theta
+        if near is not None:
+            near_enough: BoolVector = np.all(np.abs(near) < 1e6, axis=1)
+            theta[:] = np.where(near_enough[:, None], near, 0.0)
+        if planes is not None:
+            theta[:, kept] = planes.value
+        pairs = np.ascontiguousarray(x), self.decisions, np.ascontiguousarray(subject)
+        afresh, positive = np.full(len(subject), -1), self.positive[self.positive != kept]
+        given = *pairs, afresh, EXACT, positive, points.value, theta
+        compiled.profile(*given, kept, FEW_STEPS)
+        left = np.isnan(points.value)
+        points.settled[:] = ~(left | nowhere)
+        if slopes is not None:
+            theta[left] = 0.0
+            rows = self.rows(subject)
+            points.information[:] = self._differentiate(points, x, slopes, rows, with_cross)
+        points.value[nowhere] = -np.inf
+        points.log_likelihood[:] = points.value
+        rest = np.flatnonzero(left & ~nowhere)
+        if len(rest):
+            found = self.solve(
+                subject[rest],
+                psi[rest],
+                None if near is None else near[rest],
+                with_slopes=with_slopes,
+                with_cross=with_cross,
+                patient=patient,
+                planes=None if planes is None else planes.take(rest),
+            )
+            points.put(rest, found)
+        return points
 
     def blank(self, subject: IntVector, psi: Matrix) -> Points:
         """Pairs of which nothing is known yet."""
@@ -513,17 +580,18 @@ class Profiles:
 
     def _differentiate(
         self, points: Points, x: Matrix, slopes: Matrix, rows: Rows, with_cross: bool
-    ) -> None:
-        """Derivatives in psi at the best weights."""
+    ) -> Matrix:
+        """Derivatives in psi at the best weights; returns the information, if `with_cross`."""
         gradient, curvature = self._derivatives(
             x, slopes, rows, points.theta, points.psi, with_cross
         )
         stretch = self.stretch(points.psi)
-        cross, mixed, fisher = curvature
+        cross, mixed, fisher, information = curvature
         points.gradient[:] = gradient * stretch
         points.cross[:] = cross * stretch[:, None, :]
         points.mixed[:] = mixed * stretch[:, None, :]
         points.fisher[:] = fisher * stretch[:, None, :] * stretch[:, :, None]
+        return information
 
     def without_small_differences(self, points: Points, ignored: float) -> Batch:
         """Fits in which variables that hardly differ from the chosen option's are equal to these.
@@ -654,13 +722,14 @@ class Profiles:
         theta: Matrix,
         psi: Matrix,
         with_cross: bool,
-    ) -> tuple[Matrix, tuple[Matrix, Matrix, Matrix]]:
+    ) -> tuple[Matrix, tuple[Matrix, Matrix, Matrix, Matrix]]:
         """Derivative of the objective in psi; of its gradient in the weights; and informations."""
         scaled = isinstance(self.prior, ScaledPrior)
         n, d = theta.shape
         q = self.n_shape
         gradient, spreading = np.empty((n, q)), np.empty((n, d, q))
-        curvature = np.empty((n, d, q)), np.empty((n, d, q)), np.empty((n, q, q))
+        of_psi = np.empty((n, d, q)), np.empty((n, d, q)), np.empty((n, q, q))
+        curvature = *of_psi, np.empty((n, d, d))
         wanted = 2 if scaled else int(with_cross)
         compiled.derivatives(x, slopes, *rows.scored, theta, wanted, gradient, curvature, spreading)
         if self.density is not None:

@@ -88,6 +88,7 @@ class Climbs:
         self._unexpected = np.zeros((n, q, q))
         self.n_steps = np.zeros(n, dtype=np.int64)
         self.converged, self.active = np.zeros((2, n), dtype=bool)
+        self._proven = max_steps == 0  # what is looked at once; else the end is, in `finish`
 
     @classmethod
     def at(cls, profiles: Profiles, peaks: Peaks) -> Climbs:
@@ -137,6 +138,7 @@ class Climbs:
             self.points.theta[rows],
             with_cross=True,
             planes=None if self.planes is None else self.planes.take(rows),
+            proven=self._proven,
         )
         value, first = self.points.value[rows], self.n_steps[rows] < 0
         with np.errstate(invalid="ignore"):
@@ -201,6 +203,7 @@ class Climbs:
             self.profiles.from_search(target.reshape(-1, target.shape[2])),
             np.repeat(self.points.theta[rows], n_shares, axis=0),
             with_slopes=False,
+            proven=False,
         )
         value = self.points.value[rows, None]
         with np.errstate(invalid="ignore"):
@@ -213,7 +216,7 @@ class Climbs:
 
     def step_once_more(self) -> None:
         """The step that is too short to matter for the height, by the curvature learnt so far."""
-        self._fraction[:] = 1.0
+        self._fraction[:], self._proven = 1.0, True
         self._step = self._newton_steps(np.arange(len(self.u)), self.curvature)
         self._step_again(self._are_close)
 
@@ -230,7 +233,20 @@ class Climbs:
         for _ in range(LAST_STEPS):
             going = self._step_again(going)
             if not going.any():
-                return
+                break
+        self._prove()
+
+    def _prove(self) -> None:
+        """Look closely at where climbs ended that were not looked at since."""
+        rows = np.flatnonzero(self.points.settled & ~np.isfinite(self.points.decrement))
+        if len(rows):
+            at = self.points.take(rows)
+            planes = None if self.planes is None else self.planes.take(rows)
+            found = self.profiles.solve(
+                at.subject, at.psi, at.theta, with_cross=True, planes=planes
+            )
+            same = found.value >= at.value - 1e-9 * (1 + np.abs(at.value))
+            self.points.put(rows[same], found.take(same))
 
     @property
     def _are_close(self) -> BoolVector:

@@ -163,6 +163,7 @@ def _heights(profiles: Profiles, subject: IntVector, peaks: Peaks, u: Matrix) ->
         profiles.from_search(inside),
         np.repeat(peaks.points.theta[subject], n_places, axis=0),
         with_slopes=False,
+        proven=False,
     )
     return found.value.reshape(len(subject), n_places)
 

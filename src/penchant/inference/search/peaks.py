@@ -89,6 +89,12 @@ class Peaks:
         higher = others.points.value > self.points.value[rows]
         self.put(rows[higher], others.take(higher))
 
+    def improve_by_any(self, rows: IntVector, others: Peaks) -> None:
+        """Replace those that others are higher than, by the highest where there are several."""
+        order = np.lexsort((-others.points.value, rows))
+        mine = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
+        self.improve(rows[mine], others.take(mine))
+
 
 @dataclass(frozen=True)
 class Peak:

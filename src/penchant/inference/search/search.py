@@ -190,9 +190,9 @@ def best_peaks(
     climbing = np.flatnonzero(~lost)
     _evaluate_at_the_middle(profiles, grids, np.flatnonzero(lost), best)
     _climb_from_cells(profiles, grids, climbing, best)
+    _go_on(profiles, climbing[~best.converged[climbing]], best)
     if not Declared(profiles.model).smooth and len(climbing):
-        for share in LOOKS:
-            _look_around(profiles, climbing, best, share)
+        _look_around(profiles, climbing, best)
     climbs = Climbs.at(profiles, best)
     climbs.finish()
     peaks = climbs.peaks()
@@ -202,68 +202,129 @@ def best_peaks(
 
 
 def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
-    """Climb from the best cells of every subject, one after another.
+    """Climb from the best cells of every subject, from several at once where they lie apart.
 
     A cell that leads to a peak already found is not climbed from: a local maximum of the grid
     beside the peak's own cell, or another cell within three steps. Nor is a climb followed that
     comes to such a peak, where the profile is smooth.
     """
-    most = BEST_CELLS.get(profiles.n_shape, MANY_CELLS)
-    cells, maxima = best_cells(grids.values[whose], grids.dimensions, most)
-    u, steps = profiles.to_search(grids.psi), grid_steps(profiles.shape)
-    reach = np.where(maxima, 1, 3)[:, :, None] * steps
-    places = _Places.of(best.take(whose), most)
-    climbs, smooth = Climbs(profiles, whose), Declared(profiles.model).smooth
-    turn = np.zeros(len(whose), dtype=np.int64)
+    starts = _Starts.of(profiles, grids, whose, best)
+    climbs = Climbs(profiles, np.repeat(whose, starts.most))
+    smooth = Declared(profiles.model).smooth
     idle = np.arange(len(whose))
     while True:
-        while len(idle):
-            idle = idle[turn[idle] < cells.shape[1]]
-            at = idle, turn[idle]
-            turn[idle] += 1
-            new = ~places.near(idle, u[cells[at]], reach[at])
-            rows, cell = idle[new], cells[at][new]
-            shift = vertices(grids.values[whose[rows]], grids.dimensions, cell)
-            start = profiles.from_search(u[cell] + shift * steps)
-            climbs.begin(rows, start, grids.theta[whose[rows], cell])
-            idle = idle[~new]
+        rows = starts.next(idle)
+        if len(rows):
+            climbs.begin(rows, *starts.at(profiles, grids, rows))
         if not climbs.active.any():
             return
         ended = climbs.advance()
-        places.add(ended, climbs.u[ended])
-        best.improve(whose[ended], climbs.peaks(ended))
+        if len(ended):
+            starts.found(ended, climbs.u[ended])
+            best.improve_by_any(climbs.subject[ended], climbs.peaks(ended))
         rows = np.flatnonzero(climbs.active)
-        vain = smooth & (climbs.points.value[rows] <= best.points.value[whose[rows]])
-        vain &= places.near(rows, climbs.u[rows], steps / 4)
-        climbs.give_up(rows[vain])
-        idle = np.concatenate([ended, rows[vain]])
+        if smooth:
+            low = np.flatnonzero(
+                climbs.points.value[rows] <= best.points.value[climbs.subject[rows]]
+            )
+            vain = rows[low]
+            vain = vain[starts.near(vain // starts.most, climbs.u[vain], 0.25)]
+            climbs.give_up(vain)
+            ended = np.concatenate([ended, vain])
+        busy: BoolVector = np.any(climbs.active.reshape(len(whose), -1), axis=1)
+        idle = np.unique(ended // starts.most)
+        idle = idle[~busy[idle]]
+
+
+def _go_on(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
+    """Climb on where the highest climb came to no end: along a ridge steps are short."""
+    if len(whose) and Declared(profiles.model).smooth:
+        at = best.take(whose)
+        near = Near(at.points.theta, at.curvature)
+        best.improve(
+            whose, climb_together(profiles, whose, at.points.psi, near, finish=False).peaks()
+        )
 
 
 @dataclass
-class _Places:
-    """Where peaks were found so far, subject by subject: (n, room, n_shape), and how many."""
+class _Starts:
+    """Cells to climb from, subject by subject, the most promising first.
 
+    Attributes
+    ----------
+    whose, cells, u
+        The subjects, their cells (n, most), and where these lie in search units.
+    reach
+        Steps of the grid around a peak in which a cell leads there: (n, most).
+    waiting
+        Cells not climbed from, and not known to lead to a peak.
+    peaks
+        Where peaks were found, those known before first; NaN where there is none yet.
+    steps
+        Those of the grid.
+    """
+
+    whose: IntVector
+    cells: IntVector
     u: Matrix
-    n: IntVector
+    reach: IntVector
+    waiting: BoolVector
+    peaks: Matrix
+    steps: Vector
 
     @classmethod
-    def of(cls, known: Peaks, most: int) -> _Places:
-        """Those known before, and room for more."""
-        n, q = known.u.shape
-        u = np.concatenate([known.u[:, None], np.full((n, most, q), np.nan)], axis=1)
-        return cls(u, (known.points.value > -np.inf).astype(np.int64))
+    def of(cls, profiles: Profiles, grids: Grids, whose: IntVector, known: Peaks) -> _Starts:
+        """All of them."""
+        most = BEST_CELLS.get(profiles.n_shape, MANY_CELLS)
+        cells, maxima = best_cells(grids.values[whose], grids.dimensions, most)
+        u = profiles.to_search(grids.psi)[cells]
+        found = np.isfinite(known.points.value[whose])[:, None]
+        peaks = np.full((len(whose), 1 + cells.shape[1], profiles.n_shape), np.nan)
+        peaks[:, 0] = np.where(found, known.u[whose], np.nan)
+        reach, waiting = np.where(maxima, 1, 3), np.ones(cells.shape, dtype=bool)
+        return cls(whose, cells, u, reach, waiting, peaks, grid_steps(profiles.shape))
 
-    def add(self, rows: IntVector, u: Matrix) -> None:
-        """One more each."""
-        self.u[rows, self.n[rows]] = u
-        self.n[rows] += 1
+    @property
+    def most(self) -> int:
+        """Cells of each subject."""
+        return int(self.cells.shape[1])
 
-    def near(self, rows: IntVector, u: Matrix, reach: Matrix | Vector) -> BoolVector:
-        """Whether one of them lies within reach of u, along every parameter."""
-        away = np.abs(self.u[rows] - u[:, None])
-        inside = (away <= np.broadcast_to(reach, u.shape)[:, None]).all(axis=2)
-        there = np.arange(self.u.shape[1]) < self.n[rows, None]
-        return np.asarray((inside & there).any(axis=1))
+    def next(self, subjects: IntVector) -> IntVector:
+        """Rows, subject by subject and cell by cell, to climb from now.
+
+        Of cells that lie so close that one may lead where the other does, the better one is first.
+        """
+        chosen = np.zeros((len(subjects), self.most), dtype=bool)
+        for c in range(self.most):
+            open_ = np.flatnonzero(self.waiting[subjects, c])
+            mine, u, reach = subjects[open_], self.u[subjects[open_], c], self.reach
+            known = self.near(mine, u, reach[mine, c])
+            self.waiting[mine[known], c] = False
+            open_, mine, u = open_[~known], mine[~known], u[~known]
+            away = np.abs(self.u[mine] - u[:, None]) <= reach[mine, c, None, None] * self.steps
+            first = ~(away.all(axis=2) & chosen[open_]).any(axis=1)
+            chosen[open_[first], c] = True
+            self.waiting[mine[first], c] = False
+        subject, cell = np.nonzero(chosen)
+        return np.asarray(subjects[subject] * self.most + cell)
+
+    def at(self, profiles: Profiles, grids: Grids, rows: IntVector) -> tuple[Matrix, Matrix]:
+        """Psi and weights to start from: where parabolas around the cells peak."""
+        subject, cell = self.whose[rows // self.most], self.cells.ravel()[rows]
+        shift = vertices(grids.values[subject], grids.dimensions, cell)
+        u = self.u.reshape(-1, profiles.n_shape)[rows] + shift * self.steps
+        return profiles.from_search(u), grids.theta[subject, cell]
+
+    def found(self, rows: IntVector, u: Matrix) -> None:
+        """Where some climbs have come to."""
+        self.peaks[rows // self.most, 1 + rows % self.most] = u
+
+    def near(self, subjects: IntVector, u: Matrix, reach: IntVector | float) -> BoolVector:
+        """Whether a peak lies within so many steps of u, along every parameter."""
+        away = np.abs(self.peaks[subjects] - u[:, None])
+        within = np.broadcast_to(reach, len(u))[:, None, None] * self.steps
+        inside: BoolVector = np.all(away <= within, axis=2)
+        return np.asarray(inside.any(axis=1))
 
 
 def _evaluate_at_the_middle(
@@ -291,25 +352,29 @@ def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid) -> int:
     return middle if points.value[1] > points.value[0] - 1e-6 else best
 
 
-def _look_around(profiles: Profiles, whose: IntVector, best: Peaks, share: float) -> None:
-    """Climb from points beside the peaks, a share of a grid's step away, that are higher still."""
+def _look_around(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
+    """Climb from points beside the peaks that are higher still, until there are none."""
     ways = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
     low, high = profiles.bounds.T
-    beside = best.u[whose][:, None] + share * grid_steps(profiles.shape) * ways
-    u = np.clip(beside, low, high).reshape(-1, profiles.n_shape)
-    points = profiles.solve(
-        np.repeat(whose, len(ways)),
-        profiles.from_search(u),
-        np.repeat(best.points.theta[whose], len(ways), axis=0),
-        with_slopes=False,
-        patient=False,
-    )
-    values = points.value.reshape(len(whose), len(ways))
-    higher = np.flatnonzero(values.max(axis=1) > best.points.value[whose] + 1e-9)
-    if len(higher):
-        cells = higher * len(ways) + values[higher].argmax(axis=1)
-        climbs = climb_together(profiles, whose[higher], points.psi[cells], finish=False)
-        best.improve(whose[higher], climbs.peaks())
+    offsets = np.concatenate([share * grid_steps(profiles.shape) * ways for share in LOOKS])
+    for _ in LOOKS:
+        beside = np.clip(best.u[whose][:, None] + offsets, low, high)
+        points = profiles.solve(
+            np.repeat(whose, len(offsets)),
+            profiles.from_search(beside.reshape(-1, profiles.n_shape)),
+            np.repeat(best.points.theta[whose], len(offsets), axis=0),
+            with_slopes=False,
+            patient=False,
+            proven=False,
+        )
+        values = points.value.reshape(len(whose), len(offsets))
+        higher = np.flatnonzero(values.max(axis=1) > best.points.value[whose] + 1e-9)
+        if not len(higher):
+            return
+        cells = higher * len(offsets) + values[higher].argmax(axis=1)
+        whose = whose[higher]
+        climbs = climb_together(profiles, whose, points.psi[cells], finish=False)
+        best.improve(whose, climbs.peaks())
 
 
 def best_peak(problem: Problem, grid: Grid) -> Peak:

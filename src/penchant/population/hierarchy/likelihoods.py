@@ -167,7 +167,8 @@ class Players:
             flat = np.ascontiguousarray(theta.reshape(n * n_weights, d))
             size = len(flat)
             on_psi, spreading = np.empty((size, q)), np.empty((size, d, q))
-            curvature = np.empty((size, d, q)), np.empty((size, d, q)), np.empty((size, q, q))
+            of_psi = np.empty((size, d, q)), np.empty((size, d, q)), np.empty((size, q, q))
+            curvature = *of_psi, np.empty((size, d, d))
             profile_kernels.derivatives(
                 x, slopes, *many.scored, flat, 1, on_psi, curvature, spreading
             )
