@@ -331,3 +331,16 @@ def test_lines_are_as_long_as_they_may_be_and_lose_no_letter():
         shown = wrapped(f"{LONG[0]} (n = 7)", 90.0, most).split("\n")
         assert len(shown) <= most and max(map(width, shown)) <= 90
         assert words("".join(shown)).endswith("(n=7)")
+
+
+def test_a_short_logarithmic_axis_has_round_numbers():
+    from matplotlib.figure import Figure
+
+    from penchant.figures.ticks import plain_logarithmic
+
+    axes = Figure(figsize=(3, 2)).subplots()
+    axes.set_xscale("log")
+    axes.set_xlim(2.4, 5.6)
+    plain_logarithmic(axes.xaxis)
+    axes.figure.canvas.draw()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["3", "4", "5"]

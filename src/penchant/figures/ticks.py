@@ -52,7 +52,7 @@ def _locator() -> Any:
 
         def tick_values(self, vmin: float, vmax: float) -> Any:
             """Ticks from one end to the other."""
-            few = MaxNLocator(nbins=4).tick_values(vmin, vmax)
+            few = MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]).tick_values(vmin, vmax)
             even = [float(tick) for tick in few if tick > 0 and vmin <= tick <= vmax]
             sets = _candidates(vmin, vmax)
             for ticks in (*(one for one in sets if len(one) > 2), even, *sets):

@@ -85,9 +85,12 @@ def fit_plan(plan: Plan) -> Fitted:
     if not error.settled:
         worst = np.argsort(-np.abs(error.apart))[:5]
         people = listing(str(plan.people.subjects[i]) for i in worst)
+        other, advice = f"{_other(plan, task)} nodes", f"give more than nodes={task.k}"
+        if len(task.structure.random) > MOST:
+            other, advice = "twice the draws", "let fewer parameters differ (random=[...])"
         status["integration not settled"] = (
-            f"The log-likelihood changes by {error.total:.2g} with {_other(plan, task)} nodes, "
-            f"most for {people}: give more than nodes={task.k}."
+            f"The log-likelihood changes by {error.total:.2g} with {other}, most for {people}: "
+            f"{advice}."
         )
     if not found.settled:
         status["stopped early"] = (
