@@ -58,6 +58,8 @@ class Climbs:
         Where the weights shall lie.
     max_steps
         Steps after which a climb ends.
+    proven
+        Whether to look closely at every step, and not at the end alone.
 
     Attributes
     ----------
@@ -76,6 +78,7 @@ class Climbs:
         fixed: BoolVector | None = None,
         planes: Planes | None = None,
         max_steps: int = 40,
+        proven: bool = False,
     ) -> None:
         n, d, q = len(subject), profiles.n_weights, profiles.n_shape
         self.profiles, self.subject, self.planes = profiles, subject, planes
@@ -88,7 +91,7 @@ class Climbs:
         self._unexpected = np.zeros((n, q, q))
         self.n_steps = np.zeros(n, dtype=np.int64)
         self.converged, self.active = np.zeros((2, n), dtype=bool)
-        self._proven = max_steps == 0  # what is looked at once; else the end is, in `finish`
+        self._proven = proven or max_steps == 0  # else the end is looked at, in `finish`
 
     @classmethod
     def at(cls, profiles: Profiles, peaks: Peaks) -> Climbs:

@@ -190,7 +190,8 @@ def best_peaks(
     climbing = np.flatnonzero(~lost)
     _evaluate_at_the_middle(profiles, grids, np.flatnonzero(lost), best)
     _climb_from_cells(profiles, grids, climbing, best)
-    _go_on(profiles, climbing[~best.converged[climbing]], best)
+    if Declared(profiles.model).smooth:
+        _climb_again(profiles, grids, climbing[~best.converged[climbing]], best)
     if not Declared(profiles.model).smooth and len(climbing):
         _look_around(profiles, climbing, best)
     climbs = Climbs.at(profiles, best)
@@ -201,15 +202,17 @@ def best_peaks(
     return settled_at_limits(profiles, peaks, lost)
 
 
-def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
+def _climb_from_cells(
+    profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks, proven: bool = False
+) -> None:
     """Climb from the best cells of every subject, from several at once where they lie apart.
 
     A cell that leads to a peak already found is not climbed from: a local maximum of the grid
     beside the peak's own cell, or another cell within three steps. Nor is a climb followed that
-    comes to such a peak, where the profile is smooth.
+    comes to such a peak, where the profile is smooth. `proven`: look closely at every step.
     """
     starts = _Starts.of(profiles, grids, whose, best)
-    climbs = Climbs(profiles, np.repeat(whose, starts.most))
+    climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven)
     smooth = Declared(profiles.model).smooth
     idle = np.arange(len(whose))
     while True:
@@ -236,14 +239,20 @@ def _climb_from_cells(profiles: Profiles, grids: Grids, whose: IntVector, best: 
         idle = idle[~busy[idle]]
 
 
-def _go_on(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
-    """Climb on where the highest climb came to no end: along a ridge steps are short."""
-    if len(whose) and Declared(profiles.model).smooth:
-        at = best.take(whose)
-        near = Near(at.points.theta, at.curvature)
-        best.improve(
-            whose, climb_together(profiles, whose, at.points.psi, near, finish=False).peaks()
-        )
+def _climb_again(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
+    """Look closely at every step where the highest climb came to no end, and go on from there.
+
+    Along a ridge steps are short; and where weights grow without end, only a close look tells
+    what is reached in the limit.
+    """
+    if not len(whose):
+        return
+    closely = Peaks.none(profiles, len(best.converged))
+    _climb_from_cells(profiles, grids, whose, closely, proven=True)
+    best.improve(whose, closely.take(whose))
+    at = best.take(whose)
+    near = Near(at.points.theta, at.curvature)
+    best.improve(whose, climb_together(profiles, whose, at.points.psi, near, finish=False).peaks())
 
 
 @dataclass
