@@ -460,10 +460,12 @@ def test_check_names_what_is_wrong(refused, played):
     ) in refused("check", FILE)
 
 
-def test_check_doubts_options_without_a_0_and_repeats(penchant, played):
+def test_check_asks_of_options_without_a_0_and_doubts_repeats(refused, penchant, played):
     table().assign(choice=table().choice + 1).to_csv(played / FILE, index=False)
-    out = penchant("check", FILE).out
-    assert "Note: No option 0 is ever chosen: pass --base 1 if options are counted from 1." in out
+    asked = refused("check", FILE)
+    assert "--base must be given, as choice holds 1 to 12, which can be read in two ways" in asked
+    assert "Pass --base 1, or --options 13 if there is an option 0." in asked
+    assert penchant("check", FILE, "--base", "1").out
     frame = table()
     frame.loc[frame.subject == "b01", ["choice", "reward"]] = [7, 9.0]
     frame.to_csv(played / FILE, index=False)

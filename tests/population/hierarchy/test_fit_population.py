@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
+from penchant.population.hierarchy import boundary, search
 from peopled import MODEL, discounters, mixed_choices, q_learner, q_learners
 
 
@@ -364,3 +365,19 @@ def test_dual_rates_are_integrated_although_they_have_kinks():
     truth = np.array([0.0, -1.0, -1.0])
     assert (np.abs(found.coefficients - truth) < 4 * found.standard_errors).all()
     assert np.isfinite(found.log_likelihood)
+
+
+@pytest.mark.slow
+def test_the_errors_of_rough_nodes_do_not_hold_up_a_crowd(monkeypatch):
+    ends = []
+
+    def watched(*arguments, **named):
+        ends.append(search.search(*arguments, **named))
+        return ends[-1]
+
+    monkeypatch.setattr(boundary, "search", watched)
+    _, episodes = q_learners(6000, 20, np.random.default_rng(5))
+    people = pn.fit_population(episodes, pn.QLearning(2, initial_value=0.0))
+    assert people.status == "converged"
+    assert [(end.settled, end.k) for end in ends] == [(True, 9)]
+    assert ends[0].n_rounds < 30

@@ -21,7 +21,7 @@ MOST_ROUNDS = 60
 MOST_STEPS = 60
 STILL = 1e-3  # standard errors by which a parameter may move in the last round
 PATIENCE = 15  # rounds after which a little more is still enough
-NEARLY = 0.2  # the same, below which all nodes are placed
+NEARLY = 0.2  # the same, below which all nodes are placed; more for a crowd
 MOVED = 0.1  # posterior standard deviations by which a subject may move without new nodes
 SHARPEST = 8.0  # largest t of a spread: a correlation of 0.992
 TRUSTED = 0.7  # by which a number of the spread may change before nodes are placed anew
@@ -32,7 +32,7 @@ MANY = 1000.0  # subjects from which on a smaller one could be told
 MOST_REPEATS = 20
 FARTHEST = 0.7  # by which a logarithm of a spread may change in one step
 SHORTEST = 0.02  # share of a step that is taken at least
-FALLEN = 0.5  # log-units by which F may be lower on new nodes
+FALLEN = 0.5  # log-units by which F may be lower on new nodes, for each hundred subjects
 WOBBLE = 0.5  # standard errors by which new nodes may still move a parameter
 AHEAD = 8.0  # steps of expectation and maximisation that one extrapolation is worth at most
 LAST_STEP = 0.05  # standard errors, were people known, that such a step may still have
@@ -192,6 +192,7 @@ def search(
     rule = task.rule(k)
     marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
     settled, rounds, reach, level = False, 0, 1.0, -np.inf
+    nearly = NEARLY * np.sqrt(_crowd(h))  # errors of few nodes stay, standard errors shrink
     last = np.zeros(len(x))
     for rounds in range(1, MOST_ROUNDS + 1):
         best, known, information_x = maximise(
@@ -222,9 +223,10 @@ def search(
             x, settled = best, True
             break
         moving = np.flatnonzero(shifted > near)
-        if rounds == 1 or moved > NEARLY or (k < task.k and moved < NEARLY):
+        finer = k < task.k and moved < nearly
+        if rounds == 1 or moved > nearly or finer:
             moving = np.arange(len(h))
-        if k < task.k and moved < NEARLY:
+        if finer:
             k, rule, level = task.k, task.rule(task.k), -np.inf
         there = Posterior(posterior.centre.copy(), posterior.factor.copy())
         there.centre[moving], there.factor[moving] = new.centre[moving], new.factor[moving]
@@ -234,7 +236,9 @@ def search(
         else:
             trial = marginal
         reached = goal.level(trial, here)
-        if reached < level - FALLEN:  # nodes may be to blame: place them anew where it stands
+        if reached < level - FALLEN * _crowd(
+            h
+        ):  # nodes may be to blame: place them anew where it stands
             reach = 0.3 * reach
             posterior = _posterior(marginal.at(x), s, x, posterior)
             marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
@@ -268,7 +272,7 @@ def _by_steps(
     bounds = bounds_of(s, floors)
     rounds, settled = 0, False
     for stage in stages:
-        rule, way, values = stage.rule(stage.k), _Way(s, bounds), [-np.inf]
+        rule, way, values = stage.rule(stage.k), _Way(s, bounds, FALLEN * _crowd(h)), [-np.inf]
         least = GAINED if stage is task else 10 * GAINED
         for _ in range(MOST_ROUNDS // 2):
             rounds += 1
@@ -289,18 +293,23 @@ def _by_steps(
     return Found(x, marginal, known, information, posterior, held, task.k, rounds, settled, floors)
 
 
+def _crowd(h: Matrix) -> float:
+    """Hundreds of subjects, each of whose integrals has an error of its own; at least one."""
+    return max(1.0, len(h) / 100)
+
+
 class _Way:
     """Steps that are extrapolated, two at a time (Varadhan and Roland 2008), within bounds."""
 
-    def __init__(self, s: Structure, bounds: tuple[Vector, Vector]) -> None:
-        self._first = s.n_beta
+    def __init__(self, s: Structure, bounds: tuple[Vector, Vector], fallen: float) -> None:
+        self._first, self._fallen = s.n_beta, fallen
         self._bounds = bounds
         self._before: Vector | None = None
         self._reached: tuple[Vector, float] | None = None
 
     def fell(self, value: float) -> bool:
         """Whether F is lower than before the last extrapolation."""
-        return self._reached is not None and value < self._reached[1] - FALLEN
+        return self._reached is not None and value < self._reached[1] - self._fallen
 
     def back(self) -> Vector:
         """Where the last step ended that was not extrapolated."""
