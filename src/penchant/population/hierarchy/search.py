@@ -192,7 +192,7 @@ def search(
     rule = task.rule(k)
     marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
     settled, rounds, reach, level = False, 0, 1.0, -np.inf
-    nearly = NEARLY * np.sqrt(_crowd(h))  # errors of few nodes stay, standard errors shrink
+    nearly = NEARLY * np.sqrt(_hundreds(h))  # errors of few nodes stay, standard errors shrink
     last = np.zeros(len(x))
     for rounds in range(1, MOST_ROUNDS + 1):
         best, known, information_x = maximise(
@@ -236,7 +236,7 @@ def search(
         else:
             trial = marginal
         reached = goal.level(trial, here)
-        if reached < level - FALLEN * _crowd(
+        if reached < level - FALLEN * _hundreds(
             h
         ):  # nodes may be to blame: place them anew where it stands
             reach = 0.3 * reach
@@ -272,7 +272,7 @@ def _by_steps(
     bounds = bounds_of(s, floors)
     rounds, settled = 0, False
     for stage in stages:
-        rule, way, values = stage.rule(stage.k), _Way(s, bounds, FALLEN * _crowd(h)), [-np.inf]
+        rule, way, values = stage.rule(stage.k), _Way(s, bounds, FALLEN * _hundreds(h)), [-np.inf]
         least = GAINED if stage is task else 10 * GAINED
         for _ in range(MOST_ROUNDS // 2):
             rounds += 1
@@ -293,7 +293,7 @@ def _by_steps(
     return Found(x, marginal, known, information, posterior, held, task.k, rounds, settled, floors)
 
 
-def _crowd(h: Matrix) -> float:
+def _hundreds(h: Matrix) -> float:
     """Hundreds of subjects, each of whose integrals has an error of its own; at least one."""
     return max(1.0, len(h) / 100)
 
