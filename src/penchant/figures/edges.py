@@ -130,12 +130,12 @@ def within_bounds(
 ) -> tuple[Matrix, tuple[float, float] | None]:
     """Intervals that end where the parameter does, and what it can be, if that is known.
 
-    A parameter of a known name (a learning rate) can be what its name says, unless an estimate
-    says otherwise. An interval without a bound ends at that of the parameter.
+    A parameter can be what its bounds or its name (a learning rate) say, unless an estimate says
+    otherwise. An interval without a bound ends at that of the parameter.
     """
     known = values[np.isfinite(values)]
     own = bounds or range_of(name)
-    if own is None or (bounds is None and ((known < own[0]) | (known > own[1])).any()):
+    if own is None or ((known < own[0]) | (known > own[1])).any():
         return ends, None
     return np.clip(ends, *own), own
 

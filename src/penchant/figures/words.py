@@ -24,6 +24,7 @@ PARAMETERS = {
     "win_stay": ("win-stay", "log-odds"),
     "lose_shift": ("lose-shift", "log-odds"),
     "stickiness": ("stickiness", ""),
+    "model_based_share": ("model-based share", ""),
 }
 COLUMNS = {
     "p_value": "p",

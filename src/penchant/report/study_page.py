@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -231,6 +232,12 @@ def _advised(study: Findings, message: str) -> str:
     asked = profile_intervals("ead")
     if study.plan.intervals == "profile":
         message = message.replace(asked, "ead its interval")
+    model = study.plan.model
+    for name in (
+        *study.fits[study.subjects[0]].exact.natural_names,
+        *(s.name for s in model.shape),
+    ):
+        message = re.sub(rf"(?<![\w=]){re.escape(name)}(?![\w(])", in_words(name), message)
     return for_reader(message)
 
 
