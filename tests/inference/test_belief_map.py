@@ -74,6 +74,11 @@ def test_the_evidence_has_a_peak_among_the_widths_that_are_weighed(known):
     assert fits[0].sd < known[0].belief_map().width < fits[-1].sd
 
 
+def test_draws_ask_for_a_generator(known):
+    with pytest.raises(DataError, match=r"^rng must be a generator of NumPy; got NoneType\. Write"):
+        known[0].belief_map().draws(None)
+
+
 def test_draws_have_the_mean_and_the_spread_of_the_map(known):
     found = known[0].belief_map()
     draws = found.draws(np.random.default_rng(3), n=4000)

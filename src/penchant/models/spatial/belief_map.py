@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant._frames import came_as, frame
 from penchant._typing import Matrix, Vector
-from penchant.arguments import check_level, whole_number
+from penchant.arguments import check_level, check_rng, whole_number
 from penchant.models.spatial.ucl import UCL
 from penchant.tails import normal_point
 
@@ -221,6 +221,7 @@ class BeliefMap:
     def draws(self, rng: np.random.Generator, n: int = 1) -> Matrix:
         """Maps as likely as the choices make them, of mean 0 over the options: (n, n_options)."""
         n = whole_number(n, "n", 1)
+        check_rng(rng)
         which = rng.choice(len(self.fits), size=n, p=evidence_weights(self.fits))
         found = np.empty((n, len(self.mean)))
         for k, fit in enumerate(self.fits):
@@ -237,7 +238,7 @@ class BeliefMap:
     def summary(self) -> str:
         """What is known of the map, in words."""
         low, high = int(np.argmin(self.mean)), int(np.argmax(self.mean))
-        told = "not known" if np.isnan(self.removed) else f"{100 * self.removed:.0f} %"
+        told = "not known" if np.isnan(self.removed) else f"{round(100 * self.removed)} %"
         tried = ", ".join(
             f"sd {fit.sd:.3g} with {fit.n}: {fit.log_evidence:.1f}" for fit in self.fits
         )
