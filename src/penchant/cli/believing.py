@@ -93,7 +93,7 @@ def _drawn(subject: Any, one: BeliefMap) -> list[Any]:
 
 
 def _table(one: BeliefMap) -> DataTable:
-    removed = "not known" if np.isnan(one.removed) else f"{100 * one.removed:.0f} %"
+    removed = "not known" if np.isnan(one.removed) else f"{round(100 * one.removed)} %"
     rows = [
         ["status", one.status],
         ["trials", str(one.n_decisions)],
