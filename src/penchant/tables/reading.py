@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._frames import Backend, came_as, frame
 from penchant.errors import DataError, listing, named, nearest
 from penchant.files.folder import Raw
 from penchant.output.notes import counted
@@ -239,6 +240,20 @@ class Reading:
         lines.append(f"Data: {who}{self._amount()}")
         lines += [f"Note: {doubt}" for doubt in self.doubts]
         return "\n".join([*lines, f"Next: {self.next}"])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(self.summary())}</pre>"
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """The rows that were used, as the file has them."""
+        held = self.table
+        columns = {name: held[name].to_pylist() for name in held.column_names}
+        return frame(columns, backend or came_as(self))
 
     def _amount(self) -> str:
         trials = counted(self.n_decisions, "trial")
