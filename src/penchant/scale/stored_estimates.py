@@ -75,9 +75,7 @@ class StoredEstimates(Framed):
         """The rows as pyarrow tables, some hundred subjects in each."""
         return groups_of(self.path, columns)
 
-    def to_frame(
-        self, *, backend: Backend | None = None, columns: Sequence[str] | None = None
-    ) -> Any:
+    def to_frame(self, backend: Backend | None = None, columns: Sequence[str] | None = None) -> Any:
         """All rows in memory."""
         names = None if columns is None else list(columns)
         table = pq.read_table(self.path, columns=names, partitioning=None)

@@ -257,7 +257,7 @@ class BeliefMap(Shown):
             ]
         )
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per option: mean, sd, and where it lies."""
         columns: dict[str, Any] = {"option": np.arange(len(self.mean)).tolist()}
         if self.locations is not None:

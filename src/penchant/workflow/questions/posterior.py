@@ -64,7 +64,7 @@ class Posterior(Shown):
         found: dict[str, Any] = {"name": self.names[a], "scale": self.scales[a]}
         return found | {name: float(getattr(self, name)[a]) for name in numbers}
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """A table with one row per parameter."""
         rows = [self._row(a) for a in range(len(self.names))]
         return frame(
@@ -74,7 +74,7 @@ class Posterior(Shown):
     def table(self) -> Table:
         """The summary as a table."""
         said = f"What is believed after {counted(self.n_answers, 'answer')}"
-        return replace(super().table(), title=said)
+        return replace(super().table(), caption=said)
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
