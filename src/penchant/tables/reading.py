@@ -118,7 +118,8 @@ class Reading:
     @property
     def next(self) -> str:
         """The call to make next, in Python."""
-        verb = "fit_each" if len(self.subjects) > 1 else "fit"
+        each = self.kind != "choices" and len(self.subjects) > 1  # a survey asks few of each
+        verb = "fit_each" if each else "fit"
         model = "" if self.model is None else f", pn.{self.model}"
         return f"pn.{verb}(reading{model})"
 
@@ -209,6 +210,23 @@ class Reading:
                     "subjects."
                 )
         return found
+
+    def people(self, columns: Sequence[str]) -> Any:
+        """A table with a row per subject: who, and what these columns say of them.
+
+        Parameters
+        ----------
+        columns
+            Those that say the same in all rows of a subject.
+        """
+        for column in columns:
+            self.groups(column)
+        who = column_labels(open_frame(self.table), self.columns["subject"], "subject")
+        first: dict[Any, int] = {}
+        for row in range(self.table.num_rows):
+            first.setdefault(who.at(row), row)
+        kept = self.table.select(list(columns)).take(list(first.values()))
+        return kept.add_column(0, "subject", [[str(label) for label in first]])
 
     @property
     def group_columns(self) -> tuple[str, ...]:
