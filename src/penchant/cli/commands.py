@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -254,14 +253,9 @@ def fit(
         CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
         stdin. A folder or a 'pattern' of files is read chunk by chunk.
     """
-    from penchant.cli.naming import is_scanned
+    from penchant.cli.naming import is_scanned, with_model_of_task
 
-    if history.task is not None and agent.model is None:
-        from penchant.reading.tasks import task_named
-
-        task = task_named(history.task)
-        name: Any = task.command
-        agent = replace(agent, model=name, settings=agent.settings or list(task.settings))
+    agent = with_model_of_task(agent, history.task)
     if data.price is not None:
         from penchant.cli.worth import run_fit_worth
 
@@ -371,8 +365,10 @@ def population(
         CSV or Parquet file as `fit` takes it, with subjects; - for stdin.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
+    from penchant.cli.naming import with_model_of_task
     from penchant.cli.populating import run_population
 
+    agent = with_model_of_task(agent, history.task)
     return run_population(file, data, terms, agent, history, populated, written)
 
 
@@ -452,8 +448,9 @@ def predict(
         A table of play, one row per event: who, what was chosen, what it paid; or of offers; or a
         choice experiment; - for stdin.
     """
-    from penchant.cli.naming import is_scanned
+    from penchant.cli.naming import is_scanned, with_model_of_task
 
+    agent = with_model_of_task(agent, table.task)
     if file is not None and agent.model is not None and is_scanned(file, play=True):
         from penchant.cli.people import run_predict_files
 
@@ -593,6 +590,8 @@ def study(
         what it paid; or per decision between offers; or a choice experiment, without --model;
         - for stdin; or a folder of penchant export, which says the rest.
     """
+    from penchant.cli.naming import with_model_of_task
     from penchant.cli.studying import run_study_command
 
+    agent = with_model_of_task(agent, table.task)
     return run_study_command(file, table, compared, agent, analysis, kept, experiment)
