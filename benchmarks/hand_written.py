@@ -61,6 +61,13 @@ def regression(parameters, data) -> float:
     return float(np.log(np.exp(q).sum(axis=1)).sum())
 
 
+def regression_of_any_size(parameters, data) -> float:
+    """The same of variables so large that exponentials would overflow."""
+    q = data["relative"] @ parameters
+    top = q.max(axis=1)
+    return float((np.log(np.exp(q - top[:, None]).sum(axis=1)) + top).sum())
+
+
 def power_cooling(parameters, data) -> float:
     """Known values, V t^kappa / tau."""
     beta, kappa = parameters

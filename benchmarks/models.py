@@ -278,6 +278,7 @@ PLAYED = {"learning_rate": RATE, "temperature": TAU}
 MAP = pn.Landscape(np.exp(-(distances(PLACES)[7] ** 2) / 8.0), NOISE)
 STATIC = {"prepare": offered, "task": delays, "how": "NumPy"}
 LINEAR = {"prepare": relative, "likelihood": by_hand.regression, "how": "NumPy"}
+LARGE = LINEAR | {"likelihood": by_hand.regression_of_any_size}
 TWO = {"prepare": lists, "task": landscape(2)}
 
 CASES = (
@@ -421,7 +422,7 @@ CASES = (
     Case("ITCH", pn.models.ITCH(),
          uniform(later=(-0.5, 0.5), amount=(0, 0.3), relative_amount=(0.5, 2),
                  delay=(-0.01, 0), relative_delay=(-2, 0)),
-         task=delays, most=20.0, **LINEAR),
+         task=delays, most=20.0, **LARGE),
     Case("probability discounting", pn.models.ProbabilityDiscounting(),
          log_uniform({"odds_rate": (0.5, 5)}, temperature=(2, 8)),
          task=unlikely, likelihood=by_hand.odds, prepare=offered, how="NumPy"),
@@ -432,7 +433,7 @@ CASES = (
          log_uniform({"effort_power": (0.6, 2.5)}, temperature=(0.4, 1.5), effort_cost=(0.5, 3)),
          task=worked, likelihood=by_hand.effort, prepare=offered, how="NumPy"),
     Case("inequity", pn.models.Inequity(),
-         uniform(temperature=(1, 4), envy=(0, 1.5), guilt=(0, 0.8)), task=shared, **LINEAR),
+         uniform(temperature=(1, 4), envy=(0, 1.5), guilt=(0, 0.8)), task=shared, **LARGE),
     Case("ultimatum, norms learnt", pn.models.Ultimatum("delta"),
          uniform(temperature=(1, 4), envy=(0.2, 1.5), norm_rate=(0.05, 0.6)),
          task=offered_shares, likelihood=by_hand.ultimatum, prepare=signed, how="loop"),
