@@ -43,6 +43,7 @@ from penchant.cli.workflow_options import (
     Sets,
     Simulated,
     Written,
+    WrittenTable,
 )
 
 _kept_output = Group("Output", sort_key=6)
@@ -380,7 +381,7 @@ def assist(
     table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
     agent: Agent = Agent(),  # noqa: B008
     asked: Assisted = Assisted(),  # noqa: B008
-    written: Written = Written(),  # noqa: B008
+    written: WrittenTable = WrittenTable(),  # noqa: B008
 ) -> int:
     """A machine beside its operator: what it would gain, and what it would have said.
 
@@ -434,7 +435,7 @@ def predict(
     agent: Agent = Agent(),  # noqa: B008
     described: Described = Described(),  # noqa: B008
     prediction: Prediction = Prediction(),  # noqa: B008
-    written: Written = Written(),  # noqa: B008
+    written: WrittenTable = WrittenTable(),  # noqa: B008
 ) -> int:
     """Fit a model, and write what it says of every row: probability, value, prediction error.
 
