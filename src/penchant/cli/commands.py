@@ -233,6 +233,15 @@ def export(
     return run_export(store, output, with_ids=with_ids)
 
 
+def _with_model(agent: Agent, task: str | None) -> Agent:
+    """The model of a task that is named, where no model is."""
+    if task is None or agent.model is not None:
+        return agent
+    from penchant.cli.settings import of_task
+
+    return of_task(agent, task)
+
+
 def fit(
     file: str | None = None,
     /,
@@ -254,9 +263,9 @@ def fit(
         CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
         stdin. A folder or a 'pattern' of files is read chunk by chunk.
     """
-    from penchant.cli.naming import is_scanned, with_model_of_task
+    from penchant.cli.naming import is_scanned
 
-    agent = with_model_of_task(agent, history.task)
+    agent = _with_model(agent, history.task)
     if data.price is not None:
         from penchant.cli.worth import run_fit_worth
 
@@ -366,10 +375,9 @@ def population(
         CSV or Parquet file as `fit` takes it, with subjects; - for stdin.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.naming import with_model_of_task
     from penchant.cli.populating import run_population
 
-    agent = with_model_of_task(agent, history.task)
+    agent = _with_model(agent, history.task)
     return run_population(file, data, terms, agent, history, populated, written)
 
 
@@ -449,9 +457,9 @@ def predict(
         A table of play, one row per event: who, what was chosen, what it paid; or of offers; or a
         choice experiment; - for stdin.
     """
-    from penchant.cli.naming import is_scanned, with_model_of_task
+    from penchant.cli.naming import is_scanned
 
-    agent = with_model_of_task(agent, table.task)
+    agent = _with_model(agent, table.task)
     if file is not None and agent.model is not None and is_scanned(file, play=True):
         from penchant.cli.people import run_predict_files
 
@@ -591,8 +599,7 @@ def study(
         what it paid; or per decision between offers; or a choice experiment, without --model;
         - for stdin; or a folder of penchant export, which says the rest.
     """
-    from penchant.cli.naming import with_model_of_task
     from penchant.cli.studying import run_study_command
 
-    agent = with_model_of_task(agent, table.task)
+    agent = _with_model(agent, table.task)
     return run_study_command(file, table, compared, agent, analysis, kept, experiment)

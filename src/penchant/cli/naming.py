@@ -1,16 +1,11 @@
-"""What words on the command line name: files that are scanned, and models of tasks."""
+"""Which words on the command line name several files that are scanned, rather than one file."""
 
 from __future__ import annotations
 
 import glob
 import os
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from penchant.files.folder import DESCRIPTION
-
-if TYPE_CHECKING:
-    from penchant.cli.options import Agent
 
 COLUMNAR = (".parquet", ".arrow", ".feather")
 
@@ -37,14 +32,3 @@ def names_files(file: str | None) -> bool:
             name.endswith(COLUMNAR) for _, _, names in os.walk(file) for name in names
         )
     return "://" in file or glob.has_magic(file)
-
-
-def with_model_of_task(agent: Agent, task: str | None) -> Agent:
-    """The model of a task that is named, where no model is."""
-    if task is None or agent.model is not None:
-        return agent
-    from penchant.reading.tasks import task_named
-
-    named = task_named(task)
-    name: Any = named.command
-    return replace(agent, model=name, settings=agent.settings or list(named.settings))
