@@ -49,7 +49,7 @@ def run_believe(file: str | None, table: Played, agent: Agent, asked: Believed) 
             write_text(asked.output, _page(maps, str(model)), overwrite=asked.overwrite)
             say(f"Written: {asked.output}")
     if asked.json:
-        found = [{"subject": subject, **one.to_dict()} for subject, one in maps.items()]
+        found = [{"subject": subject, **one.document()} for subject, one in maps.items()]
         print(json_text(found), end="")
     else:
         for subject, one in maps.items():

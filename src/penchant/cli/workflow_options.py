@@ -408,7 +408,7 @@ class Populated:
     people
         CSV or Parquet file with a row per subject and a column subject: their covariates.
     covariates
-        Columns of --people on which the mean of every parameter depends.
+        Columns of FILE, or of --people, on which the mean of every parameter depends.
     formula
         Instead, a formula for one parameter: 'learning_rate ~ group * age'; may be repeated.
     within

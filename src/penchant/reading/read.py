@@ -146,7 +146,7 @@ def read(
     Note: fair holds words: no, yes; compared with no (reference).
     Note: neither is an option of its own, with a constant and attributes of 0.
     Data: 2 subjects, 4 trials
-    Next: pn.fit_each(reading)
+    Next: pn.fit(reading)
     >>> reading.data.names
     ('price', 'fair:yes', 'constant:neither')
     """

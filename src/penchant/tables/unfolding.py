@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector
 from penchant.errors import DataError, listing
 from penchant.files.json_table import typed
-from penchant.tables.cells import amount_and_delay, array_cell, is_nothing
+from penchant.tables.cells import amount, amount_and_delay, array_cell, is_nothing
 from penchant.tables.columns import FEWEST, USUAL, plain_name
 from penchant.tables.frames import row_place
 from penchant.tables.offer_columns import USUAL as OFFERED
@@ -85,8 +85,17 @@ def unfolded(table: pa.Table) -> Unfolded:
         place = table.column_names.index(name)
         if len(lengths) == 1:
             table = _widened(table, place, name, cells)
-            notes.append(f"lists in {name} taken for one number per option")
+            notes.append(f"lists in {name} taken for one {_held(cells)} per option")
     return Unfolded(table, same, tuple(notes))
+
+
+def _held(cells: Sequence[Any]) -> str:
+    """What lists hold, in a word."""
+    items = [item for cell in cells if cell is not None for item in cell]
+    if any(isinstance(item, dict) for item in items):
+        return "offer"
+    words = any(isinstance(item, str) and amount(item) is None for item in items)
+    return "label" if words else "number"
 
 
 def single_buttons(table: pa.Table) -> BoolVector:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._frames import came_as, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.models.spatial.ucl import UCL
+from penchant.output.shown import Shown
 from penchant.tails import normal_point
 
 NODES = 33  # of the decision noise, over which a map is summed
@@ -127,7 +128,7 @@ def _in_rewards(
 
 
 @dataclass(frozen=True, eq=False)
-class BeliefMap:
+class BeliefMap(Shown):
     """What somebody expected of every option before play: a map, and its level apart.
 
     Differences over the map are told by choices; the level hardly is, for it trades with the bonus
@@ -256,7 +257,7 @@ class BeliefMap:
             ]
         )
 
-    def to_frame(self, backend: Any = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per option: mean, sd, and where it lies."""
         columns: dict[str, Any] = {"option": np.arange(len(self.mean)).tolist()}
         if self.locations is not None:
@@ -265,8 +266,8 @@ class BeliefMap:
         columns |= {"mean": self.mean.tolist(), "sd": self.sd.tolist()}
         return frame(columns, backend or came_as(self))
 
-    def to_dict(self) -> dict[str, Any]:
-        """All numbers, for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "status": self.status,
             "n_decisions": self.n_decisions,
@@ -281,8 +282,8 @@ class BeliefMap:
             ],
         }
 
-    def __str__(self) -> str:
-        return self.summary()
+    def __repr__(self) -> str:
+        return f"<BeliefMap of {len(self.mean)} options: {self.status}>"
 
 
 def evidence_weights(fits: tuple[MapFit, ...]) -> Vector:
