@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -234,6 +233,15 @@ def export(
     return run_export(store, output, with_ids=with_ids)
 
 
+def _with_model(agent: Agent, task: str | None) -> Agent:
+    """The model of a task that is named, where no model is."""
+    if task is None or agent.model is not None:
+        return agent
+    from penchant.cli.settings import of_task
+
+    return of_task(agent, task)
+
+
 def fit(
     file: str | None = None,
     /,
@@ -257,12 +265,7 @@ def fit(
     """
     from penchant.cli.naming import is_scanned
 
-    if history.task is not None and agent.model is None:
-        from penchant.reading.tasks import task_named
-
-        task = task_named(history.task)
-        name: Any = task.command
-        agent = replace(agent, model=name, settings=agent.settings or list(task.settings))
+    agent = _with_model(agent, history.task)
     if data.price is not None:
         from penchant.cli.worth import run_fit_worth
 
@@ -374,6 +377,7 @@ def population(
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.populating import run_population
 
+    agent = _with_model(agent, history.task)
     return run_population(file, data, terms, agent, history, populated, written)
 
 
@@ -455,6 +459,7 @@ def predict(
     """
     from penchant.cli.naming import is_scanned
 
+    agent = _with_model(agent, table.task)
     if file is not None and agent.model is not None and is_scanned(file, play=True):
         from penchant.cli.people import run_predict_files
 
@@ -596,4 +601,5 @@ def study(
     """
     from penchant.cli.studying import run_study_command
 
+    agent = _with_model(agent, table.task)
     return run_study_command(file, table, compared, agent, analysis, kept, experiment)
