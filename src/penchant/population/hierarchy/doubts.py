@@ -81,7 +81,8 @@ def doubts_of(
                 )
     for c, a in enumerate(s.random):
         if reliability[names[a]] < NONE:
-            low, high = inferences.sd_interval(found, c, 0, source.task.restricted, 0.95)
+            begin = inferences.profile_nodes(source.task, found)
+            low, high = inferences.sd_interval(source.task, found, begin, c, 0, 0.95)
             if low < 0.05 * high:
                 doubts["spread not told"] = (
                     f"The spread of {names[a]} may be anything from 0 to {high:.3g}: the decisions "

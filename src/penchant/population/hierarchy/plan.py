@@ -58,8 +58,9 @@ class Plan(NamedTuple):
         )
 
     def checked(self, task: Search) -> Search:
-        """The same with two nodes more in each direction, or twice the draws."""
-        return replace(task, k=task.k + 2, n_draws=2 * task.n_draws)
+        """The same with two nodes more in each direction: with draws, in the shapes."""
+        q = int((task.structure.random < self.people.coordinates.n_shape).sum())
+        return replace(task, k=task.k + 2, n_draws=task.n_draws if q else 2 * task.n_draws)
 
     def closer(self, task: Search) -> Search:
         """The same with more nodes: most in the shapes, in which posteriors are least normal."""
