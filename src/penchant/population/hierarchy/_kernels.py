@@ -9,6 +9,7 @@ from penchant.softmax._kernels import compiled
 from penchant.softmax._lanes import LANES, exponentials, whole_blocks
 
 LARGE = 1e280
+SMALLEST = 1e-300
 NEGLIGIBLE = 1e-16  # probability of a node that adds nothing to moments
 
 
@@ -201,9 +202,9 @@ def node_moments(mass, nodes, centre, precisions, constants, group, extra, pairs
         total = 0.0
         for j in range(n_nodes):
             total += level[j]
-        evidence[i] = highest + math.log(total)
+        evidence[i] = highest + math.log(total) if total > 0 else -np.inf
         for j in range(n_nodes):
-            share[i, j] /= total
+            share[i, j] /= max(total, SMALLEST)
         if wanted == 0:
             continue
         kept = 0

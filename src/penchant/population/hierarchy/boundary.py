@@ -87,7 +87,7 @@ def fit_plan(plan: Plan) -> Fitted:
         people = listing(str(plan.people.subjects[i]) for i in worst)
         other, advice = f"{_other(plan, task)} nodes", f"give more than nodes={task.k}"
         if len(task.structure.random) > MOST:
-            other, advice = "twice the draws", "let fewer parameters differ (random=[...])"
+            other, advice = "other draws", "let fewer parameters differ (random=[...])"
         status["integration not settled"] = (
             f"The log-likelihood changes by {error.total:.2g} with {other}, most for {people}: "
             f"{advice}."

@@ -37,7 +37,7 @@ TOLD = 0.5  # reliability from which on it is
 CLOSE = 1e-5  # log-units by which a profile may be off
 MOST_PLACES = 16  # of a profile
 NEAR_ENOUGH = 5e-3  # of the root of twice the fall
-FARTHEST = 6.0  # by which a logarithm of a spread may lie above its best before it has no end
+WIDEST = 20.0  # typical standard deviations from which on a spread has no end
 UPWARDS = 0.1  # share of a number of the spread in a direction, from which on it is to blame
 FLAT = 1e-9  # share of a direction's curvature below which nothing is known of it
 
@@ -194,9 +194,13 @@ def sd_interval(
     follow[place] = 1.0
     curvature = float(information[place] @ follow)
     first = np.sqrt(2 * drop / max(curvature, 1e-3))
-    floor = float(found.floors[c]) + np.log(AT_BOUND)
+    typical = float(task.people.typical.sd[s.random[c]])
+    ends_at = (
+        float(found.floors[c]) + np.log(AT_BOUND),
+        max(np.log(WIDEST * typical), float(x[place]) + TRUSTED),
+    )
     way = _Way(follow, errors_by(information, held))
-    ends = [_crossing(profile, best, drop, sign * first, floor, way) for sign in (-1.0, 1.0)]
+    ends = [_crossing(profile, best, drop, sign * first, ends_at, way) for sign in (-1.0, 1.0)]
     return float(np.exp(ends[0])), float(np.exp(ends[1]))
 
 
@@ -256,9 +260,14 @@ class _Way(NamedTuple):
 
 
 def _crossing(
-    profile: _Profile, best: _At, drop: float, step: float, floor: float, way: _Way
+    profile: _Profile,
+    best: _At,
+    drop: float,
+    step: float,
+    ends_at: tuple[float, float],
+    way: _Way,
 ) -> float:
-    """Where the profile falls by `drop`, from the maximum on in the direction of a step.
+    """Where the profile falls by `drop`, from the maximum on; without end if not in the range.
 
     The root of twice the fall is nearly a line: secants of it.
     """
@@ -266,15 +275,13 @@ def _crossing(
     near, far = (centre, 0.0), None  # places with the root of the fall there
     at, from_x, from_at = centre + step, best.x, centre
     for _ in range(MOST_PLACES):
-        at = max(at, floor)
+        at = min(max(at, ends_at[0]), ends_at[1])
         new = profile(way(from_x, at - from_at), at)
         root = float(np.sqrt(2 * max(best.value - new.value, 0.0)))
         if abs(root - want) < NEAR_ENOUGH:
             return at
-        if root < want and at == floor:
-            return -np.inf
-        if at > centre + FARTHEST:
-            return np.inf
+        if root < want and at in ends_at:
+            return -np.inf if at == ends_at[0] else np.inf
         from_x, from_at = new.x, at
         if root < want:
             near = (at, root)

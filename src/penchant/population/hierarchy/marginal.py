@@ -25,6 +25,8 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.population.hierarchy._kernels import node_moments
 from penchant.population.hierarchy.spread import Spread
 
+NOWHERE: Vector = np.empty(0)
+
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
@@ -72,6 +74,9 @@ class Structure(NamedTuple):
         How S is written, and whose S each subject has.
     counts
         How much each subject counts.
+    room
+        How far each coefficient may move on given nodes: of coordinates without spread the
+        likelihood is known nearby only. Anywhere, if empty.
     """
 
     design: Matrix
@@ -80,6 +85,7 @@ class Structure(NamedTuple):
     spread: Spread
     group: IntVector
     counts: Vector
+    room: Vector = NOWHERE
 
     @property
     def n_beta(self) -> int:

@@ -297,7 +297,7 @@ def _by_steps(
             gained = task.goal.level(marginal, best) - task.goal.level(marginal, x)
             posterior, x = _posterior(known, s, best, posterior), best
             settled = gained < WOBBLE**2 / 2
-            flat = not held.any() and bool(flat_coordinates(s, x, floors).size)
+            flat = _ends_flat(task, x, held, floors)
             if settled or flat:
                 break
         if flat:
@@ -305,6 +305,12 @@ def _by_steps(
             break
     ended = x, marginal, known, information, posterior, held, stage.k, rounds, settled, floors
     return Found(*ended, stage.n_draws)
+
+
+def _ends_flat(task: Search, x: Vector, held: BoolVector, floors: Vector) -> bool:
+    """Whether a spread has vanished, and nothing keeps it from that."""
+    kept = held.any() or task.away_from_zero
+    return not kept and bool(flat_coordinates(task.structure, x, floors).size)
 
 
 def _reach(s: Structure) -> float:
@@ -343,7 +349,7 @@ def _expected(
         values.append(known.value + goal.prior(s, x)[0])
         settled = bool(np.max(np.abs(step) / errors, initial=0.0) < LAST_STEP)
         settled |= bool(max(values) - max(values[:-CALM], default=-np.inf) < GAINED)
-        if settled or (not held.any() and flat_coordinates(s, x, floors).size):
+        if settled or _ends_flat(task, x, held, floors):
             break
         x = way.on(x, step, errors, known.value)
     return x, posterior, rounds
@@ -549,7 +555,7 @@ def climb(
             trial = np.clip(x + fraction * step, low, high)
             new = marginal.at(trial)
             added = tilt(s, trial)
-            gained = new.value + added[0] - value
+            gained = new.value + added[0] - value if np.isfinite(new.hessian).all() else -np.inf
             if gained >= 1e-4 * fraction * min(promised, 1.0) or (
                 fraction == 1.0 and gained >= -1e-10 and promised < 1e-6
             ):
@@ -625,6 +631,7 @@ def trusted_bounds(
 ) -> tuple[Vector, Vector]:
     """No farther from x than the nodes reach: a spread much narrower falls between them."""
     room = np.full(len(x), np.inf)
+    room[: len(s.room)] = s.room
     for g in range(s.spread.n_groups):
         first = s.n_beta + g * s.spread.n_block
         room[first : first + s.spread.size] = reach
@@ -709,6 +716,11 @@ def _nodes(
         information[:] = found.information[..., s.fixed, :][..., s.fixed].reshape(n, n_nodes, f, f)
     else:
         value = people.values(which, h)
+    # far out numbers overflow: nobody decides so
+    lost = ~(np.isfinite(value.reshape(n, n_nodes)) & np.isfinite(information).all(axis=(2, 3)))
+    lost |= ~np.isfinite(gradient).all(axis=2)
+    gradient[lost], information[lost] = 0.0, 0.0
+    value = np.where(lost.reshape(value.shape), -np.inf, value)
     return Nodes(
         places.reshape(n, n_nodes, len(s.random)),
         (value + weights).reshape(n, n_nodes),
