@@ -17,6 +17,7 @@ SPREAD_MOVES = 1.5  # the same of a spread
 AT_ONE = 0.99
 UNLIKELY = 0.01
 FAR = 12.0  # typical standard deviations: a mean that is not told
+WIDE = 2.0  # the same of its standard error
 
 
 def correlations_of(matrices: Matrix) -> Matrix:
@@ -125,5 +126,5 @@ def _lost(source: Any, errors: inferences.Errors) -> list[str]:
         lost.append(source.people.coordinates.names[a])
     whose = np.abs(s.design).sum(axis=0).argmax(axis=0)
     size = np.abs(s.design).max(axis=(0, 1)) * np.sqrt(np.diag(errors.model)[: s.n_beta])
-    lost += [names[a] for a in np.flatnonzero(size > FAR * sd[whose])]
+    lost += [names[a] for a in np.flatnonzero(size > WIDE * sd[whose])]
     return list(dict.fromkeys(lost))
