@@ -61,6 +61,13 @@ def regression(parameters, data) -> float:
     return float(np.log(np.exp(q).sum(axis=1)).sum())
 
 
+def regression_of_any_size(parameters, data) -> float:
+    """The same of variables so large that exponentials would overflow."""
+    q = data["relative"] @ parameters
+    top = q.max(axis=1)
+    return float((np.log(np.exp(q - top[:, None]).sum(axis=1)) + top).sum())
+
+
 def power_cooling(parameters, data) -> float:
     """Known values, V t^kappa / tau."""
     beta, kappa = parameters
@@ -360,3 +367,213 @@ def outcome_representation(parameters, data) -> float:
         ps[j] = 1.0
         ps = [c * kept for c in ps]
     return float(special.logsumexp(np.array(rows), axis=1).sum())
+
+
+def volatile_kalman(parameters, data) -> float:
+    """Four options: means, variances and volatilities, with a bonus."""
+    beta, gamma, rate, volatility, noise = parameters
+    noise = math.exp(noise)
+    m, w, v, rows = [0.0] * 4, [noise] * 4, [math.exp(volatility) * noise] * 4, []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        q = [beta * a + gamma * math.sqrt(b + c) for a, b, c in zip(m, w, v, strict=True)]
+        rows.append([value - q[j] for value in q])
+        old, before = w[j], w[j] + v[j]
+        kept = noise / (before + noise)
+        step = (1.0 - kept) * (reward - m[j])
+        m[j] += step
+        w[j] = kept * before
+        v[j] += rate * (step * step + old + w[j] - 2.0 * kept * old - v[j])
+    return float(special.logsumexp(np.array(rows), axis=1).sum())
+
+
+def successor(parameters, data) -> float:
+    """Two-step: where choices lead, what that pays, repetition."""
+    beta, stickiness, second, lead, rate = parameters
+    leads, pays, last, gaps = [[0.0] * 4, [0.0] * 4], [0.0] * 4, -1, []
+    for j, reward, state in zip(data["chosen"], data["rewards"], data["state"], strict=True):
+        if state == 0:
+            own, other = leads[j], leads[1 - j]
+            ahead = sum((a - b) * r for a, b, r in zip(own, other, pays, strict=True))
+            gaps.append(
+                beta * ahead + (stickiness * (1 if j == last else -1) if last >= 0 else 0.0)
+            )
+            last = j
+            continue
+        first = 2 * int(state) - 2
+        gaps.append(second * (pays[first + j] - pays[first + 1 - j]))
+        leads[last] = [a * (1.0 - lead) for a in leads[last]]
+        leads[last][first + j] += lead
+        pays[first + j] += rate * (reward - pays[first + j])
+    return loss_of_two(np.array(gaps))
+
+
+def beads(parameters, data) -> float:
+    """To draw on or to name a jar, by backward induction."""
+    beta, cost = parameters
+    share, most = data["share"], data["most"]
+    best, tables = None, {}
+    for n in range(most, -1, -1):
+        odds = (share / (1.0 - share)) ** (2.0 * np.arange(n + 1) - n)
+        p = odds / (1.0 + odds)
+        named = np.column_stack([2.0 * p - 1.0, 1.0 - 2.0 * p])
+        if best is not None:
+            up = p * share + (1.0 - p) * (1.0 - share)
+            draw = up * best[1:] + (1.0 - up) * best[:-1] - cost
+            tables[n] = np.column_stack([draw, named])
+        best = named.max(axis=1) if n == most else tables[n].max(axis=1)
+    pairs = zip(data["drawn"], data["firsts"], strict=True)
+    values = np.array([tables[int(n)][int(b)] for n, b in pairs])
+    return loss_of_many(beta * values, data["chosen"])
+
+
+def pearce_hall(parameters, data) -> float:
+    """Two options, a rate that follows surprise."""
+    beta, scale, rate = parameters
+    values, kappa, gaps = [0.0, 0.0], [1.0, 1.0], []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        own = values[j]
+        gaps.append(own - values[1 - j])
+        error = reward - own
+        values[j] = own + scale * kappa[j] * error
+        kappa[j] += rate * (abs(error) - kappa[j])
+    return loss_of_two(beta * np.array(gaps))
+
+
+def confirmation(parameters, data) -> float:
+    """Two options, full feedback, rates of what confirms a choice and of what does not."""
+    beta, good, bad = parameters
+    values, gaps = [0.0, 0.0], []
+    for j, reward, other in zip(data["chosen"], data["rewards"], data["forgone"], strict=True):
+        own, there = values[j], values[1 - j]
+        gaps.append(own - there)
+        values[j] = own + (good if reward >= own else bad) * (reward - own)
+        values[1 - j] = there + (bad if other >= there else good) * (other - there)
+    return loss_of_two(beta * np.array(gaps))
+
+
+def hidden_state(parameters, data) -> float:
+    """Which of two options is good now, by Bayes' rule."""
+    beta, hazard, sure = parameters
+    belief, gaps = 0.5, []
+    for j, reward in zip(data["chosen"], data["rewards"], strict=True):
+        gaps.append((2.0 * belief - 1.0) * (1.0 if j == 0 else -1.0))
+        told = sure if (reward > 0) == (j == 0) else 1.0 - sure
+        posterior = belief * told
+        posterior /= posterior + (1.0 - belief) * (1.0 - told)
+        belief = posterior * (1.0 - hazard) + (1.0 - posterior) * hazard
+    return loss_of_two(beta * np.array(gaps))
+
+
+def prospect_valence(parameters, data) -> float:
+    """Four decks, gains and losses as they are felt, the delta rule."""
+    gain, loss, rate, alpha = parameters
+    values, rows = [0.0] * 4, []
+    for j, r in zip(data["chosen"], data["rewards"], strict=True):
+        rows.append([value - values[j] for value in values])
+        r /= 100.0
+        felt = gain * r**alpha if r >= 0 else -loss * (-r) ** alpha
+        values[j] += rate * (felt - values[j])
+    return float(special.logsumexp(np.array(rows), axis=1).sum())
+
+
+def value_plus_perseverance(parameters, data) -> float:
+    """Four decks, felt values and traces of wins and losses."""
+    gain, loss, win, lose, rate, alpha, kept = parameters
+    values, habit, rows = [0.0] * 4, [0.0] * 4, []
+    for j, r in zip(data["chosen"], data["rewards"], strict=True):
+        q = [a + b for a, b in zip(values, habit, strict=True)]
+        rows.append([value - q[j] for value in q])
+        r /= 100.0
+        felt = gain * r**alpha if r >= 0 else -loss * (-r) ** alpha
+        values[j] += rate * (felt - values[j])
+        habit = [kept * a for a in habit]
+        habit[j] += win if r >= 0 else lose
+    return float(special.logsumexp(np.array(rows), axis=1).sum())
+
+
+def balloons(parameters, data) -> float:
+    """A number of pumps aimed at, by what is believed of bursts; counts are of the data."""
+    aim, beta, belief, updating = parameters
+    updating = math.exp(updating)
+    safe = (1.0 - math.exp(belief) + updating * data["held"]) / (1.0 + updating * data["pumps"])
+    return loss_of_two(data["sign"] * (-aim / np.log(safe) - beta * data["pump"]))
+
+
+def gaussian_filter(parameters, data) -> float:
+    """Three levels, coupling 1; outside of where it exists the likelihood is 0."""
+    zeta, omega2, omega3 = parameters
+    mu2, mu3, s2, s3, beliefs = 0.0, 1.0, 0.1, 1.0, []
+    for u in data["input"]:
+        beliefs.append(mu2)
+        first = 1.0 / (1.0 + math.exp(-mu2))
+        moves = math.exp(mu3 + omega2)
+        before = s2 + moves
+        precision = 1.0 / before + first * (1.0 - first)
+        step = (u - first) / precision
+        mu2, new = mu2 + step, 1.0 / precision
+        weight = moves / before
+        surprise = (new + step * step) / before - 1.0
+        rest = (moves - s2) / before
+        above = 1.0 / (s3 + math.exp(omega3)) + 0.5 * weight * (weight + rest * surprise)
+        if above <= 0 or abs(mu2) > 500:
+            return 1e6
+        mu3 += 0.5 * weight * surprise / above
+        s2, s3 = new, 1.0 / above
+        if mu3 + omega2 > 500:
+            return 1e6
+    return loss_of_two(zeta * data["sign"] * np.array(beliefs))
+
+
+def aversive(parameters, data) -> float:
+    """Punishments whose sizes are shown, one probability learnt."""
+    beta, rate, gamma = parameters
+    belief, beliefs = 0.5, []
+    for outcome in data["outcome"]:
+        beliefs.append(belief)
+        belief += rate * (outcome - belief)
+    felt = np.clip(math.exp(gamma) * (np.array(beliefs) - 0.5) + 0.5, 0.0, 1.0)
+    gap = data["magnitude_0"] * felt - data["magnitude_1"] * (1.0 - felt)
+    return loss_of_two(beta * data["sign"] * gap)
+
+
+def _advantage(values) -> np.ndarray:
+    return values[:, 0] - values[:, 1]
+
+
+def magnitude(parameters, data) -> float:
+    """A / (1 + k A^-m D)."""
+    beta, rate, effect = parameters
+    amount = data["amount"]
+    values = amount / (1.0 + math.exp(rate) * amount**-effect * data["delay"])
+    return loss_of_two(beta * _advantage(values))
+
+
+def odds(parameters, data) -> float:
+    """A / (1 + h odds against)."""
+    beta, rate = parameters
+    p = data["probability"]
+    return loss_of_two(beta * _advantage(data["amount"] * p / (p + math.exp(rate) * (1.0 - p))))
+
+
+def ambiguity(parameters, data) -> float:
+    """Chances that are hidden in part, linear."""
+    beta, averse, curvature = parameters
+    worth = data["amount"] ** math.exp(curvature)
+    believed = beta * data["probability"] - averse * data["ambiguity"] / 2.0
+    return loss_of_two(_advantage(believed * worth))
+
+
+def effort(parameters, data) -> float:
+    """R - k E^q."""
+    beta, cost, power = parameters
+    return loss_of_two(_advantage(beta * data["reward"] - cost * data["effort"] ** math.exp(power)))
+
+
+def ultimatum(parameters, data) -> float:
+    """Accept or reject, a norm that follows offers."""
+    beta, envy, rate = parameters
+    norm, short = 10.0, []
+    for offer in data["list"]:
+        short.append(max(norm - offer, 0.0))
+        norm += rate * (offer - norm)
+    return loss_of_two(data["sign"] * (beta * data["offer"] - envy * np.array(short)))

@@ -85,8 +85,8 @@ class Case:
                     pn.Episode(e.chosen, e.rewards, subject=f"{group}.{e.subject}") for e in plays
                 ]
                 continue
-            if isinstance(task, World):
-                several = pn.Task(task, n_decisions)
+            if isinstance(task, World | pn.Task):
+                several = pn.Task(task, n_decisions) if isinstance(task, World) else task
                 people += [
                     pn.simulate(several, self.model, truth, rng=rng, subject=f"{group}.{k}")
                     for k in range(n)
@@ -181,6 +181,31 @@ def seen(case: Case, episode: Any) -> dict[str, Any]:
     return lists(case, episode) | told
 
 
+def jars(case: Case, episode: Any) -> dict[str, Any]:
+    """Beads seen, and the jars."""
+    found = seen(case, episode) | {"share": case.model.share, "most": case.model.most}
+    return found | {"chosen": episode.chosen}
+
+
+def signed(case: Case, decisions: Any) -> dict[str, Any]:
+    """What was seen and learnt, in arrays, and 1 where the second option was chosen, else -1."""
+    told = {"sign": np.where(decisions.chosen == 1, 1.0, -1.0)}
+    if isinstance(decisions, pn.Offers):
+        offer = decisions.offers["offer"][:, 1]
+        return told | {"offer": offer, "list": offer.tolist()}
+    return told | {**decisions.before} | {name: v.tolist() for name, v in decisions.after.items()}
+
+
+def counted(case: Case, episode: Any) -> dict[str, Any]:
+    """Pumps and bursts of earlier balloons, which no parameter changes."""
+    balloon, pumped = episode.before["balloon"], episode.chosen == 1
+    begins = np.searchsorted(balloon, balloon)  # balloons are numbered in order of time
+    pumps = np.concatenate([[0.0], np.cumsum(pumped)])[begins]
+    bursts = np.concatenate([[0.0], np.cumsum(episode.after["burst"])])[begins]
+    told = {"pump": episode.before["pump"], "sign": np.where(pumped, 1.0, -1.0)}
+    return told | {"pumps": pumps, "held": pumps - bursts}
+
+
 def uniform(**ranges: tuple[float, float]) -> Callable[[np.random.Generator], dict[str, float]]:
     """Parameters drawn from ranges."""
     return lambda rng: {name: float(rng.uniform(*ends)) for name, ends in ranges.items()}
@@ -197,6 +222,55 @@ def log_uniform(
     )
 
 
+def shared(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Two divisions of money."""
+    return {"own": rng.uniform(0, 20, (1000, 2)), "other": rng.uniform(0, 20, (1000, 2))}
+
+
+def hidden(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Five for sure or for half a chance, or more with chances that are hidden in part."""
+    n = 1000
+    return {
+        "amount": np.column_stack([np.full(n, 5.0), rng.uniform(5, 60, n)]),
+        "probability": np.column_stack([np.full(n, 0.5), rng.choice([0.13, 0.25, 0.5, 0.75], n)]),
+        "ambiguity": np.column_stack([np.zeros(n), rng.choice([0, 0, 0.24, 0.5, 0.74], n)]),
+    }
+
+
+def unlikely(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Less for sure, or more with a chance."""
+    n = 1000
+    return {
+        "amount": np.column_stack([rng.uniform(2, 40, n), rng.uniform(40, 90, n)]),
+        "probability": np.column_stack([np.ones(n), rng.choice([0.1, 0.3, 0.6, 0.9], n)]),
+    }
+
+
+def worked(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Less for little effort, or more for more."""
+    n = 1000
+    return {
+        "reward": np.column_stack([rng.uniform(1, 4, n), rng.uniform(2, 12, n)]),
+        "effort": np.column_stack([rng.uniform(0.05, 0.3, n), rng.uniform(0.2, 3.0, n)]),
+    }
+
+
+def offered_shares(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Nothing, or what somebody leaves of twenty."""
+    return {"offer": np.column_stack([np.zeros(1000), rng.integers(0, 20, 1000).astype(float)])}
+
+
+def reversals(rng: np.random.Generator) -> pn.Task:
+    """Two options, of which the better one changes."""
+    return pn.Task(pn.models.reversal_schedule(N_DECISIONS, rng=rng))
+
+
+def decks(rng: np.random.Generator) -> pn.Task:
+    """Four decks of cards."""
+    return pn.Task(pn.models.iowa_schedule(N_DECISIONS, rng=rng))
+
+
+N_DECISIONS = 200
 TAU = (0.1, 0.5)
 RATE = (0.1, 0.9)
 VARIANCE = (0.05, 5.0)
@@ -204,6 +278,7 @@ PLAYED = {"learning_rate": RATE, "temperature": TAU}
 MAP = pn.Landscape(np.exp(-(distances(PLACES)[7] ** 2) / 8.0), NOISE)
 STATIC = {"prepare": offered, "task": delays, "how": "NumPy"}
 LINEAR = {"prepare": relative, "likelihood": by_hand.regression, "how": "NumPy"}
+LARGE = LINEAR | {"likelihood": by_hand.regression_of_any_size}
 TWO = {"prepare": lists, "task": landscape(2)}
 
 CASES = (
@@ -265,6 +340,47 @@ CASES = (
          uniform(value=(0.5, 2), frequency=(-1, 2), perseverance=(-1, 2), reward_rate=RATE,
                  punishment_rate=RATE, perseverance_decay=(0.2, 2)),
          landscape(4), by_hand.outcome_representation, lists),
+    Case("volatile Kalman filter, bonus", pn.models.VolatileKalman(4),
+         log_uniform({"noise_variance": (0.05, 1.0), "initial_volatility": (0.1, 1.0)},
+                     temperature=TAU, uncertainty_bonus=(-0.2, 1), volatility_rate=(0.1, 0.6)),
+         landscape(4), by_hand.volatile_kalman, lists),
+    Case("Pearce-Hall", pn.models.PearceHall(2),
+         uniform(temperature=TAU, learning_scale=RATE, associability_rate=RATE),
+         likelihood=by_hand.pearce_hall, **TWO),
+    Case("hidden state", pn.models.HiddenState(),
+         uniform(temperature=(0.1, 0.4), hazard=(0.03, 0.3), reliability=(0.6, 0.9)),
+         reversals, by_hand.hidden_state, lists),
+    Case("confirmation bias, full feedback", pn.models.ConfirmationBias(),
+         uniform(temperature=TAU, confirmatory_rate=RATE, disconfirmatory_rate=RATE),
+         lambda rng: pn.models.FullFeedbackWorld(
+             pn.models.reversal_schedule(N_DECISIONS, rng=rng)), by_hand.confirmation, seen),
+    Case("two-step, successors", pn.models.Successor(),
+         uniform(inverse_temperature=(2, 8), stickiness=(0, 0.5), inverse_temperature_2=(2, 5),
+                 successor_rate=RATE, reward_rate=RATE),
+         lambda rng: pn.models.TwoStepWorld(500), by_hand.successor, seen),
+    Case("two-step, stay regression", pn.models.StayRegression(),
+         uniform(**{"stay": (0, 2), "reward": (0, 1), "transition": (-0.5, 0.5),
+                    "reward:transition": (0, 1)}),
+         task=lambda rng: pn.models.TwoStepWorld(500), most=20.0, **LINEAR),
+    Case("prospect valence, 4 decks", pn.models.PVL(),
+         uniform(consistency=(0.3, 1.2), loss_aversion=(0.5, 2), learning_rate=RATE,
+                 sensitivity=(0.3, 1)), decks, by_hand.prospect_valence, lists),
+    Case("values plus perseverance, 4 decks", pn.models.VPP(),
+         uniform(consistency=(0.3, 1.2), loss_aversion=(0.5, 2), learning_rate=RATE,
+                 sensitivity=(0.3, 1), win_perseverance=(0, 1), loss_perseverance=(-0.5, 0.5),
+                 perseverance_decay=(0.2, 0.8)), decks, by_hand.value_plus_perseverance, lists),
+    Case("balloons, target", pn.models.Balloons(),
+         uniform(inverse_temperature=(0.3, 1), risk_taking=(0.4, 1), prior_belief=(0.85, 0.97),
+                 updating=(0.005, 0.1)),
+         lambda rng: pn.models.BalloonWorld(200), by_hand.balloons, counted, how="NumPy"),
+    Case("beads", pn.models.Beads(), uniform(temperature=(0.1, 0.3), cost=(0, 0.1)),
+         lambda rng: pn.models.BeadsWorld(200), by_hand.beads, jars, how="NumPy"),
+    Case("hierarchical Gaussian filter", pn.models.HGF(),
+         uniform(inverse_temperature=(1, 4), omega_2=(-4, -1), omega_3=(-8, -4)),
+         lambda rng: pn.models.InputWorld(1000), by_hand.gaussian_filter, signed),
+    Case("aversive learning", pn.models.AversiveLearning(),
+         uniform(inverse_temperature=(0.1, 0.5), learning_rate=RATE, gamma=(0.7, 2)),
+         lambda rng: pn.models.AversiveWorld(1000), by_hand.aversive, signed),
     Case("UCB1", pn.models.UCB1(4), uniform(temperature=TAU, exploration=(0, 1)),
          task=landscape(4), most=20.0, **LINEAR),
     Case("locality, 25 options", pn.models.Locality(PLACES, ("distance", "same", "visited")),
@@ -300,6 +416,27 @@ CASES = (
          log_uniform({"curvature": (0.4, 1.2), "probability_sensitivity": (0.4, 1.2)},
                      temperature=(0.2, 1), loss_aversion=(0.8, 2.5)),
          task=gambles, likelihood=by_hand.prospect, prepare=offered, how="NumPy"),
+    Case("magnitude effect", pn.models.MagnitudeDiscounting(),
+         log_uniform({"discount_rate": (0.005, 0.3)}, temperature=(0.3, 1.5),
+                     magnitude_effect=(0, 0.8)), likelihood=by_hand.magnitude, **STATIC),
+    Case("ITCH", pn.models.ITCH(),
+         uniform(later=(-0.5, 0.5), amount=(0, 0.3), relative_amount=(0.5, 2),
+                 delay=(-0.01, 0), relative_delay=(-2, 0)),
+         task=delays, most=20.0, **LARGE),
+    Case("probability discounting", pn.models.ProbabilityDiscounting(),
+         log_uniform({"odds_rate": (0.5, 5)}, temperature=(2, 8)),
+         task=unlikely, likelihood=by_hand.odds, prepare=offered, how="NumPy"),
+    Case("ambiguity, Levy", pn.models.Ambiguity(),
+         log_uniform({"curvature": (0.5, 1.2)}, temperature=(0.5, 2), ambiguity_aversion=(-0.5, 1)),
+         task=hidden, likelihood=by_hand.ambiguity, prepare=offered, how="NumPy"),
+    Case("effort, power", pn.models.Effort("power"),
+         log_uniform({"effort_power": (0.6, 2.5)}, temperature=(0.4, 1.5), effort_cost=(0.5, 3)),
+         task=worked, likelihood=by_hand.effort, prepare=offered, how="NumPy"),
+    Case("inequity", pn.models.Inequity(),
+         uniform(temperature=(1, 4), envy=(0, 1.5), guilt=(0, 0.8)), task=shared, **LARGE),
+    Case("ultimatum, norms learnt", pn.models.Ultimatum("delta"),
+         uniform(temperature=(1, 4), envy=(0.2, 1.5), norm_rate=(0.05, 0.6)),
+         task=offered_shares, likelihood=by_hand.ultimatum, prepare=signed, how="loop"),
     Case("mean and variance", pn.models.MeanVariance(),
          uniform(temperature=(0.5, 2), risk_attitude=(-0.2, 0.05)),
          task=gambles, most=5.0, **LINEAR),

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
+from penchant.assistance.warning import Calibration
+from penchant.models.spatial.belief_map import MapFit
 from penchant.output.shown import Framed, decoded, encoded
 
 HOLD_DATA = {"Live", "Reading", "Study", "StudyData", "StoredEstimates"}
-HOLD_DATA |= {"Asker", "Offer", "Posterior", "Advice", "Helper"}  # a conversation
-HOLD_DATA |= {"BeliefMap", "Gains"}  # of a model with a map of its own, and simulated
-HOLD_DATA |= {"Apprenticeship", "EarlyWarning", "Warned", "WarningScores"}
+HOLD_DATA |= {"Asker", "Offer", "Advice", "Helper", "EarlyWarning"}  # a conversation
 
 
 def classes():
@@ -74,6 +74,38 @@ def made():
         population.subjects,
         pn.results.PopulationComparison({"one": population, "again": population}),
         pn.results.PopulationSample(("a", "b"), rng.normal(size=(50, 2)), "importance", 0.4, 41.0),
+        pn.results.Contrast("group", "a - b", ("x", "y"), ("log", "identity"), *rng.random((7, 2))),
+        pn.results.PopulationMixture(
+            ("one",), {"one": population}, (0, 1), *map(np.ones, ((1,), (2, 1), (2, 1))), -9.0, True
+        ),
+        pn.design(
+            pn.models.RandomChoice(2),
+            task,
+            {"bias_0": (-0.5, 0.5)},
+            goal=pn.Narrow("bias_0", 9.0),
+            n_subjects=2,
+            rng=rng,
+        ),
+        *of_machines(rng),
+    ]
+
+
+def of_machines(rng):
+    """What assistance and questions give."""
+    offers = pd.DataFrame(
+        {"amount_sooner": [5.0, 9.0], "amount_later": [20.0, 12.0], "delay_later": [30.0, 9.0]}
+    )
+    asked = pn.ask(pn.HyperbolicDiscounting(), offers, about="discount_rate")
+    asked.answer(asked.next(), chosen=1)
+    map_fit = MapFit(0.5, 1, -3.0, np.ones((3, 1)), np.zeros((3, 0)), np.ones(2), np.eye(2), 0.3)
+    checked = Calibration(0.7, 0.2, 0.25, 0.9, rng.uniform(size=4))
+    return [
+        asked.posterior(),
+        pn.results.BeliefMap.of((map_fit,), "converged", "", 12, pn.grid(3, 1)),
+        pn.results.Gains("novice", {"human": rng.normal(size=3)}, rng.uniform(size=3)),
+        pn.results.Apprenticeship(4, {"alone": rng.normal(size=3)}, rng.uniform(size=3)),
+        pn.results.Warned(0.4, (0.2, 0.7), ("few options tried",)),
+        pn.results.WarningScores(20, np.array([True, False, True, False]), {"both": checked}),
     ]
 
 
@@ -92,12 +124,28 @@ def test_every_class_of_results_can_be_shown_and_kept():
     assert all(hasattr(classes()[name], "from_dict") for name in {*classes()} - HOLD_DATA)
 
 
+def test_one_of_every_class_is_tried_here(results):
+    assert {*classes()} - HOLD_DATA <= {*results}
+
+
+def test_studies_and_readings_are_read_in_every_form_too():
+    frame = pl.DataFrame(
+        {"subject": list("aabb") * 6, "choice": [0, 1, 1, 0] * 6, "reward": [1.0, 0, 0, 1] * 6}
+    )
+    reading = pn.read(frame)
+    assert str(reading) == reading.summary() and "<pre>" in reading._repr_html_()
+    assert isinstance(reading.to_frame(), pl.DataFrame) and len(reading.to_frame()) == 24
+    study = pn.study(pn.read_study(reading), pn.models.RandomChoice(2), n_replicates=0)
+    assert study.summary().startswith("Data: 2 subjects") and str(study) == study.summary()
+    assert "<li>Data: 2 subjects" in study._repr_html_() and r"\toprule" in study.to_latex()
+    assert isinstance(study.to_frame(), pl.DataFrame) and len(study.to_pandas()) == 2
+
+
 def test_results_are_read_in_every_form(results):
     for one in results.values():
         assert str(one) and repr(one).startswith("<")
-        assert "<table" in one._repr_html_() if hasattr(one, "_repr_html_") else True
-        if hasattr(one, "to_latex"):
-            assert r"\toprule" in one.to_latex()
+        assert "<table" in one._repr_html_()
+        assert r"\toprule" in one.to_latex()
 
 
 def test_tables_fit_80_columns(results):
@@ -119,7 +167,7 @@ def test_results_come_back_from_json(results):
     for name, one in results.items():
         again = type(one).from_dict(json.loads(json.dumps(one.to_dict())))
         assert type(again).__name__ == name
-        assert again.summary() == one.summary() if hasattr(one, "summary") else True
+        assert again.summary() == one.summary()
         first, second = (kept.to_frame(backend="pyarrow").to_pydict() for kept in (one, again))
         assert repr(first) == repr(second), name
 

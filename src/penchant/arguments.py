@@ -1,8 +1,10 @@
-"""Checks of arguments that every layer asks for: whole numbers, levels, processors."""
+"""Checks of arguments that every layer asks for: whole numbers, levels, processors, randomness."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from penchant.errors import DataError
 from penchant.wording import argument
@@ -33,4 +35,13 @@ def check_threads(threads: int | None) -> None:
     if threads is not None and threads < 1:
         raise DataError(
             f"{argument('threads')} must be at least 1; got {threads}. Leave it out to use all."
+        )
+
+
+def check_rng(rng: Any) -> None:
+    """Randomness is a generator, not its seed."""
+    if not isinstance(rng, np.random.Generator):
+        written = f"np.random.default_rng({rng})" if isinstance(rng, int) else "default_rng(1)"
+        raise DataError(
+            f"rng must be a generator of NumPy; got {type(rng).__name__}. Write rng={written}."
         )

@@ -78,7 +78,7 @@ def test_a_conversation_keeps_every_answer(penchant, offers, tmp_path, monkeypat
         (["ask", "--offers", "{}", "--interactive"], "--answers must be given with --interactive"),
         (["ask", "--offers", "{}", "--settings", "rates=1/2"], "--model must be given with"),
         (["ask", "--offers", "{}", "--model", "kalman"], "--model must be of one-shot choices"),
-        (["ask", "--offers", "{}", "--model", "hyperbolic", "--about", "k"], "about must name"),
+        (["ask", "--offers", "{}", "--model", "hyperbolic", "--about", "k"], "--about must name"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(refused, offers, arguments, message):

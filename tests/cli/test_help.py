@@ -81,6 +81,36 @@ def test_the_first_screen_of_help_fits_one_and_has_an_example(penchant, command)
     assert shown == {f"--{name.replace('_', '-')}" for name in USUAL[command]}
 
 
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in USUAL])
+def test_small_commands_say_all_on_one_screen(penchant, command):
+    lines = penchant(command, "--help").out.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    assert not any(line.endswith(" ") for line in lines)
+    text = "\n".join(lines)
+    assert "Examples:\n  penchant " + command in text and "Parameters" not in text
+    for argument in app[command].assemble_argument_collection(parse_docstring=True):
+        assert argument.children or f"  {argument.name} " in text
+
+
+def test_help_may_come_first(penchant):
+    assert penchant("help", "fit").out == penchant("fit", "--help").out
+    assert penchant("help", "fit", "columns").out == penchant("fit", "--help=columns").out
+    assert penchant("help").out == penchant("--help").out
+
+
+def test_options_are_told_with_their_short_names_defaults_and_the_files_they_take(penchant):
+    assert "--level LEVEL\n      Confidence level of the intervals. [default: 0.95]" in (
+        penchant("fit", "--help=output").out
+    )
+    assert "--output -o FILE\n      Also write a page with the maps to this file: .html." in (
+        penchant("believe", "--help=map").out
+    )
+    assert "Write the table to this file: .csv, .parquet or .json." in (
+        penchant("predict", "--help").out
+    )
+    assert "FILE" not in penchant("simulate", "--help").out
+
+
 @cache
 def completion(shell):
     """What a shell reads to complete the command."""

@@ -158,7 +158,12 @@ def test_check_prints_what_compares_groups_where_a_column_tells_them(penchant, l
         assert wanted in penchant("check", file).out
     survey = penchant("check", "survey.csv")
     wanted = "study survey.csv --subject subject --prior weak --condition group -o results"
-    assert f"Groups: penchant {wanted}" in survey.err
+    assert f"Groups: penchant {wanted}" in survey.out and "Next" not in survey.err
+    assert survey.out.startswith("This is a choice experiment (options with attributes).")
+    assert "\nNext: penchant fit survey.csv\n" in survey.out
+    kept = json.loads(penchant("check", "survey.csv", "--json").out)
+    assert kept["kind"] == "choices" and kept["groups"] == f"penchant {wanted}"
+    assert kept["next"] == "penchant fit survey.csv"
     found = json.loads(penchant("check", "gorilla.csv", "--json").out)
     assert found["groups"].startswith("penchant study gorilla.csv")
 

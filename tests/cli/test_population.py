@@ -82,7 +82,7 @@ def test_choices_have_a_mixed_logit_on_the_command_line(penchant, folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--covariates", "group"), "people must be given with covariates"),
+        (("--covariates", "group"), "column must be one of the table; got 'group'"),
         (("--formula", "group"), "--formula must be PARAMETER ~ COVARIATES; got 'group'"),
         (("--spread", "wide"), "spread must be 'full', 'diagonal' or 'by group'; got 'wide'"),
         (("--figure", "x.svg"), "--figure must be left out with population"),

@@ -173,7 +173,7 @@ def test_payoffs_of_every_option_let_agents_play_the_task_as_it_was(penchant, pl
     text = (played / "out" / "report.html").read_text()
     assert "--payoffs &#39;money*&#39;" in text
     without = penchant(*command, "-o", "alone")
-    assert "Forward simulation, one step ahead, as the table does not say" in without.out
+    assert "Prediction one step ahead: " in without.out
 
 
 def test_exact_only_has_no_linearised_tables(penchant, played):

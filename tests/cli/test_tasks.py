@@ -86,6 +86,19 @@ def test_a_named_task_is_compared_and_predicted_row_by_row(presses, penchant, tm
     assert len(lines) == 160
 
 
+def test_a_task_stands_for_its_model_in_predictions_studies_and_populations(
+    presses, penchant, refused, tmp_path
+):
+    told = (presses, "--task", "go-no-go")
+    found = penchant("predict", *told)
+    assert "cue_value" in found.out.splitlines()[0].split(",")
+    assert found.out == penchant("predict", *told, "--model", "go-no-go").out
+    wrong = ("--settings", "pavlovian=both")  # of the model: it is known before anything is read
+    said = refused("study", *told, *wrong, "-o", tmp_path / "found")
+    assert "pavlovian must be True, False or 'by valence'" in said
+    assert "must hold at least 5 subjects for a population; got 2" in refused("population", *told)
+
+
 def test_offers_of_a_task_are_fitted_by_its_model_with_its_settings(penchant, tmp_path):
     rng, path = np.random.default_rng(6), tmp_path / "boxes.csv"
     rows = [

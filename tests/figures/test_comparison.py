@@ -1,10 +1,12 @@
 """Models compared."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import penchant as pn
 from penchant.errors import DataError
-from penchant.figures import exceedance, figure, model_differences, model_totals
+from penchant.figures import exceedance, figure, model_differences, model_totals, overview
 
 
 def test_differences_are_sorted_summed_and_counted():
@@ -56,3 +58,20 @@ def test_an_unknown_probability_is_counted():
 def test_wrong_arguments_are_named(draw, message):
     with pytest.raises(DataError, match=message):
         draw(figure().subplots())
+
+
+def test_both_panels_of_a_comparison_have_models_in_the_same_order():
+    table = {"subject": [], "chosen": [], "reward": []}
+    rng = np.random.default_rng(4)
+    for who in "abc":
+        chosen = rng.integers(0, 2, 30)
+        table["subject"] += [who] * 30
+        table["chosen"] += chosen.tolist()
+        table["reward"] += rng.uniform(size=30).tolist()
+    models = {"late": pn.models.QLearning(2), "early": pn.models.RandomChoice(2)}
+    found = pn.compare_models(models, pn.read(pd.DataFrame(table)).data)
+    left, right = overview(found).axes
+    names = [[label.get_text() for label in axes.get_yticklabels()] for axes in (left, right)]
+    best = [found.names[k] for k in np.argsort(found.totals)]
+    assert names == [best, best] and best != list(models)
+    assert "held-out" not in found.summary()

@@ -91,3 +91,22 @@ def test_rows_that_do_not_match_are_refused():
     with pytest.raises(DataError, match="alone must have a row for each of 2 subjects; got 1"):
         shrinkage(figure().subplots(), [[1.0, 2.0]], [[1.0, 2.0], [2.0, 3.0]])
     assert coefficients(figure().subplots(), [], [], None) is not None
+
+
+def test_numbers_at_axes_of_coordinates_are_those_of_the_parameter():
+    alone, together, *_ = people()
+    axes = shrinkage(
+        figure().subplots(), alone, together, values=(lambda h: 1 / (1 + np.exp(-h)), np.exp)
+    )
+    for axis, value in ((axes.xaxis, lambda h: 1 / (1 + np.exp(-h))), (axes.yaxis, np.exp)):
+        said = [float(label.get_text()) for label in axis.get_ticklabels()]
+        np.testing.assert_allclose(value(axis.get_ticklocs()), said, rtol=1e-6)
+        assert 3 <= len(said) <= 8
+
+
+def test_a_band_that_goes_far_up_does_not_flatten_the_density():
+    x = np.linspace(-1, 1, 41)
+    high = np.exp(-(x**2))
+    bands = np.stack([0 * x, 40 * high], axis=1)[None]
+    axes = population_density(figure().subplots(), x, [high], bands=bands)
+    assert axes.get_ylim()[1] < 3

@@ -223,3 +223,16 @@ def test_a_short_logarithmic_axis_writes_its_numbers_out():
     tiny = forest(figure().subplots(), [1.7e-7, 2.6e-7, 3.4e-7], logarithmic=True)
     tiny.figure.canvas.draw()
     assert all("10^" in tick.get_text() for tick in tiny.get_xticklabels() if tick.get_text())
+
+
+@pytest.mark.parametrize("logarithmic", [True, False])
+def test_one_absurd_estimate_does_not_flatten_the_rest_and_is_marked(logarithmic):
+    values = np.geomspace(0.2, 0.6, 9)
+    absurd = np.append(values, 1e-12 if logarithmic else 900.0)
+    axes = forest(figure().subplots(), absurd, logarithmic=logarithmic)
+    low, high = axes.get_xlim()
+    assert low > 1e-3 if logarithmic else high < 2
+    assert low < 0.2 and high > 0.6
+    assert "beyond the axis: 1" in axes.get_title(loc="right")
+    near = forest(figure().subplots(), np.append(values, 0.03), logarithmic=logarithmic)
+    assert near.get_xlim()[0] < 0.03 and not near.get_title(loc="right")

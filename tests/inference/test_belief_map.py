@@ -9,6 +9,7 @@ import penchant as pn
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.locations import distances
 from penchant.errors import DataError
+from penchant.models.spatial.belief_map import _in_rewards
 
 GRID = pn.grid(10, 10)
 ROOTS: dict[float, np.ndarray] = {}
@@ -71,6 +72,11 @@ def test_the_evidence_has_a_peak_among_the_widths_that_are_weighed(known):
     evidence = [fit.log_evidence for fit in fits]
     assert 0 < np.argmax(evidence) < len(fits) - 1
     assert fits[0].sd < known[0].belief_map().width < fits[-1].sd
+
+
+def test_draws_ask_for_a_generator(known):
+    with pytest.raises(DataError, match=r"^rng must be a generator of NumPy; got NoneType\. Write"):
+        known[0].belief_map().draws(None)
 
 
 def test_draws_have_the_mean_and_the_spread_of_the_map(known):
@@ -189,3 +195,40 @@ def test_maps_come_back_from_a_few_plays_with_intervals_that_hold_them(n_episode
         covered.append(((low < truth) & (truth < high)).mean())
     assert np.mean(correlations) > least
     assert 0.83 < np.mean(covered) < 0.97
+
+
+def summed(theta, covariance, sd, noise):
+    """Level and one map weight by brute force: the ratio of the priors at every point of a grid."""
+    spread = np.sqrt(np.diag(covariance))
+    axes = [np.linspace(m - 6 * s, m + 6 * s, 121) for m, s in zip(theta, spread, strict=True)]
+    axes[0] = axes[0][axes[0] > 0.1 * theta[0]]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    away = points - theta
+    fitted = np.exp(-0.5 * np.einsum("ni,ij,nj->n", away, np.linalg.inv(covariance), away))
+    own = np.exp(-0.5 * (points[:, 2] / (points[:, 0] * sd)) ** 2) / (points[:, 0] * sd)
+    plugged = np.exp(-0.5 * (points[:, 2] * noise / sd) ** 2) * noise / sd
+    weights = fitted * own / plugged / (points[:, 0] * noise)
+    rewards = points[:, 1:] / points[:, :1]
+    mean = weights @ rewards / weights.sum()
+    both = (weights[:, None] * (rewards - mean)).T @ (rewards - mean) / weights.sum()
+    return np.log(weights.sum() / fitted.sum()), mean, both
+
+
+def test_a_prior_in_rewards_is_that_whatever_the_noise():
+    theta = np.array([0.1, 3.0, 0.6])
+    root = np.array([[0.012, 0, 0], [0.2, 0.5, 0], [0.03, -0.1, 0.4]])
+    covariance = root @ root.T
+    more, mean, both = _in_rewards(theta, covariance, [1, 2], 8.0, 11.0)
+    literal = summed(theta, covariance, 8.0, 11.0)
+    assert more == pytest.approx(literal[0], abs=2e-3)
+    np.testing.assert_allclose(mean, literal[1], rtol=2e-3)
+    np.testing.assert_allclose(both, literal[2], rtol=1e-2, atol=0.02)
+
+
+def test_a_known_noise_changes_nothing():
+    theta = np.array([0.1, 3.0, 0.6])
+    covariance = np.diag([1e-12, 0.3, 0.2])
+    more, mean, both = _in_rewards(theta, covariance, [1, 2], 8.0, 10.0)
+    assert abs(more) < 1e-6
+    np.testing.assert_allclose(mean, [30.0, 6.0], rtol=1e-6)
+    np.testing.assert_allclose(both, np.diag([30.0, 20.0]), rtol=1e-5, atol=1e-6)

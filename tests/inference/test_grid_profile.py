@@ -144,6 +144,25 @@ def test_variables_are_the_same_with_derivatives_and_without(name):
     np.testing.assert_array_equal(plain, steep)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"forgetting": None, "initial_value": 0.3},
+        {"fictitious": "learning_rate", "initial_value": None},
+        {"dual_rates": True, "fictitious": "learning_rate"},
+        {"dual_rates": "outcome", "choice_kernel": True},
+    ],
+)
+def test_psi_that_are_learnt_side_by_side_give_what_each_gives_alone(options):
+    profiles = episode_profiles(pn.QLearning(3, **options))
+    low, high = profiles.bounds.T
+    places = np.random.default_rng(2).uniform(0.1, 0.9, (11, len(low)))  # one whole row and a part
+    psi = profiles.from_search(low + (high - low) * places)
+    together, _ = profiles.variables(np.full(11, 1), psi, False)
+    alone = [profiles.variables(np.array([1]), at[None], False)[0] for at in psi]
+    np.testing.assert_array_equal(together, np.concatenate(alone))
+
+
 @pytest.mark.parametrize("held", [False, True], ids=["everywhere", "with one weight held"])
 def test_numbers_on_the_way_are_those_of_proven_maxima(held):
     profiles = episode_profiles(MODELS["trace"])

@@ -196,3 +196,19 @@ def test_derivatives_in_weights_and_shape_equal_differences():
     assert slope == pytest.approx((sides[0] - sides[1]) / (2 * step), rel=1e-6)
     assert np.isneginf(density.on_weights(-theta, psi)[0]).all()
     assert np.isfinite(value).all()
+
+
+def test_shape_parameters_at_zero_and_at_limits_have_slopes_or_none():
+    model = pn.models.HGF()
+    prior = pn.PopulationPrior(
+        ("inverse_temperature", "omega_2", "omega_3"),
+        [0.4, 0.1, -0.5],
+        np.diag([0.5, 0.8, 0.6]),
+        ("log", ("logit", -10.0, 2.0), ("logit", -12.0, 0.0)),
+    )
+    theta, psi = np.array([[1.5], [1.5]]), np.array([[0.0, -4.0], [-1.0, 0.0]])
+    slopes = prior.of_model(model).on_shape(psi, theta)[1]
+    away = np.log(10 / 2) - 0.1  # of logit((0 + 10) / 12)
+    assert slopes[0, 0] == pytest.approx(-away / 0.8 * (1 / 10 + 1 / 2), rel=1e-12)
+    assert np.isfinite(slopes).all()
+    assert not slopes[1].any()  # beyond a limit there is nothing to move to

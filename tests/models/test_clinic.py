@@ -346,6 +346,14 @@ def test_cues_and_states_out_of_range_are_refused_by_their_place():
         pn.simulate(task, pn.models.TwoStep(), rule, n_decisions=4, rng=rng)
 
 
+def test_players_of_a_filter_that_runs_off_choose_without_an_overflow():
+    rule = {"inverse_temperature": 1.0, "omega_2": -1.0, "omega_3": -4.0}
+    played_so = pn.simulate(
+        pn.Task(pn.models.InputWorld(300)), pn.models.HGF(), rule, rng=np.random.default_rng(2)
+    )
+    assert played_so.n_decisions == 300
+
+
 def test_a_filter_that_breaks_down_is_passed_over():
     """Of the grid some cells are outside; the estimate is not among them."""
     model, truth, _, literal_hgf = CASES["filter"]

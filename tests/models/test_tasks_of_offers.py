@@ -33,6 +33,14 @@ def test_variables_are_those_of_the_equation(name):
             np.testing.assert_allclose(found[t, i], literal(row, i, *psi), rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.parametrize("kind", ["exponential", "sigmoid"])
+def test_rates_beyond_what_exponentials_hold_leave_values_as_they_are_in_the_limit(kind):
+    model = M.Effort(kind)
+    offers = {"reward": np.array([[3.0, 7.0]]), "effort": np.array([[0.0, 2.0]])}
+    rule = {"effort_rate": 2000.0, "effort_turn": 1.0}
+    np.testing.assert_allclose(model.option_values(offers, rule), [[3.0, 0.0]], atol=1e-12)
+
+
 @EACH
 def test_slopes_equal_differences(name):
     model, decisions, truth = made(name, 31)

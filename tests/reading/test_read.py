@@ -7,6 +7,9 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
+from laboratory_files import lists_over_options, savers
+from penchant.errors import DataError
+from penchant.tables.unfolding import unfolded
 
 PLAY = {
     "subject": ["a", "a", "a", "b", "b", "b"],
@@ -135,3 +138,46 @@ def test_gambles_in_percent_are_offers():
     )
     np.testing.assert_array_equal(reading.data[0].offers["probability"][0], [1.0, 0.3])
     assert reading.data[0].chosen.tolist() == [0, 1, 0]
+
+
+def test_what_a_table_says_of_its_people_is_asked_by_name(tmp_path):
+    rows = [
+        {"who": who, "arm": arm, "age": age, "choice": t % 2, "reward": float(t % 3)}
+        for who, arm, age in (("b", "x", 30), ("a", "y", 41), ("c", "x", 52))
+        for t in range(6)
+    ]
+    reading = pn.read(pd.DataFrame(rows), subject="who")
+    people = reading.people(["arm", "age"]).to_pydict()
+    assert people == {"subject": ["b", "a", "c"], "arm": ["x", "y", "x"], "age": [30, 41, 52]}
+    with pytest.raises(DataError, match="column must say the same in all rows of a subject"):
+        reading.people(["reward"])
+
+
+def test_groups_are_told_by_a_series_in_any_order(tmp_path):
+    table = pd.DataFrame(
+        {"subject": list("aabbccdd"), "choice": [0, 1] * 4, "reward": [1.0, 0.5] * 4}
+    )
+    reading = pn.read(table)
+    estimates = pn.fit_each(reading, pn.models.RandomChoice(2), parameter_prior=pn.ScaledPrior())
+    arms = pd.Series(["x", "y", "x", "y"], index=list("abcd"))
+    found = [
+        pn.compare_groups(estimates, by=by).differences[0].difference
+        for by in (arms, arms[::-1], arms.reset_index(drop=True), arms.to_numpy(), dict(arms))
+    ]
+    assert len(set(found)) == 1
+
+
+def test_lists_of_words_are_said_to_be_labels():
+    for items, word in ((["a", "b"], "label"), ([3, 5], "number"), (["£3", "£5"], "number")):
+        table = pa.table({"shown": [str(items).replace("'", '"')] * 3, "rt": [1, 2, 3]})
+        assert unfolded(table).notes == (f"lists in shown taken for one {word} per option",)
+
+
+def test_a_population_takes_covariates_of_the_table_that_was_read():
+    reading = pn.read(pa.Table.from_pylist(lists_over_options(savers(8, 20, missed=False))))
+    model = pn.HyperbolicDiscounting()
+    found = pn.fit_population(reading, model, covariates=["group"])
+    people = reading.people(["group"])
+    again = pn.fit_population(reading.data, model, covariates=["group"], people=people)
+    assert found.coefficients.tolist() == again.coefficients.tolist()
+    assert "discount_rate:group[young]" in found.names

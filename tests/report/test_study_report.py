@@ -13,6 +13,7 @@ from markupsafe import escape
 import penchant as pn
 from penchant.errors import DataError
 from penchant.output.table import number, p_value
+from penchant.report.study_everybody import population_figures
 from penchant.report.study_figures import study_figures
 from penchant.report.study_page import study_page
 from penchant.report.study_words import in_short, shown
@@ -241,11 +242,10 @@ def test_where_the_task_is_not_known_captions_words_and_tables_say_one_step_ahea
     assert "forward-regret" not in drawn and "forward-reward" not in drawn
     for name in ("forward-likeliest", "forward-distance"):
         assert "after the subject's own choices and rewards before it" in drawn[name]
-        assert "the table does not give the payoffs of all options" in drawn[name]
     page = study_page(made, [], title="x", command="y")
-    assert "Forward simulation, one step ahead, as the table does not say" in page
+    assert "Prediction one step ahead: " in page and "does not" not in drawn[name]
     assert cells(page, "People, and predictions one step ahead")[1:]
-    assert "Rewards and regret were not simulated" in page
+    assert "not simulated" not in page
     assert set(made.columns("forward")["how"]) == {"one step ahead"}
 
 
@@ -340,7 +340,7 @@ def within():
 
 def test_fits_of_the_same_subjects_are_not_counted_as_subjects(within):
     assert (within.data.n_people, len(within.subjects)) == (4, 8)
-    ahead = next(one for one in in_short(within) if one.startswith("Forward simulation"))
+    ahead = next(one for one in in_short(within) if one.startswith("Prediction"))
     assert "4 subjects (8 fits) choose the option" in ahead
     scatter = next(one for one in study_figures(within) if one.name == "scatter")
     said = "Maximum-likelihood estimates of 7 of 8 fits, by group."  # one at a limit
@@ -381,3 +381,43 @@ def test_those_without_either_estimate_have_no_place_in_the_scatter(found):
     caption = next(one for one in study_figures(found) if one.name == "scatter").caption
     assert (f"{neither} without either have no place here" in caption) is bool(neither)
     assert ("marked at the edge" in caption) is bool((known[:, 0] != known[:, 1]).any())
+
+
+def test_one_subject_is_not_compared_averaged_or_banded():
+    frame = table(n_a=1, n_b=0)[["subject", "trial", "choice", "reward"]]
+    made = pn.study(pn.read_study(frame), pn.models.QLearning(12), n_replicates=2, seed=3)
+    drawn = {one.name for one in study_figures(made)}
+    assert {"subjects", "forward-likeliest"} <= drawn and not drawn & {"groups", "scatter"}
+    assert "over subjects" not in captions(made)["forward-likeliest"]
+    page = study_page(made, [], title="x", command="y")
+    assert "Random effects" not in page and "pooled" not in page
+    assert "Who is left out" not in page and "landscapes</th>" not in page
+    assert "Prediction one step ahead: 1 subject chooses the option" in page
+
+
+def test_the_population_has_its_parameters_and_people_in_the_order_of_all_other_panels():
+    frame = pd.DataFrame(
+        [
+            {"subject": f"s{k}", "arm": "ab"[k % 2], "choice": int(c), "reward": float(r)}
+            for k in range(6)
+            for c, r in np.random.default_rng(k).integers(0, 2, (40, 2))
+        ]
+    )
+    model = pn.models.QLearning(2)
+    data = pn.read_study(frame, conditions=["arm"])
+    prior = pn.ScaledPrior()
+    made = pn.study(data, model, population=True, parameter_prior=prior, n_replicates=0)
+    drawn = {one.name: one.figure for one in [*study_figures(made), *population_figures(made)]}
+    usual = [axes.get_xlabel() for axes in drawn["subjects"].axes]
+    for name in ("population-density", "population-forest"):
+        assert [axes.get_xlabel() for axes in drawn[name].axes] == usual
+    rows = [
+        [label.get_text() for label in axes.get_yticklabels()]
+        for axes in drawn["population-forest"].axes
+    ]
+    assert rows[0] == rows[1]
+    (alone,) = drawn["population-coefficients"].axes
+    named = [label.get_text().replace("\n", " ") for label in alone.get_yticklabels()]
+    assert named == ["temperature: b", "learning rate: b"]
+    rows = cells(study_page(made, [], title="x", command="y"), "The typical person")[1:3]
+    assert [row[0] for row in rows] == ["temperature", "learning rate"]

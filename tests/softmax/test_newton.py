@@ -55,6 +55,39 @@ def test_separated_choices_end_as_slow_unless_patient():
     assert maximise(likelihood, max_steps=3).ending == "out of steps"
 
 
+class StepByStep:
+    """A likelihood that the compiled loops do not know."""
+
+    def __init__(self, whole):
+        self.moments, self.spread = whole.moments, whole.spread
+        self.largest, self.n_parameters = whole.largest, whole.n_parameters
+
+
+@pytest.mark.parametrize("patient", [False, True])
+@pytest.mark.parametrize("make", [case, separated_case])
+def test_steps_on_a_plane_are_the_same_in_one_compiled_call(make, patient):
+    whole = likelihood_of(make().choices)
+    d = whole.n_parameters
+    basis = np.array([[1.0, 0.2], [0.5, -1.0], [0.0, 2.0]])[:d]
+    origin = np.array([0.3, -0.4, 0.1])[:d]
+    along = np.array([[0.6], [-0.3]])  # a line on that plane
+    quadratic = Quadratic(0.01 * np.eye(1), np.array([0.2]), 0.5)
+    for limits in ({"max_steps": 3}, {}):
+        found, slow = (
+            maximise(
+                Restricted(Restricted(one, origin, basis), np.array([0.1, 0.7]), along),
+                quadratic,
+                patient=patient,
+                **limits,
+            )
+            for one in (whole, StepByStep(whole))
+        )
+        assert found.ending == slow.ending
+        assert found.n_steps == slow.n_steps
+        assert found.value == pytest.approx(slow.value, rel=1e-12)
+        np.testing.assert_allclose(found.theta, slow.theta, rtol=1e-9)  # products in another order
+
+
 def test_a_restricted_likelihood_has_the_derivatives_along_its_plane():
     data = case()
     whole = likelihood_of(data.choices)

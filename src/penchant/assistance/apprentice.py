@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.assistance.field import LEAST_LEFT, Field, Trust
@@ -26,6 +28,7 @@ from penchant.models.model import Agents
 from penchant.models.simulate import picked
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
+from penchant.output.shown import Shown
 
 ALONE = ("expert", "own map", "no prior")
 WATCHED = ("map", "rewards", "rewards and map", "rewards and counts")
@@ -40,8 +43,8 @@ ABOUT = {
 }
 
 
-@dataclass(frozen=True)
-class Apprenticeship:
+@dataclass(frozen=True, eq=False, repr=False)
+class Apprenticeship(Shown):
     """Regret per choice of machines that watched experts, for one number of watched plays.
 
     Attributes
@@ -57,6 +60,14 @@ class Apprenticeship:
     n_watched: int
     regret: Mapping[str, Vector]
     similarity: Vector
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """One row per expert: regret by what was taken over, and how alike the maps were."""
+        columns = {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
+        return frame(columns | {"similarity": self.similarity.tolist()}, backend or came_as(self))
+
+    def __repr__(self) -> str:
+        return f"<Apprenticeship: {self.n_watched} plays watched of {len(self.similarity)} experts>"
 
     def difference(self, what: str, other: str) -> tuple[float, float]:
         """Mean regret of one less that of another, and the half-width of its 95 % interval."""

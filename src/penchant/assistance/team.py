@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.assistance.field import Field, Trust
@@ -25,6 +26,7 @@ from penchant.models.model import Agents
 from penchant.models.simulate import agents_of, picked
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.ucl import UCL
+from penchant.output.shown import Shown
 
 OperatorKind = Literal["expert", "novice", "wrong", "local", "kernel", "q-learner"]
 KINDS: tuple[OperatorKind, ...] = ("expert", "novice", "wrong", "local", "kernel", "q-learner")
@@ -201,8 +203,8 @@ class World:
         return found
 
 
-@dataclass(frozen=True)
-class Gains:
+@dataclass(frozen=True, eq=False, repr=False)
+class Gains(Shown):
     """Regret per choice of operators of one kind under every condition.
 
     Attributes
@@ -218,6 +220,15 @@ class Gains:
     kind: str
     regret: Mapping[str, Vector]
     trust: Vector
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """One row per operator: regret per choice under every condition, and trust."""
+        columns: dict[str, Any] = {"kind": [self.kind] * len(self.trust)}
+        columns |= {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
+        return frame(columns | {"trust": self.trust.tolist()}, backend or came_as(self))
+
+    def __repr__(self) -> str:
+        return f"<Gains of {len(self.trust)} operators ({self.kind})>"
 
     def gain(self, condition: str, over: str = "human") -> tuple[float, float]:
         """Mean of what a condition gains over another, and the half-width of its 95 % interval."""

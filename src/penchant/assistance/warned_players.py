@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import BoolVector
 from penchant.arguments import whole_number
 from penchant.assistance.warning import FEATURES, By, Calibration, auc, train_warning
@@ -15,6 +17,7 @@ from penchant.bandit.landscape import cumulative_regret, landscape_a
 from penchant.bandit.locations import grid
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
+from penchant.output.shown import Shown
 from penchant.population.growth import growth_orders
 
 HORIZON = 90
@@ -23,8 +26,8 @@ N_BOOTSTRAP = 1000
 NOISE, LEVEL, OPENNESS, LENGTH = (2.0, 30.0), (0.0, 100.0), (10.0, 2000.0), (1.0, 8.0)
 
 
-@dataclass(frozen=True)
-class WarningScores:
+@dataclass(frozen=True, eq=False, repr=False)
+class WarningScores(Shown):
     """How well a warning does on players whom it has not seen, by what it looks at.
 
     Attributes
@@ -40,6 +43,16 @@ class WarningScores:
     at: int
     poor: BoolVector
     by: Mapping[By, Calibration]
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """One row per kind of warning: how it does on players whom it has not seen."""
+        names = ("auc", "brier", "base_brier", "slope")
+        columns: dict[str, Any] = {"by": list(self.by), "at": [self.at] * len(self.by)}
+        columns |= {name: [getattr(one, name) for one in self.by.values()] for name in names}
+        return frame(columns, backend or came_as(self))
+
+    def __repr__(self) -> str:
+        return f"<WarningScores of {len(self.poor)} players after {self.at} choices>"
 
     def more(self, what: By, other: By, rng: np.random.Generator) -> tuple[float, float, float]:
         """How much higher the AUC of one is than of another, and its 95 % bootstrap interval."""

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
@@ -21,6 +22,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.spatial.ucl import UCL
+from penchant.output.shown import Shown
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.prior import ScaledPrior
 
@@ -68,8 +70,8 @@ class Calibration:
     predicted: Vector
 
 
-@dataclass(frozen=True)
-class Warned:
+@dataclass(frozen=True, repr=False)
+class Warned(Shown):
     """What an early warning says of one play.
 
     Attributes
@@ -83,6 +85,16 @@ class Warned:
     probability: float
     interval: tuple[float, float]
     reasons: tuple[str, ...]
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """One row: the probability, its interval, and the reasons."""
+        low, high = self.interval
+        columns = {"probability": [self.probability], "low": [low], "high": [high]}
+        return frame(columns | {"reasons": ["; ".join(self.reasons)]}, backend or came_as(self))
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return f"<Warned: {self.probability:.2f} ({low:.2f} to {high:.2f}) of doing poorly>"
 
 
 @dataclass(frozen=True, eq=False)

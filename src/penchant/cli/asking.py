@@ -140,7 +140,7 @@ def _document(asker: Asker, enough: bool) -> dict[str, Any]:
         "number": offer.number,
         "information": float(asker.information()[offer.number or 0]),
         "enough": enough,
-        "posterior": asker.posterior().to_dict(),
+        "posterior": asker.posterior().document(),
         "status": asker.estimate().status,
     }
 

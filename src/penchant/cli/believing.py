@@ -15,7 +15,7 @@ from penchant.cli.words import check_file, say
 from penchant.cli.workflow_options import Believed, Played
 from penchant.errors import DataError
 from penchant.figures.grids import belief_map
-from penchant.figures.saving import inline_svg
+from penchant.figures.saving import inline_svg, panels
 from penchant.figures.style import figure
 from penchant.files.output import json_text, write_text
 from penchant.inference.fit import fit_model
@@ -49,7 +49,7 @@ def run_believe(file: str | None, table: Played, agent: Agent, asked: Believed) 
             write_text(asked.output, _page(maps, str(model)), overwrite=asked.overwrite)
             say(f"Written: {asked.output}")
     if asked.json:
-        found = [{"subject": subject, **one.to_dict()} for subject, one in maps.items()]
+        found = [{"subject": subject, **one.document()} for subject, one in maps.items()]
         print(json_text(found), end="")
     else:
         for subject, one in maps.items():
@@ -84,15 +84,19 @@ def _drawn(subject: Any, one: BeliefMap) -> list[Any]:
     drawing = figure(columns=2, height=2.6)
     belief_map(list(drawing.subplots(1, 2)), one)
     title = f"What {subject} expected before play"
-    caption = "Left: the map, from its level. Right: its standard deviation; pale is uncertain."
-    return [Drawing("belief-map", title, caption, inline_svg(drawing, title, caption))]
+    caption = (
+        "First the map, as distance from its level: yellow was expected to pay more. Then the "
+        "standard deviation of it: yellow is less certain."
+    )
+    made = inline_svg(drawing, title, caption)
+    return [Drawing("belief-map", title, caption, made, panels(drawing))]
 
 
 def _table(one: BeliefMap) -> DataTable:
-    removed = "not known" if np.isnan(one.removed) else f"{100 * one.removed:.0f} %"
+    removed = "not known" if np.isnan(one.removed) else f"{round(100 * one.removed)} %"
     rows = [
         ["status", one.status],
-        ["decisions", str(one.n_decisions)],
+        ["trials", str(one.n_decisions)],
         ["level", f"{one.level:.3g} ± {one.level_sd:.2g}"],
         ["correlation of the level with the bonus", f"{one.bonus_correlation:.2f}"],
         ["variance of the prior map removed", removed],

@@ -268,14 +268,20 @@ def run_check(
     refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
     choices = load_choices(file, data, terms)
     estimates = [fit(choices)] if choices.subject is None else list(fit_each(choices))
+    following = None
+    if file is not None and terms == Terms():
+        command = command_typed(file, None, typed_again(data, history))
+        following = (command, _groups_of(file, data))
     if json:
         say_notes(choices)
         found = [checked_document(estimate) for estimate in estimates]
+        if following is not None:
+            more = {"kind": "choices", "next": following[0], "groups": following[1]}
+            found = [one | more for one in found]
         print(json_text(found[0] if choices.subject is None else found), end="")
     else:
-        print(checked_words(choices, estimates))
-        if file is not None and terms == Terms():
-            typed = typed_again(data, history)
-            for line in _next_words(command_typed(file, None, typed), _groups_of(file, data)):
-                say(line)
+        kind = [] if following is None else [f"This is {TITLES['choices']}."]
+        print("\n".join([*kind, checked_words(choices, estimates)]))
+        if following is not None:
+            print("\n".join(_next_words(*following)))
     return exit_code(tuple(estimate.status for estimate in estimates))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -44,6 +43,7 @@ from penchant.cli.workflow_options import (
     Sets,
     Simulated,
     Written,
+    WrittenTable,
 )
 
 _kept_output = Group("Output", sort_key=6)
@@ -233,6 +233,15 @@ def export(
     return run_export(store, output, with_ids=with_ids)
 
 
+def _with_model(agent: Agent, task: str | None) -> Agent:
+    """The model of a task that is named, where no model is."""
+    if task is None or agent.model is not None:
+        return agent
+    from penchant.cli.settings import of_task
+
+    return of_task(agent, task)
+
+
 def fit(
     file: str | None = None,
     /,
@@ -256,12 +265,7 @@ def fit(
     """
     from penchant.cli.naming import is_scanned
 
-    if history.task is not None and agent.model is None:
-        from penchant.reading.tasks import task_named
-
-        task = task_named(history.task)
-        name: Any = task.command
-        agent = replace(agent, model=name, settings=agent.settings or list(task.settings))
+    agent = _with_model(agent, history.task)
     if data.price is not None:
         from penchant.cli.worth import run_fit_worth
 
@@ -373,6 +377,7 @@ def population(
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.populating import run_population
 
+    agent = _with_model(agent, history.task)
     return run_population(file, data, terms, agent, history, populated, written)
 
 
@@ -384,7 +389,7 @@ def assist(
     table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
     agent: Agent = Agent(),  # noqa: B008
     asked: Assisted = Assisted(),  # noqa: B008
-    written: Written = Written(),  # noqa: B008
+    written: WrittenTable = WrittenTable(),  # noqa: B008
 ) -> int:
     """A machine beside its operator: what it would gain, and what it would have said.
 
@@ -438,7 +443,7 @@ def predict(
     agent: Agent = Agent(),  # noqa: B008
     described: Described = Described(),  # noqa: B008
     prediction: Prediction = Prediction(),  # noqa: B008
-    written: Written = Written(),  # noqa: B008
+    written: WrittenTable = WrittenTable(),  # noqa: B008
 ) -> int:
     """Fit a model, and write what it says of every row: probability, value, prediction error.
 
@@ -454,6 +459,7 @@ def predict(
     """
     from penchant.cli.naming import is_scanned
 
+    agent = _with_model(agent, table.task)
     if file is not None and agent.model is not None and is_scanned(file, play=True):
         from penchant.cli.people import run_predict_files
 
@@ -595,4 +601,5 @@ def study(
     """
     from penchant.cli.studying import run_study_command
 
+    agent = _with_model(agent, table.task)
     return run_study_command(file, table, compared, agent, analysis, kept, experiment)

@@ -61,6 +61,22 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "design": (f"penchant design --width learning_rate=0.3 {_LEARNER} {_SLOTS}",),
     "ask": ("penchant ask --model hyperbolic --offers offers.csv --about discount_rate",),
     "play": ("penchant play http://127.0.0.1:8000 --players 20 --seed 1",),
+    "models": ("penchant models", "penchant models q-learning", "penchant models --task two-step"),
+    "reproduce": ("penchant reproduce --quick --output paper",),
+    "serve": (
+        "penchant serve",
+        "penchant serve --new study.toml",
+        "penchant serve study.toml --check",
+        "penchant serve study.toml",
+    ),
+    "export": ("penchant export study.sqlite --output collected",),
+    "forget": ("penchant forget study.sqlite 5f2a9c0e",),
+    "backup": ("penchant backup study.sqlite --output study-copy.sqlite",),
+    "completion": (
+        "penchant completion bash > \\\n    ~/.local/share/bash-completion/completions/penchant",
+        "penchant completion zsh > ~/.zfunc/_penchant",
+        "penchant completion fish > ~/.config/fish/completions/penchant.fish",
+    ),
 }
 
 
@@ -68,8 +84,10 @@ def asked_help(app: Any, arguments: Sequence[str]) -> str | None:
     """The page of help that a command line asks for; None if it asks for none, or for all.
 
     `penchant COMMAND --help` is the first screen, `penchant COMMAND --help=TOPIC` or
-    `penchant COMMAND --help TOPIC` the options of one topic.
+    `penchant COMMAND --help TOPIC` the options of one topic; `penchant help COMMAND` the first.
     """
+    if arguments[:1] == ["help"] and len(arguments) > 1:
+        arguments = [arguments[1], "--help", *arguments[2:]]
     if len(arguments) < 2 or arguments[0] not in [name for name in app if name[0] != "-"]:
         return None
     command, *rest = arguments
@@ -79,7 +97,7 @@ def asked_help(app: Any, arguments: Sequence[str]) -> str | None:
     if topic is not None:
         return topic_screen(app, command, topic)
     asks = {"--help", "-h"} & {*rest}
-    return first_screen(app, command) if asks and command in USUAL else None
+    return first_screen(app, command) if asks else None
 
 
 def _arguments(app: Any, command: str) -> list[Any]:
@@ -111,25 +129,33 @@ def _by_topic(given: list[Any]) -> dict[str, list[Any]]:
 
 
 def first_screen(app: Any, command: str) -> str:
-    """What `penchant COMMAND --help` prints.
+    """What `penchant COMMAND --help` prints: all of it where that fits on a screen.
 
     Parameters
     ----------
     app
         All commands.
     command
-        One that has more options than fit on a screen.
+        One of them.
     """
     given = _arguments(app, command)
-    options, usage = _options(given), _usage(given)
-    what = (app[command].help or "").strip().split("\n\n")[0]
-    lines = [f"Usage: penchant {command} {usage}[OPTIONS]", "", *textwrap.wrap(what, WIDTH), ""]
+    few = command not in USUAL
+    options, usage = _options(given), _usage(given, few)
+    words = (app[command].help or "").partition("Parameters\n")[0].strip().split("\n\n")
+    open_ = "[OPTIONS]" if options else ""
+    lines = [f"Usage: penchant {command} {usage}{open_}".rstrip(), ""]
+    for paragraph in words if few else words[:1]:
+        lines += [*textwrap.wrap(" ".join(paragraph.split()), WIDTH), ""]
     examples = [line for example in EXAMPLES[command] for line in example.split("\n")]
-    lines += ["Examples:", *(f"  {line}" for line in examples), ""]
-    lines.append("Usual options:")
-    for name in USUAL[command]:
-        if name in options:
-            lines += _lines(options[name].name, str(options[name].parameter.help))
+    lines += ["Examples:", *(f"  {line}" for line in examples)]
+    if few:
+        places = [one for one in given if one.name[:1] not in "-*"]
+        lines += _listed("Arguments:", [(one.name, str(one.parameter.help)) for one in places])
+        whole = [(_names(one), _said(one)) for one in options.values()]
+        return "\n".join([*lines, *_listed("Options:", whole)])
+    usual = [options[name] for name in USUAL[command] if name in options]
+    short = [(_names(one, False), _sentence(str(one.parameter.help))) for one in usual]
+    lines += _listed("Usual options:", short)
     if "FILE" in usage:
         lines += ["", "FILE is a table or a folder of tables; - reads stdin."]
     about = "  ".join(f"{name}~({len(own)})" for name, own in _by_topic(given).items())
@@ -157,32 +183,61 @@ def topic_screen(app: Any, command: str, topic: str) -> str:
     return "\n".join([*lines, "", *textwrap.wrap(more, WIDTH, break_on_hyphens=False)])
 
 
-def _usage(given: list[Any]) -> str:
-    """What stands between the command and its options."""
-    places = [argument.name for argument in given if argument.name[:1] not in "-*"]
-    return "".join(f"{name} " for name in places)
+def _usage(given: list[Any], few: bool) -> str:
+    """What stands between the command and its options; in brackets what may be left out."""
+    places = [argument for argument in given if argument.name[:1] not in "-*"]
+    free = few or len(places) > 1  # a table alone is hardly ever left out
+    return "".join(f"{_bracketed(one) if free else one.name} " for one in places)
+
+
+def _bracketed(place: Any) -> str:
+    return place.name if place.required else f"[{place.name}]"
+
+
+def _names(option: Any, metavar: bool = True) -> str:
+    """An option as it is typed: its name, its short name, and what stands for its value."""
+    short = [name for name in option.names if len(name) == 2]
+    value = [option.parameter.metavar] if metavar and option.parameter.metavar else []
+    return " ".join([option.name, *short, *value])
+
+
+def _said(option: Any) -> str:
+    """All that is said of an option: its words, its choices, its default."""
+    words = " ".join(str(option.parameter.help).split())
+    choices, default = option.get_choices() or (), option.field_info.default
+    if choices:
+        words += f" One of: {', '.join(choices)}."
+    is_said = isinstance(default, (str, int, float)) and not isinstance(default, bool)
+    return f"{words} [default: {default}]" if is_said and default != "" else words
 
 
 def _whole(option: Any) -> list[str]:
-    """An option with all that is said of it."""
-    metavar = option.parameter.metavar
-    choices = option.get_choices() or ()
-    words = " ".join(str(option.parameter.help).split())
-    if choices:
-        words += f" One of: {', '.join(choices)}."
-    name = f"{option.name} {metavar}" if metavar else option.name
-    told = textwrap.wrap(words, WIDTH - 6, break_on_hyphens=False)
-    return [f"  {name}", *(f"      {line}" for line in told)]
+    """An option with all that is said of it, over two or more lines."""
+    told = textwrap.wrap(_said(option), WIDTH - 6, break_on_hyphens=False)
+    return [f"  {_names(option)}", *(f"      {line}" for line in told)]
 
 
-def _lines(name: str, what: str) -> list[str]:
-    """An option and its first sentence, in two columns."""
-    sentence = re.split(r"(?<!\.\.)\. ", " ".join(what.split()))[0].rstrip(".") + "."
-    start = f"  {name:<14}" if len(name) < 14 else f"  {name}  "
-    return textwrap.wrap(
-        sentence,
-        WIDTH,
-        initial_indent=start,
-        subsequent_indent=" " * 16,
-        break_on_hyphens=False,
-    )
+def _sentence(what: str) -> str:
+    """The first sentence of a text."""
+    first = re.split(r"(?<!\.\.)\. ", " ".join(what.split()))[0]
+    return first if first.endswith(".") else f"{first}."
+
+
+def _listed(head: str, rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Names and what is said of them, in two columns."""
+    if not rows:
+        return []
+    wide = max(14, *(len(name) + 2 for name, _ in rows if len(name) < 24))
+    lines = ["", head]
+    for name, said in rows:
+        if len(name) + 2 > wide:
+            lines.append(f"  {name}")
+            name = ""
+        lines += textwrap.wrap(
+            " ".join(said.split()),
+            WIDTH,
+            initial_indent=f"  {name:<{wide}}",
+            subsequent_indent=" " * (2 + wide),
+            break_on_hyphens=False,
+        )
+    return lines

@@ -51,7 +51,10 @@ _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, 
 app = App(
     name="penchant",
     help="Infer what a decision-maker wants and believes from the choices it makes.",
-    help_epilogue="Try: penchant fit --example travel-mode",
+    help_epilogue=(
+        "Try: penchant fit --example travel-mode\n\n"
+        "penchant COMMAND --help says what a command takes."
+    ),
     version=__version__,
     help_format="markdown",
     default_parameter=Parameter(negative=()),
@@ -62,11 +65,7 @@ app = App(
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     """Print what completes commands, options and names of models in a shell.
 
-    bash: penchant completion bash > ~/.local/share/bash-completion/completions/penchant
-
-    zsh: penchant completion zsh > ~/.zfunc/_penchant, with ~/.zfunc in fpath
-
-    fish: penchant completion fish > ~/.config/fish/completions/penchant.fish
+    zsh finds the file where ~/.zfunc is in fpath before compinit is called.
 
     Parameters
     ----------
@@ -108,6 +107,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
         with in_options(), _warnings_in_words(), _marked_stdout():
+            arguments = ["--help"] if list(arguments) == ["help"] else arguments
             page = asked_help(app, arguments)
             if page is not None:
                 print(page)

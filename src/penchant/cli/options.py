@@ -208,7 +208,10 @@ LandscapeName = Annotated[
     ),
 ]
 Means = Annotated[
-    Words, Parameter(metavar="MEAN,...", help="Mean reward of each option instead, in order.")
+    Words,
+    Parameter(
+        metavar="MEAN,...", help="Mean reward of each option, in order, instead of --landscape."
+    ),
 ]
 
 # -- how it is computed, and where the result goes -------------------------------------------------
@@ -454,7 +457,8 @@ class Agent:
     Parameters
     ----------
     model
-        FILE holds task data, one row per trial, or one-shot choices; see penchant models.
+        Model of task data, such as q-learning, or of one-shot choices, such as hyperbolic; see
+        penchant models.
     settings
         Settings of the model, NAME=VALUE,... (free: estimated), as penchant models NAME lists them.
     noise_variance

@@ -128,10 +128,10 @@ def _loaded(
     refuse(terms, "with --model")
     if entry_of(agent.model).data == "offers":
         offered = load_offers(file, data, history, str(agent.model))
-        return offered.data, model_named(agent, 0), populated.within
+        return offered, model_named(agent, 0), populated.within
     ready = ready_model(agent, data, history)
     reading, model = play_for(ready, file, data, history, agent)
-    return reading.data, model, _conditions(reading, populated.within)
+    return reading, model, _conditions(reading, populated.within)
 
 
 def _conditions(reading: Reading, within: str | None) -> Any:

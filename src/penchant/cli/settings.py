@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,10 +18,18 @@ from penchant.errors import DataError, named, nearest
 from penchant.files.table import read_table
 from penchant.models.catalogue import REQUIRED, Entry, Setting, entry_of
 from penchant.models.spatial.ucl import UCL
+from penchant.reading.tasks import task_named
 from penchant.tables.frames import column_floats, open_frame
 
 KERNELS = {kernel.name: kernel for kernel in (EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52)}
 WORDS = {"free": None, "true": True, "false": False}
+
+
+def of_task(agent: Agent, task: str) -> Agent:
+    """The model of a named task, with its settings unless others were typed."""
+    named_task = task_named(task)
+    name: Any = named_task.command
+    return replace(agent, model=name, settings=agent.settings or list(named_task.settings))
 
 
 WORDED = {"dual_rates", "pavlovian"}  # flags that take a word besides

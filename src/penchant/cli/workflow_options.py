@@ -408,7 +408,7 @@ class Populated:
     people
         CSV or Parquet file with a row per subject and a column subject: their covariates.
     covariates
-        Columns of --people on which the mean of every parameter depends.
+        Columns of FILE, or of --people, on which the mean of every parameter depends.
     formula
         Instead, a formula for one parameter: 'learning_rate ~ group * age'; may be repeated.
     within
@@ -463,6 +463,18 @@ class Written:
     overwrite: Overwrite = False
 
 
+_PAGE = "Also write a page with the maps to this file: .html."
+_TABLE = "Write the table to this file: .csv, .parquet or .json."
+
+
+@Parameter(name="*", group=Group("Output", sort_key=9))
+@dataclass(frozen=True, kw_only=True)
+class WrittenTable(Written):
+    """The same where the result is a table of many rows."""
+
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_TABLE)] = None
+
+
 @Parameter(name="*", group=Group("Map", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Believed:
@@ -478,8 +490,6 @@ class Believed:
         Beside the map, terms for choices near the last one, whatever is believed.
     pool
         One map for all subjects together.
-    output
-        Write a page with the maps to this file: .html.
     """
 
     map: Number = 16
@@ -487,7 +497,7 @@ class Believed:
     locality: Flag = False
     pool: Flag = False
     json: Json = False
-    output: Output = None
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_PAGE)] = None
     overwrite: Overwrite = False
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MARGIN = 0.05
 CALM = 0.1  # share of interval ends at each side that do not say how long an axis should be
 REACH = 1.0  # how far a finite end may lie beyond the calm ones and still be shown, in their range
+FAR, FOLD = 3.0, 100.0  # the same for estimates; on a logarithmic axis at least so many times
 EDGE = 0.03  # of the range of a bounded parameter, beyond each of its bounds
 INSET = 0.015  # of the axis, so that a mark at the edge is seen whole
 
@@ -73,12 +74,13 @@ def scale(
     limits: tuple[float, float] | None = None,
     bounds: tuple[float, float] | None = None,
 ) -> Scale:
-    """Choose an axis that shows every finite estimate, and every interval end that is not absurd.
+    """Choose an axis that shows every estimate and every interval end that is not absurd.
 
     Parameters
     ----------
     estimates
-        Values to be shown.
+        Values to be shown, but for those far from the middle four fifths of them: a temperature of
+        1e-12, or what something is worth to somebody whom the price is all the same.
     ends
         Low and high of each interval. The estimates and all but the widest tenth at each side say
         how long the axis is; finite ends are shown that lie as far beyond again, or two intervals
@@ -91,7 +93,7 @@ def scale(
     if limits is not None:
         check_limits(limits, logarithmic)
         return Scale(float(limits[0]), float(limits[1]), logarithmic)
-    known = estimates[np.isfinite(estimates)]
+    known = _calm(estimates[np.isfinite(estimates)], logarithmic)
     lows, highs = ends[:, 0], ends[:, 1]
     floor = 0.0 if logarithmic else -np.inf
     lows, highs = lows[np.isfinite(lows) & (lows > floor)], highs[np.isfinite(highs)]
@@ -110,17 +112,30 @@ def scale(
     return Scale(max(found.low, bounds[0] - room), min(found.high, bounds[1] + room))
 
 
+def _calm(estimates: Vector, logarithmic: bool) -> Vector:
+    """Estimates without those that would flatten all others."""
+    able = estimates[estimates > 0] if logarithmic else estimates
+    if not able.size:
+        return able
+    places = Scale(0.0, 1.0, logarithmic).units(able)
+    low, high = np.quantile(places, [CALM, 1 - CALM])
+    room = FAR * (high - low) or np.inf
+    if logarithmic:
+        room = max(FAR * (high - low), float(np.log(FOLD)))
+    return np.asarray(able[(places >= low - room) & (places <= high + room)])
+
+
 def within_bounds(
     values: Vector, ends: Matrix, name: str, bounds: tuple[float, float] | None
 ) -> tuple[Matrix, tuple[float, float] | None]:
     """Intervals that end where the parameter does, and what it can be, if that is known.
 
-    A parameter of a known name (a learning rate) can be what its name says, unless an estimate
-    says otherwise. An interval without a bound ends at that of the parameter.
+    A parameter can be what its bounds or its name (a learning rate) say, unless an estimate says
+    otherwise. An interval without a bound ends at that of the parameter.
     """
     known = values[np.isfinite(values)]
     own = bounds or range_of(name)
-    if own is None or (bounds is None and ((known < own[0]) | (known > own[1])).any()):
+    if own is None or ((known < own[0]) | (known > own[1])).any():
         return ends, None
     return np.clip(ends, *own), own
 

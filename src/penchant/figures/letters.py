@@ -222,6 +222,12 @@ def name_columns(
     axes.set_xticks(list(places), said, fontsize=FONT_SIZE, **turned)
 
 
+def columns_fit(names: Sequence[str], inches: float) -> bool:
+    """Whether categories of these names can stand side by side in a panel of this width."""
+    pitch = (72 * inches - LABELS[0]) / (len(names) + 0.2)
+    return all(_level(name, pitch - 5) is not None for name in names)
+
+
 def _level(name: str, longest: float, most: int = 5) -> str | None:
     """A name that stands level over a few lines; None if it does not fit."""
     found: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,11 +26,13 @@ from penchant.figures.style import (
     no_finite_estimate,
     style,
 )
+from penchant.figures.ticks import natural_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHARES = (0.5, 0.95)  # of people inside an ellipse
+MOST = 2.5  # how many times as high as the highest density a band is drawn
 
 
 @style()
@@ -42,6 +44,7 @@ def shrinkage(
     mean: Any = None,
     covariance: Any = None,
     names: tuple[str, str] = ("first parameter", "second parameter"),
+    values: tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None] = (None, None),
     limits: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
 ) -> Axes:
     """Two parameters of every subject: from the estimate alone to that under the population.
@@ -59,6 +62,8 @@ def shrinkage(
         Of the population: ellipses hold 50 and 95 % of its people.
     names, limits
         Of the x and the y axis.
+    values
+        Of each axis the parameter at a coordinate: the numbers at the axis are then its own.
     """
     first = given.table("alone", alone, "(n_subjects, 2)", 2)
     second = given.table("together", together, "(n_subjects, 2)", 2)
@@ -79,8 +84,10 @@ def shrinkage(
         near = first[np.abs(first[:, a] - middle) <= half, a]
         none = np.empty((0, 2))
         scales.append(scale(np.concatenate([shown, near]), none, False, limits[a]))
-    for own, which in zip(scales, "xy", strict=True):
+    for own, which, value in zip(scales, "xy", values, strict=True):
         own.apply(axes, which)
+        if value is not None:
+            natural_ticks(axes.xaxis if which == "x" else axes.yaxis, value)
     for line, share in zip(outline, SHARES, strict=False):
         label = f"{100 * share:.0f} % of people"
         width = HAIR if share > 0.9 else THIN
@@ -182,6 +189,7 @@ def population_density(
         drawn = look(series)
         if bands is not None:
             low, high = np.asarray(bands, dtype=np.float64)[series].T
+            high = np.minimum(high, MOST * float(heights.max()))  # what is higher flattens the rest
             axes.fill_between(x, low, high, color=drawn.color, alpha=0.15, linewidth=0)
             top = max(top, float(high.max()))
         said = f"{label} (n = {len(own[series])})" if label else None

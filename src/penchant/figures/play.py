@@ -76,7 +76,7 @@ def learning_curve(
     """
     if shares is None:
         shares = _all_0_or_1(people) and (simulated is None or _all_within(simulated))
-    dress(axes, "decision", quantity)
+    dress(axes, "trial", quantity)
     drawn = 0
     for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True)):
         if values is None:
@@ -87,7 +87,8 @@ def learning_curve(
         if np.isfinite(plays).any():
             mean, band = _mean_and_band(plays)
             if shares and not series:
-                band = wilson(mean, np.isfinite(plays).sum(axis=0).astype(np.float64))
+                n = np.isfinite(plays).sum(axis=0).astype(np.float64)
+                band = wilson(mean, n) if len(plays) > 1 else np.full((len(mean), 2), np.nan)
             elif shares:
                 band = np.clip(band, 0.0, 1.0)
             _draw_curve(axes, mean, band, series, f"{label} (n = {len(plays)})")
@@ -148,7 +149,7 @@ def regret_growth(
         Label of the y axis.
     """
     regret = given.vector("regret", regret)
-    dress(axes, "decision", label)
+    dress(axes, "trial", label)
     if not np.isfinite(regret).any():
         empty(axes)
         return axes

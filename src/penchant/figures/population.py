@@ -93,8 +93,7 @@ def population(
         empty(axes)
         return axes
     ends, bounds = within_bounds(everyone, ends, name, bounds)
-    whole = ends[ends > 0] if logarithmic else ends.ravel()  # all of the pooled intervals
-    shown = scale(np.append(everyone, whole), ends, logarithmic, limits, bounds)
+    shown = scale(everyone, _whole(values, ends, logarithmic), logarithmic, limits, bounds)
     shown.apply(axes, "y")
     missing = sum(_draw_people(axes, one, place, shown) for place, one in enumerate(people))
     opened = OpenEnds()
@@ -107,6 +106,13 @@ def population(
     opened.say(axes, "y", logarithmic)
     _brackets(axes, p_values or {}, len(values))
     return axes
+
+
+def _whole(values: Vector, ends: Matrix, logarithmic: bool) -> Matrix:
+    """Pooled estimates and intervals, which the axis shows whole, as ends of one interval."""
+    both = np.append(values, ends.ravel())
+    both = both[np.isfinite(both) & ((both > 0) | (not logarithmic))]
+    return np.array([[both.min(), both.max()]]) if both.size else np.empty((0, 2))
 
 
 def _draw_people(axes: Axes, values: Vector, place: int, shown: Scale) -> int:

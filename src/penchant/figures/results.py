@@ -92,9 +92,10 @@ def _(result: Design) -> Any:
 @_drawn.register
 def _(result: ModelComparison) -> Any:
     """Totals above the best model, and how many people follow which."""
-    drawn = figure(columns=2)
+    drawn = figure(columns=2, height=max(2.2, 0.8 + 0.25 * len(result.names)))
     left, right = drawn.subplots(1, 2)
     criterion = WORDS[result.criterion]
+    order = np.argsort(result.totals, kind="stable")  # the best at the top of both
     model_totals(
         left, result.names, result.totals, errors=result.standard_errors, criterion=criterion
     )
@@ -104,9 +105,9 @@ def _(result: ModelComparison) -> Any:
     unknown = [float("nan")] * len(result.names)
     exceedance(
         right,
-        result.names,
-        unknown if chosen is None else chosen.protected_exceedance,
-        frequencies=None if chosen is None else chosen.frequencies,
+        [result.names[k] for k in order],
+        unknown if chosen is None else np.asarray(chosen.protected_exceedance)[order],
+        frequencies=None if chosen is None else np.asarray(chosen.frequencies)[order],
     )
     return drawn
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil, floor, log10
 from typing import Any
 
@@ -9,6 +10,7 @@ from penchant.figures.letters import FONT_SIZE, LINE_HEIGHT, width
 
 SMALLEST, LARGEST = 1e-4, 1e5  # beyond these numbers are powers of ten
 POWERS = (-5, 6)  # the same for a linear axis, which takes out one power for all its numbers
+APART = 0.13  # of the axis, between numbers of a parameter on the scale of its coordinate
 GAP = 8.0  # points between the numbers of an x axis
 NEAR = 1e-9
 
@@ -38,6 +40,40 @@ def plain_logarithmic(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(plain))
     axis.set_minor_locator(LogLocator(subs="auto", numticks=20))
     axis.set_minor_formatter(NullFormatter())
+
+
+def natural_ticks(axis: Any, value: Callable[[Any], Any]) -> None:
+    """Number an axis of coordinates by the parameter that these are of: 0.2, not its logit.
+
+    Parameters
+    ----------
+    axis
+        With its ends.
+    value
+        The parameter at a coordinate, rising.
+    """
+    from scipy.optimize import brentq
+
+    low, high = axis.get_view_interval()
+    first, last = (float(value(end)) for end in (low, high))
+    taken: list[tuple[float, float]] = []
+    for tick in _nice(first, last):
+        at = float(brentq(lambda h, tick=tick: float(value(h)) - tick, low, high))
+        if all(abs(at - other) >= APART * (high - low) for other, _ in taken):
+            taken.append((at, tick))
+    taken.sort()
+    axis.set_ticks([at for at, _ in taken], [plain(tick) for _, tick in taken])
+
+
+def _nice(low: float, high: float) -> list[float]:
+    """Round numbers between two, the roundest first."""
+    size = max(abs(low), abs(high))
+    smallest = min((abs(end) for end in (low, high) if end), default=size)
+    powers = range(floor(log10(size)), floor(log10(smallest)) - 2, -1)
+    found = [0.0, *(s * d * 10.0**p for p in powers for d in (1, 5, 2) for s in (1, -1))]
+    found += [s * d * 10.0**p for p in powers for d in (3, 4, 7, 6, 8, 9) for s in (1, -1)]
+    found += [1 - d * 10.0**p for p in range(-2, -5, -1) for d in (1, 5, 2)]
+    return [float(f"{tick:.12g}") for tick in found if low < tick < high]
 
 
 def _locator() -> Any:

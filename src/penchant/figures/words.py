@@ -24,6 +24,7 @@ PARAMETERS = {
     "win_stay": ("win-stay", "log-odds"),
     "lose_shift": ("lose-shift", "log-odds"),
     "stickiness": ("stickiness", ""),
+    "model_based_share": ("model-based share", ""),
 }
 COLUMNS = {
     "p_value": "p",
@@ -53,6 +54,8 @@ NUMBERED = (
 )
 SHARES = re.compile(r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$")
 WORTH, SENSITIVITY = "_worth", "_sensitivity"  # of attributes, whose names are the user's
+# of a population: learning_rate:group[old] and, within people, learning_rate[drug]
+CONDITION = re.compile(r"([^\W\d]\w*)(?::(\w[^[]*))?\[(.+)\]$")
 NAME = re.compile(r"[^\W\d]\w*(?:/\w+)*$")
 
 
@@ -67,6 +70,10 @@ def in_words(name: str) -> str:
     ('worth of label organic', 'price sensitivity')
     >>> in_words("travel_time_worth"), in_words("constant:neither_worth")
     ('worth of travel time', 'worth of neither')
+    >>> in_words("learning_rate:group[old]"), in_words("learning_rate:dose[2]")
+    ('learning rate: old', 'learning rate: dose 2')
+    >>> in_words("learning_rate[placebo]"), in_words("learning_rate:age")
+    ('learning rate: placebo', 'learning rate: age')
     >>> in_words("adjusted_p_value"), in_words("bias_0"), in_words("response time (s)")
     ('adjusted p', 'bias for option 0', 'response time (s)')
     """
@@ -74,6 +81,14 @@ def in_words(name: str) -> str:
         return LOG + in_words(name.removeprefix(LOG))
     if name in PARAMETERS:
         return PARAMETERS[name][0]
+    condition = CONDITION.match(name)
+    if condition:
+        parameter, column, label = condition.groups()
+        said = f"{column} {label}" if column and label.replace(".", "").isdigit() else label
+        return f"{in_words(parameter)}: {said}"
+    parameter, _, covariate = name.partition(":")
+    if covariate and parameter in PARAMETERS:
+        return f"{in_words(parameter)}: {covariate}"
     if name in COLUMNS:
         return COLUMNS[name]
     for ending, words in ENDINGS.items():

@@ -161,15 +161,16 @@ def fit(
             f"engine must be left out for data in memory; got {type(engine).__name__}. "
             "It is for a scan."
         )
+    if isinstance(data, (str, os.PathLike)) or hasattr(data, "columns"):
+        given = "" if model is None else ", model"
+        raise DataError(
+            f"data must be choices or episodes, not a table or a file; got {type(data).__name__}. "
+            f"Read it first: pn.fit(pn.read(data){given})."
+        )
     if model is not None:
         raise DataError(
             f"data must be episodes where a model is given; got {type(data).__name__}. "
             "Make them with Episode(chosen, rewards), or leave the model out."
-        )
-    if isinstance(data, (str, os.PathLike)) or hasattr(data, "columns"):
-        raise DataError(
-            f"data must be choices or episodes, not a table or a file; got {type(data).__name__}. "
-            "Read it first: pn.fit(pn.read(data))."
         )
     return fit_choices(
         data,  # it says what is wrong with anything else

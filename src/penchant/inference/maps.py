@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
+from scipy.optimize import brentq
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
@@ -34,7 +35,10 @@ from penchant.softmax.prior import GaussianPrior, ScaledPrior
 
 WIDTHS = (0.2, 5.0)  # of the prior on a map, in standard deviations of the rewards: the range
 PREDICTING = np.geomspace(0.02, 2.0, 7)  # widths that are tried where plays are predicted
-AROUND = (1 / 1.6, 1.0, 1.6)  # widths that are weighed by their evidence, about the likeliest
+CENTRE = 1.2  # width that a map has beforehand, in standard deviations of the rewards,
+USUAL = np.log(2.0)  # and how far from it is usual, in logarithms
+APART = 1.6  # factor between widths that are weighed by their evidence
+UNLIKELY = 2.5  # evidence below the likeliest width's at which no further one is tried
 SIZES = (0, 4, 9, 16, 25, 36, 49)  # numbers of functions that are tried
 SPREADS = np.geomspace(20.0, 0.05, 8)  # prior sd of an option, in standard deviations of rewards
 LENGTHS = (1.0, 2.5, 6.0)  # length scales to start from, in parts of the usual range's geometry
@@ -143,26 +147,41 @@ def _of_widths(
         problem, climbs = _climbed(episodes, model, prior, middle, nu, peak)
     climbs.finish()
     peak = climbs.peaks()[0]
-    found: list[tuple[Estimate, MapFit]] = []
-    widths = [middle] if is_known else [middle * share for share in AROUND]
-    for width in widths:
-        of_width = problem, peak
-        if width != middle:
+    beforehand = 0.0 if is_known else spread
+    found = [_of_width(problem, peak, middle, nu, beforehand, subject)]
+    if is_known:
+        return found
+    for step in (1 / APART, APART):
+        width = middle * step
+        while WIDTHS[0] <= width / spread <= WIDTHS[1]:
             other, climbs = _climbed(episodes, model, prior, width, nu, peak)
             climbs.finish()
-            of_width = other, climbs.peaks()[0]
-        estimate = estimate_at(of_width[0], _later(of_width[0]), of_width[1], subject)
-        weights = of_width[0].prior
-        assert isinstance(weights, GaussianPrior)
-        evidence = _log_evidence(estimate, weights)
-        found.append(
-            (estimate, MapFit.of(model, estimate.theta, estimate.covariance, width, evidence))
-        )
-    return found
+            found.append(_of_width(other, climbs.peaks()[0], width, nu, beforehand, subject))
+            if found[-1][1].log_evidence < max(fit.log_evidence for _, fit in found) - UNLIKELY:
+                break
+            width *= step
+    return sorted(found, key=lambda of_width: of_width[1].sd)
+
+
+def _of_width(
+    problem: Problem, peak: Peak, width: float, nu: float, spread: float, subject: Any
+) -> tuple[Estimate, MapFit]:
+    """The estimate at the peak of one width, and its map with its evidence.
+
+    The evidence counts how usual the width is where the spread of the rewards is given.
+    """
+    estimate = estimate_at(problem, _later(problem), peak, subject)
+    weights = problem.prior
+    assert isinstance(weights, GaussianPrior)
+    evidence = _log_evidence(estimate, weights)
+    if spread:
+        evidence -= 0.5 * (np.log(width / (CENTRE * spread)) / USUAL) ** 2
+    model = cast(UCL, problem.model)
+    return estimate, MapFit.of(model, estimate.theta, estimate.covariance, width, evidence, nu)
 
 
 def _likelier(model: UCL, peak: Peak, width: float, nu: float, spread: float) -> float:
-    """A width of the prior with more evidence: as wide as the coefficients that are told."""
+    """A width of the prior with more evidence: as the coefficients that are told, and as usual."""
     theta = peak.point.theta
     if theta[0] <= 0:
         return width
@@ -170,8 +189,18 @@ def _likelier(model: UCL, peak: Peak, width: float, nu: float, spread: float) ->
     coefficients = theta[where] * nu
     left = np.diag(np.linalg.inv(peak.point.information))[where] * nu**2
     told = float((1.0 - np.minimum(left / width**2, 1.0)).sum())
-    likelier = np.sqrt((coefficients**2).sum() / max(told, 0.5))
-    return float(np.clip(likelier, WIDTHS[0] * spread, WIDTHS[1] * spread))
+    squares = float((coefficients**2).sum()) / spread**2
+
+    def slope(log: float) -> float:
+        """Of evidence and prior in the logarithm of the width, which falls."""
+        return float(squares * np.exp(-2 * log) - told - (log - np.log(CENTRE)) / USUAL**2)
+
+    low, high = np.log(WIDTHS)
+    if slope(low) <= 0:
+        return WIDTHS[0] * spread
+    if slope(high) >= 0:
+        return WIDTHS[1] * spread
+    return spread * float(np.exp(brentq(slope, low, high)))
 
 
 def _later(problem: Problem) -> Callable[[], Grid]:

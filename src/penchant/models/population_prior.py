@@ -205,11 +205,11 @@ class _OfCoordinates(NamedTuple):
         pull = np.where(inside[:, None], h - self.mean, 0.0) @ self.precision
         gradient = np.zeros(psi.shape)
         for a, c in enumerate(self.coordinates.each[: self.coordinates.n_shape]):
-            own = psi[:, c.natural.index]
-            number = c.natural.scale * own**c.natural.power
-            first, _ = c.link.bent(number)
-            slope = np.where(inside, first * c.natural.power * number / own, 0.0)
-            gradient[:, c.natural.index] -= pull[:, a] * slope
+            own, (scale, power) = psi[:, c.natural.index], (c.natural.scale, c.natural.power)
+            with np.errstate(divide="ignore", invalid="ignore"):  # at limits, which are outside
+                first, _ = c.link.bent(scale * own**power)
+                slope = first * scale * power * own ** (power - 1)
+            gradient[:, c.natural.index] -= pull[:, a] * np.where(inside, slope, 0.0)
         return np.zeros(len(psi)), gradient
 
     def typical_weights(self) -> Vector:

@@ -23,7 +23,7 @@ from penchant.models.agents import RememberingAgents, softmax
 from penchant.models.model import Agents, Declared, Model, SeeingAgents, natural_parameters
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import Offers, decision_places, read_offers
-from penchant.models.record import for_agents
+from penchant.models.record import for_agents, refuse_no_model
 from penchant.models.task import Task
 from penchant.models.worlds import World
 from penchant.softmax.probabilities import drawn_choices
@@ -168,6 +168,7 @@ def simulate(
     """
     if isinstance(task, Choices):
         return drawn_choices(task, model, rng)
+    refuse_no_model(model)
     if isinstance(task, Offers):
         subject = task.subject if subject is None else subject
         block = task.block if block is None else block

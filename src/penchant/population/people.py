@@ -61,7 +61,11 @@ def _known(estimates: Any, by: Any, people: Any, subjects: Sequence[Any]) -> Map
         return _column(people, by)
     if hasattr(by, "columns") or hasattr(by, "column_names"):
         return _column(by, None)
-    if not isinstance(by, (Sequence, np.ndarray)) or len(by) != len(subjects):
+    index: Any = getattr(by, "index", None)
+    if hasattr(index, "isin") and all(subject in index for subject in subjects):
+        return {subject: by[subject] for subject in subjects}  # a pandas series by subject
+    by = list(by) if hasattr(by, "dtype") or hasattr(by, "to_pylist") else by
+    if not isinstance(by, Sequence) or len(by) != len(subjects):
         got = f"{len(by)} labels" if hasattr(by, "__len__") else type(by).__name__
         raise DataError(
             f"by must be a column, {{subject: label}}, a table, or {len(subjects)} labels; got "

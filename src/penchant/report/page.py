@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 TEMPLATE = "page.html"
+OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]*(?: weak(?::[\d.]+)?| profile| wald)?)")
 
 
 @dataclass(frozen=True)
@@ -114,10 +115,14 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
     (True, True, True)
     """
     from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup, escape
 
     source = (files("penchant.report") / TEMPLATE).read_text(encoding="utf-8")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["whole"] = lambda text: Markup(
+        OPTION.sub(r'<span class="whole-word">\1</span>', str(escape(text)))
     )
     content: dict[str, Any] = {"title": title, "subtitle": subtitle, "sections": sections}
     return environment.from_string(source).render(**content)

@@ -10,10 +10,13 @@ from typing import Any, Literal
 
 from penchant._frames import as_it_came
 from penchant.errors import DataError
+from penchant.figures.words import in_words
 from penchant.inference.nominal import Nominal
 from penchant.models.model import Declared, Model
 from penchant.models.record import refuse_no_model, refuse_word
+from penchant.output.table import Table
 from penchant.report.study_files import Figures, StudyFolder, write_study
+from penchant.report.study_words import in_short, shown
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.data import StudyData
 from penchant.studies.findings import Findings
@@ -29,6 +32,32 @@ class Study(Findings):
 
     Its tables are in `to_frame(name)`; `write(folder)` writes them with figures and a report.
     """
+
+    def summary(self) -> str:
+        """What was found, a sentence a line: what the report has in short."""
+        return "\n".join(in_short(self))
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from markupsafe import escape
+
+        return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in in_short(self))}</ul>"
+
+    def to_pandas(self, name: str = "subjects") -> Any:
+        """One of the tables as a pandas frame."""
+        return self.to_frame(name, backend="pandas")
+
+    def to_polars(self, name: str = "subjects") -> Any:
+        """One of the tables as a polars frame."""
+        return self.to_frame(name, backend="polars")
+
+    def to_latex(self, name: str = "table-2") -> str:
+        """One of the tables for a paper (booktabs); the estimates of groups by default."""
+        columns = self.columns(name)
+        rows = tuple(tuple(map(shown, row)) for row in zip(*columns.values(), strict=True))
+        return Table(repr(self).strip("<>"), (), tuple(map(in_words, columns)), rows, ()).latex()
 
     def write(
         self,

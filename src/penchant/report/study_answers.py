@@ -29,7 +29,8 @@ def answers(study: Findings) -> list[str]:
     for key in dict.fromkeys((row.column, row.stratum) for row in study.left_out):
         rows = [row for row in study.left_out if (row.column, row.stratum) == key]
         lost = any(row.n_left_out for row in rows)
-        said += [_left_out(study, key, rows, not explained), *_answer(study, key)]
+        told = [_left_out(study, key, rows, not explained)] if lost or key[0] else []
+        said += [*told, *_answer(study, key)]
         explained = explained or lost
     return said
 
@@ -266,7 +267,7 @@ def _clear_pairs(tests: Sequence[Any], percent: str) -> list[str]:
         for d in clear
     ]
     found = f"{len(clear)} of {len(done)} have p < 0.05 after Holm's adjustment"
-    return [f"Pairs of groups: {found}{': ' + listing(named) if clear else ''}."]
+    return [f"Pairs of groups: {found}{': ' + '; '.join(named) if clear else ''}."]
 
 
 def _paired_headline(tests: Sequence[Any], named: Sequence[str], key: Key) -> str:

@@ -16,6 +16,7 @@ from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG
 from penchant.wording import either, weak_prior
 
+MANY = 12  # rows of pairs of groups that are shown only when asked for
 RANKS = (
     "The rank tests keep people without a finite estimate: an estimate at an end of the "
     "parameter's range (a temperature of 0, where choices are separated) ranks at that end, any "
@@ -34,7 +35,7 @@ def comparison_section(study: Findings, command: str) -> list[Block]:
     if not tests.differences:
         return []
     percent = f"{100 * study.plan.level:g} %"
-    blocks: list[Block] = [_left_out_table(study)]
+    blocks = _left_out_table(study)
     for column in dict.fromkeys(d.column for d in tests.differences):
         overall = [test for test in tests.overall if test.column == column]
         blocks += [_overall_table(column, overall)] if overall else []
@@ -43,15 +44,15 @@ def comparison_section(study: Findings, command: str) -> list[Block]:
     return [
         *blocks,
         Paragraph(
-            f"Differences are first minus second, or first over second. {ON_RATIOS} Welch's test "
+            f"Differences are first minus second{_ratios(tests.differences)} Welch's test "
             "takes no equal variances for granted; p-values are adjusted by Holm's method over all "
             "parameters and pairs, those of means and those of ranks by themselves. Hedges' g is "
             "the difference in standard deviations between subjects."
         ),
         Paragraph(
-            f"{RANKS} The last columns have how many of both groups take part, the probability "
-            "that somebody of the first group is higher than somebody of the second, and "
-            "Mann-Whitney's test."
+            f"{_ranks(study)}The last columns have how many of both groups take part, the "
+            "probability that somebody of the first group is higher than somebody of the second, "
+            "and Mann-Whitney's test."
         ),
         *_with_prior(study, command),
     ]
@@ -64,20 +65,34 @@ def paired_section(study: Findings, command: str) -> list[Block]:
     alone = not study.group_tests.differences
     percent = f"{100 * study.plan.level:g} %"
     return [
-        *([_left_out_table(study)] if alone else []),
+        *(_left_out_table(study) if alone else []),
         _paired_table(study, percent),
         _paired_tests_table(study, percent),
         Paragraph(
-            f"Differences are first minus second, or first over second, of the same subject, over "
-            f"subjects with a finite estimate in both. {ON_RATIOS} Adjusted by Holm's method over "
+            f"Differences are of the same subject, over subjects with a finite estimate in both, "
+            f"first minus second{_ratios(study.paired_tests)} Adjusted by Holm's method over "
             "all paired tests. Cohen's dz is the mean difference in standard deviations of the "
             "differences. Wilcoxon's signed-rank test does not take differences for normal."
         ),
-        *([Paragraph(RANKS), *_with_prior(study, command)] if alone else []),
+        *([Paragraph(RANKS)] if alone and _ranks(study) else []),
+        *(_with_prior(study, command) if alone else []),
     ]
 
 
-def _left_out_table(study: Findings) -> DataTable:
+def _ratios(tests: Sequence[Any]) -> str:
+    """How positive parameters are compared, where there are some."""
+    log = any(test.name.startswith(LOG) for test in tests)
+    return f", or first over second. {ON_RATIOS}" if log else "."
+
+
+def _ranks(study: Findings) -> str:
+    """How people without a finite estimate rank, where there are some."""
+    return f"{RANKS} " if any(row.n_left_out for row in study.left_out) else ""
+
+
+def _left_out_table(study: Findings) -> list[Block]:
+    if not any(row.n_left_out for row in study.left_out):
+        return []
     table = study.columns("left-out")
     keep = ["column", *(["stratum"] if any(table["stratum"]) else []), "group"]
     keep += ["n_subjects", "n_left_out", "reasons", "test", "p_value"]
@@ -89,7 +104,7 @@ def _left_out_table(study: Findings) -> DataTable:
         "left out."
     )
     caption = "Who is left out of tests of means"
-    return some_columns(caption, table, keep, names=names, note=note)
+    return [some_columns(caption, table, keep, names=names, note=note)]
 
 
 def _difference_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
@@ -105,7 +120,7 @@ def _difference_table(column: str, tests: Sequence[Any], percent: str) -> DataTa
     words = {header.index(name) for name in ("parameter", "first", "second", "compared as")}
     words |= {1} if strata else set()
     caption = f"{column}: every pair of groups, parameter by parameter"
-    return DataTable(caption, header, rows, words=frozenset(words))
+    return DataTable(caption, header, rows, folded=len(rows) > MANY, words=frozenset(words))
 
 
 def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
@@ -121,7 +136,8 @@ def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
         row += [p_value(d.rank_p_value), p_value(d.adjusted_rank_p_value)]
         rows.append(row)
     words = frozenset(range(3 + strata))
-    return DataTable(f"{column}: effect sizes and tests", header, rows, words=words)
+    caption = f"{column}: effect sizes and tests"
+    return DataTable(caption, header, rows, folded=len(rows) > MANY, words=words)
 
 
 def _t(d: Any) -> str:

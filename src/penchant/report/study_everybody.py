@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from penchant.studies.findings import Findings
 LITTLE, MUCH = 0.3, 0.7  # reliabilities
 WIDE = 3.2  # standard deviations of a population that are drawn
 POINTS = 121
+BEYOND = 4.0  # units of the link that are drawn beyond people, where the spread is absurd
+FLAT = 12.0  # |logit| at which a share is 0 or 1 on any axis
 
 
 def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
@@ -48,13 +51,15 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
     fit = found.fit
     said = []
     for contrast, adjusted in zip(found.contrasts, found.adjusted, strict=True):
-        for a, name in enumerate(contrast.names):
+        for a in _in_order(study, contrast.names):
+            name = contrast.names[a]
             if adjusted[a] < 1 - study.plan.level:
                 way = "higher" if contrast.difference[a] > 0 else "lower"
                 first, second = contrast.words.split(" - ")
                 said.append(
-                    f"{in_words(name).capitalize()} is {way} in {first} than in {second}: by "
-                    f"{shown(float(contrast.difference[a]))} on the {contrast.links[a]} scale "
+                    f"{in_words(name).capitalize()} is {way} in {first} than in {second}: "
+                    f"{contrast.words} = {shown(float(contrast.difference[a]))} on the "
+                    f"{contrast.links[a]} scale "
                     f"({100 * study.plan.level:g} % interval {shown(float(contrast.low[a]))} to "
                     f"{shown(float(contrast.high[a]))}, p = {p_value(float(contrast.p_value[a]))}, "
                     f"{p_value(adjusted[a])} adjusted for all differences here)."
@@ -68,12 +73,21 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
         f"All {counted(fit.n_subjects, 'subject')} count, also those without an estimate "
         f"of their own. Status: {fit.status}."
     )
-    said += [_told(name, value) for name, value in fit.reliability.items()]
+    told = [*fit.reliability.items()]
+    said += [_told(*told[a]) for a in _in_order(study, [name for name, _ in told])]
     said.append(
         f"Integration error: the log-likelihood ({shown(fit.log_likelihood)}) changes by "
         f"{shown(fit.integration_error)} with other nodes."
     )
     return said
+
+
+def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
+    """Places of parameters of the population, in the order that all other sections have."""
+    usual = study.fits[study.subjects[0]].exact.natural_names
+    base = [re.split(r"[:[]", name)[0] for name in names]
+    known = {name: k for k, name in enumerate(usual)}
+    return sorted(range(len(names)), key=lambda a: known.get(base[a], len(usual)))
 
 
 def _told(name: str, value: float) -> str:
@@ -92,7 +106,7 @@ def _contrasts(study: Findings) -> DataTable:
     keep = ("parameter", "contrast", "difference", "low", "high", "t", "degrees_of_freedom")
     return some_columns(
         "Differences in the population",
-        study.columns("population-contrasts"),
+        _ordered(study, study.columns("population-contrasts"), "parameter"),
         (*keep, "p_value", "adjusted_p_value", "link"),
         note="On the link of each parameter: of a logarithm, the logarithm of a ratio. Welch's "
         "tests of the people's own estimates are in the sections on groups.",
@@ -100,12 +114,23 @@ def _contrasts(study: Findings) -> DataTable:
     )
 
 
+def _ordered(
+    study: Findings, table: Mapping[str, Sequence[Any]], column: str
+) -> dict[str, list[Any]]:
+    """A table with its parameters in the usual order."""
+    order = _in_order(study, table[column])
+    return {name: [values[i] for i in order] for name, values in table.items()}
+
+
 def _typical(study: Findings, found: StudyPopulation) -> DataTable:
     fit, level = found.fit, study.plan.level
     rows = []
     for who, covariates in _kinds(found):
-        for p in fit.parameters_at(level, **covariates):
-            rows.append([in_words(p.name), who, *map(shown, (p.estimate, p.low, p.high))])
+        every = fit.parameters_at(level, **covariates)
+        for p in (every[a] for a in _in_order(study, [p.name for p in every])):
+            name, _, condition = p.name.removesuffix("]").partition("[")
+            whose = f"{who}, {condition}" if condition and covariates else condition or who
+            rows.append([in_words(name), whose, *map(shown, (p.estimate, p.low, p.high))])
     header = ("parameter", "of whom", "typical", "low", "high")
     note = f"At the mean of the link; low and high: {100 * level:g} % intervals of the mean."
     return DataTable("The typical person", header, rows, note, words=frozenset((0, 1)))
@@ -122,7 +147,7 @@ def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
 def _spreads(study: Findings) -> DataTable:
     return some_columns(
         "How far people differ",
-        study.columns("population-spreads"),
+        _ordered(study, study.columns("population-spreads"), "name"),
         ("name", "sd", "low", "high", "reliability", "link"),
         note="Standard deviations between people on the link; reliability: the share of the "
         "differences between people that their decisions tell.",
@@ -138,17 +163,18 @@ def population_figures(study: Findings) -> Iterator[Drawn]:
     if found is None:
         return
     if found.between or found.within:
-        yield _coefficients(study, found.fit)
+        yield _coefficients(study, found)
     if not found.within:
-        yield _densities(found)
+        yield _densities(study, found)
         yield from _shrinkage(study, found.fit)
         yield _forest(study, found.fit)
 
 
-def _coefficients(study: Findings, fit: PopulationFit) -> Drawn:
-    mine = [a for a, name in enumerate(fit.names) if ":" in name]
+def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
+    fit, what = found.fit, "group" if found.between else "condition"
+    mine = [a for a in _in_order(study, fit.names) if ":" in fit.names[a]]
     ends = fit.interval(study.plan.level)[mine]
-    names = [_in_words(fit.names[a]) for a in mine]
+    names = [in_words(fit.names[a]) for a in mine]
 
     def draw(axes: Any, _: int) -> None:
         coefficients(axes, names, fit.coefficients[mine], ends, name="coefficient, on the link")
@@ -158,49 +184,39 @@ def _coefficients(study: Findings, fit: PopulationFit) -> Drawn:
         "population-coefficients",
         "What differs in the population",
         f"Coefficients of the population with {100 * study.plan.level:g} % interval: how far a "
-        "group lies from the average of all groups, on the link of its parameter."
+        f"{what} lies from the average of all {what}s, on the link of its parameter."
         f"{edges_said(made)}",
         made,
     )
-
-
-def _in_words(name: str) -> str:
-    parameter, _, rest = name.partition(":")
-    return f"{in_words(parameter)}: {rest}"
 
 
 def _links(fit: PopulationFit) -> list[Link]:
     return [view.link for view in fit.subjects.views]
 
 
-def _densities(found: StudyPopulation) -> Drawn:
-    fit = found.fit
+def _densities(study: Findings, found: StudyPopulation) -> Drawn:
+    fit, level = found.fit, study.plan.level
     links, names = _links(fit), fit.subjects.natural_names
     kinds = _kinds(found)
     kinds = kinds[1 : 1 + len(found.groups[found.between[0]])] if found.between else kinds
-    spreads = {s.name: s for s in fit.spreads()}
+    spreads = {s.name: s for s in fit.spreads(level)}
+    typical = [fit.parameters_at(level, **covariates) for _, covariates in kinds]
+    order = _in_order(study, names)
     priors = [fit.prior_for(**covariates) for _, covariates in kinds]
     whose = _members(found)
 
-    def draw(axes: Any, j: int) -> None:
+    def draw(axes: Any, panel: int) -> None:
+        j = order[panel]
         link, own = links[j], spreads.get(names[j])
         means = np.array([prior.mean[j] for prior in priors])
         sds = np.sqrt([prior.covariance[j, j] for prior in priors])
-        h = np.linspace((means - WIDE * sds).min(), (means + WIDE * sds).max(), POINTS)
-        error = float(fit.standard_errors[fit.names.index(names[j])])
-        ratios = (1.0,) if own is None or own.sd == 0 else (own.low / own.sd, 1, own.high / own.sd)
+        h = np.linspace(*_drawn(link, means, sds, fit.subjects.mean[:, j]), POINTS)
+        ratios = (1.0, 1.0) if own is None or own.sd == 0 else (own.low / own.sd, own.high / own.sd)
         heights, bands = [], []
-        for mean, sd in zip(means, sds, strict=True):
-            many = np.stack(
-                [
-                    _density(link, h, mean + shift * error, sd * float(ratio))
-                    for shift in (-1.96, 0.0, 1.96)
-                    for ratio in ratios
-                    if ratio > 0
-                ]
-            )
+        for mean, sd, person in zip(means, sds, typical, strict=True):
+            ends = np.sort(link.coordinate(np.array([person[j].low, person[j].high])))
             heights.append(_density(link, h, float(mean), float(sd)))
-            bands.append(np.stack([many.min(axis=0), many.max(axis=0)], axis=1))
+            bands.append(_band(link, h, ends, sd * np.array(ratios)))
         natural = fit.subjects.natural[:, j]
         population_density(
             axes,
@@ -216,10 +232,19 @@ def _densities(found: StudyPopulation) -> Drawn:
     return Drawn(
         "population-density",
         "How people are distributed",
-        "Density of each parameter in the population; the band is what it may be, by the error of "
-        "the mean and the interval of the spread. Below, everybody under the population.",
+        f"Density of each parameter in the population; the band is what it may be, by the "
+        f"{100 * level:g} % intervals of the mean and of the spread. Below, everybody under the "
+        "population.",
         panelled(len(names), draw),
     )
+
+
+def _drawn(link: Link, means: Vector, sds: Vector, people: Vector) -> tuple[float, float]:
+    """Ends of what is drawn of a density: most of it, and no more than some way beyond people."""
+    low, high = (means - WIDE * sds).min(), (means + WIDE * sds).max()
+    low, high = max(low, people.min() - BEYOND), min(high, people.max() + BEYOND)
+    steep = FLAT if link.name == "logit" else np.inf
+    return float(max(low, -steep)), float(min(high, steep))
 
 
 def _members(found: StudyPopulation) -> list[Any]:
@@ -237,10 +262,28 @@ def _members(found: StudyPopulation) -> list[Any]:
 
 def _density(link: Link, h: Vector, mean: float, sd: float) -> Vector:
     """Of the parameter where its axis is its own; per unit of the logarithm on a logarithmic."""
-    height = np.exp(-0.5 * ((h - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
-    if link.name == "log":
-        return np.asarray(height)
-    return np.asarray(height / np.abs(link.slope(h)))
+    return _on_axis(link, h, np.exp(-0.5 * ((h - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi)))
+
+
+def _on_axis(link: Link, h: Vector, height: Vector) -> Vector:
+    return np.asarray(height if link.name == "log" else height / np.abs(link.slope(h)))
+
+
+def _band(link: Link, h: Vector, means: Vector, sds: Vector) -> Matrix:
+    """Least and greatest normal density at every place, over a range of means and one of spreads.
+
+    A density rises with its spread up to the distance from its mean, and falls from there on.
+    """
+    near, far = np.abs(h - np.clip(h, *means)), np.abs(h[:, None] - means).max(axis=1)
+
+    def height(away: Vector, sd: Any) -> Vector:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            top = np.exp(-0.5 * (away / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
+        return np.asarray(np.where(np.asarray(sd) > 0, top, np.where(away > 0, 0.0, np.inf)))
+
+    low = np.minimum(*(height(far, sd) for sd in sds))
+    high = height(near, np.clip(near, *sds))
+    return np.stack([_on_axis(link, h, low), _on_axis(link, h, high)], axis=1)
 
 
 def _alone(study: Findings, fit: PopulationFit) -> Matrix:
@@ -260,7 +303,8 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
     alone = _alone(study, fit)
     on_link = np.stack([link.coordinate(alone[:, a]) for a, link in enumerate(links)], axis=1)
     prior = fit.prior_for()
-    pairs = [(0, b) for b in range(1, len(names))]
+    first, *others = _in_order(study, names)
+    pairs = [(first, b) for b in others]
 
     def draw(axes: Any, i: int) -> None:
         pair = list(pairs[i])
@@ -270,35 +314,44 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
             fit.subjects.mean[:, pair],
             mean=prior.mean[pair],
             covariance=prior.covariance[np.ix_(pair, pair)],
-            names=tuple(_scaled(names[a], links[a]) for a in pair),  # type: ignore[arg-type]
+            names=(names[pair[0]], names[pair[1]]),
+            values=(_rising(links[pair[0]]), _rising(links[pair[1]])),
         )
 
     yield Drawn(
         "population-shrinkage",
         "From each alone to all together",
         "Estimates of each subject alone (hollow) and under the population (full), joined by a "
-        "line; those without a finite estimate of their own come from the edge. Ellipses hold "
+        "line; those without a finite estimate of their own come from the edge. Axes are the "
+        "scales on which people are taken for normal, with the parameter's own numbers. Ellipses "
+        "hold "
         "50 and 95 % of the population's people.",
         panelled(len(pairs), draw, row=2.9),
     )
 
 
-def _scaled(name: str, link: Link) -> str:
-    return in_words(name) if link.name == "identity" else f"{in_words(name)}, {link}"
+def _rising(link: Link) -> Callable[[Any], Any] | None:
+    """What numbers an axis of the link, where that is another than the parameter's own."""
+    return None if link.name in ("identity", "negative log") else link.value
 
 
 def _forest(study: Findings, fit: PopulationFit) -> Drawn:
     links, names, subjects = _links(fit), fit.subjects.natural_names, fit.subjects
     alone, ends = _alone(study, fit), subjects.interval(study.plan.level)
     typical = fit.parameters_at(study.plan.level)
+    panels = _in_order(study, names)
+    # the same row is the same subject in every panel
+    rows = np.argsort(subjects.natural[:, panels[0]], kind="stable")
 
-    def draw(axes: Any, j: int) -> None:
+    def draw(axes: Any, panel: int) -> None:
+        j = panels[panel]
         forest(
             axes,
-            subjects.natural[:, j],
-            ends[:, j],
-            labels=[str(label) for label in subjects.labels],
-            alone=alone[:, j],
+            subjects.natural[rows, j],
+            ends[rows, j],
+            labels=[str(subjects.labels[i]) for i in rows],
+            alone=alone[rows, j],
+            ordered=False,
             pooled=typical[j].estimate,
             pooled_interval=(typical[j].low, typical[j].high),
             name=names[j],
@@ -312,7 +365,8 @@ def _forest(study: Findings, fit: PopulationFit) -> Drawn:
         "population-forest",
         "Everybody under the population",
         f"Posterior means of all subjects with {100 * study.plan.level:g} % intervals, the "
-        "estimates of each alone as hollow marks, and the typical person below."
+        "estimates of each alone as hollow marks, and the typical person below; every panel in "
+        f"the order of the {in_words(names[panels[0]])}."
         f"{edges_said(made)}",
         made,
     )

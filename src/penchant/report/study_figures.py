@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,8 @@ from penchant.figures import (
     population,
     regret_growth,
 )
-from penchant.figures.style import heading
+from penchant.figures.letters import columns_fit
+from penchant.figures.style import WIDTHS, heading
 from penchant.figures.subjects import MOST_LABELS
 from penchant.figures.words import in_words
 from penchant.models.model import Declared, Model, natural_parameters
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 
 FULL, OPEN = "without a bound", "ends beyond the axis"  # what figures remark of arrows
+_AWAY = re.compile(r"(?<!ends )beyond the axis: \d")  # and of estimates
+ESTIMATE_SAID = " A large triangle at the edge is an estimate far beyond the others."
 ROW = 2.3  # inches that a row of panels is high
 NAMED = 0.14  # inches that a subject takes who is named
 UNNAMED = 0.06
@@ -55,10 +59,15 @@ class Drawn:
 
 
 def edges_said(figure: Figure) -> str:
-    """What arrows at the edges of a figure are, if it has some; after a blank."""
+    """What marks at the edges of a figure are, if it has some; after a blank."""
     from matplotlib.text import Text
 
     remarks = " ".join(text.get_text() for text in figure.findobj(Text))
+    return f"{_arrows_said(figure, remarks)}{ESTIMATE_SAID if _AWAY.search(remarks) else ''}"
+
+
+def _arrows_said(figure: Figure, remarks: str) -> str:
+    """What arrows at the ends of intervals are."""
     log = any(axes.get_xscale() == "log" or axes.get_yscale() == "log" for axes in figure.axes)
     also = " (on a logarithmic axis also one that goes down to 0)" if log else ""
     full = f"full arrow at the edge is an interval without a bound{also}" if FULL in remarks else ""
@@ -81,11 +90,12 @@ def panelled(
     columns: int = 2,
     row: float = ROW,
     alike: bool = False,
+    wide: bool = False,
 ) -> Figure:
     """Panels in rows, each drawn by its number; alike: with the same ends of their axes."""
     columns = min(n, columns)
     rows = -(-n // columns)
-    made = figure(columns=min(n, 2), height=max(row * rows, 2.4))
+    made = figure(columns=2 if wide else min(n, 2), height=max(row * rows, 2.4))
     axes = list(np.atleast_1d(made.subplots(rows, columns, squeeze=False)).ravel())
     for spare in axes[n:]:
         spare.remove()
@@ -201,10 +211,15 @@ def _forests(study: Findings) -> Iterator[Drawn]:
         "subjects",
         "Estimates of all subjects",
         f"{capital(exact_words(study))} estimates with {100 * study.plan.level:g} % intervals "
-        f"({study.plan.intervals}), every panel in the order of the {in_words(names[0])}."
+        f"({study.plan.intervals}){_order_said(len(fits), names)}."
         f"{edges_said(made)}{_without(study, fits)}",
         made,
     )
+
+
+def _order_said(n: int, names: Sequence[str]) -> str:
+    panels = "every panel in the order" if len(names) > 1 else "in the order"
+    return f", {panels} of the {in_words(names[0])}" if n > 1 else ""
 
 
 def _without(study: Findings, fits: Sequence[Estimate]) -> str:
@@ -229,7 +244,7 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
     people = [*group_of, *(s for s in study.subjects if s not in group_of)]
     fits = [study.fits[subject].exact for subject in people]
     names = fits[0].natural_names
-    if len(names) < 2:
+    if len(names) < 2 or len(people) < 2:
         return
     logs, bounds = positive(study.plan.model), bounds_of(study.plan.model)
     first, second = 0, len(names) - 1 if len(names) < 3 else 2
@@ -251,8 +266,8 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
         "scatter",
         f"{capital(in_words(names[second]))} against {in_words(names[first])}",
         f"{capital(exact_words(study))} estimates of {int(shown.sum())} of "
-        f"{counted(len(people), unit)}, by group."
-        f"{_lacking(np.isfinite(x), np.isfinite(y))}",
+        f"{counted(len(people), unit)}{', by group' if len(study.groups) > 1 else ''}."
+        f"{_lacking(np.isfinite(x), np.isfinite(y))}{edges_said(made)}",
         made,
     )
 
@@ -266,7 +281,7 @@ def _lacking(x: BoolVector, y: BoolVector) -> str:
 
 def _populations(study: Findings) -> Iterator[Drawn]:
     groups = study.groups
-    if not groups:
+    if not groups or len(study.subjects) < 2:
         return
     logs, bounds = positive(study.plan.model), bounds_of(study.plan.model)
     names = study.fits[study.subjects[0]].exact.natural_names
@@ -282,7 +297,6 @@ def _populations(study: Findings) -> Iterator[Drawn]:
         ]
         values = np.array([column[j].estimate for column in pooled])
         log = bool(logs[j]) and any((one[np.isfinite(one)] > 0).any() for one in people)
-        labels = [f"{g.label}\n({_pooled(study, g)})" for g in groups]
         population(
             axes,
             labels,
@@ -294,7 +308,9 @@ def _populations(study: Findings) -> Iterator[Drawn]:
             bounds=bounds[j],
         )
 
-    made = panelled(len(names), draw)
+    labels = [f"{g.label}\n({_pooled(study, g)})" for g in groups]
+    beside = columns_fit(labels, WIDTHS[2] / 2)
+    made = panelled(len(names), draw, columns=2 if beside else 1, wide=not beside)
     log = any(axes.get_yscale() == "log" for axes in made.axes)
     geometric = " On logarithmic axes the group's estimate is a geometric mean." if log else ""
     finite = all(np.isfinite(fit.exact.natural).all() for fit in study.fits.values())
@@ -344,18 +360,22 @@ def _forward(study: Findings) -> Iterator[Drawn]:
         yield Drawn(
             f"forward-{measure}",
             f"{'One step ahead' if ahead else 'Forward simulation'}: {quantity}",
-            f"{words}, decision by decision: people (blue, solid), and (orange, dashed) "
-            f"{simulation_words(study)}. Bands: 95 % "
-            f"intervals of the mean over subjects.{_fewer(study)}{not_simulated(study)}",
+            f"{words}, trial by trial: people (blue, solid), and (orange, dashed) "
+            f"{simulation_words(study)}.{_bands(study)}{_fewer(study)}{not_simulated(study)}",
             panelled(len(study.groups), _forward_panel(study, measure, quantity), alike=True),
         )
+
+
+def _bands(study: Findings) -> str:
+    many = len(study.subjects) > 1
+    return " Bands: 95 % intervals of the mean over subjects." if many else ""
 
 
 def _fewer(study: Findings) -> str:
     lengths = {len(study.observed[s].reward) for group in study.groups for s in group.subjects}
     if len(lengths) < 2:
         return ""
-    return f" After decision {min(lengths)} they are of fewer subjects, as some played no longer."
+    return f" After trial {min(lengths)} they are of fewer subjects, as some played no longer."
 
 
 def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[Any, int], None]:

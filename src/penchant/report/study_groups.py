@@ -154,7 +154,7 @@ def some_drawn(drawn: Mapping[str, Drawing], *names: str) -> list[Block]:
 
 def groups_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     """Exact estimates of the groups."""
-    if not study.groups:
+    if not study.groups or len(study.subjects) < 2:
         return []
     exact = only(study.columns("table-2"), "estimator", "exact")
     keep = ["performance", "condition", "n_subjects", "parameter", "estimate", "standard_error"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penchant._version import __version__
 from penchant.errors import listing
 from penchant.figures.words import in_words
+from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
 from penchant.report.study_comparison import comparison_section, paired_section
@@ -29,6 +31,7 @@ from penchant.report.study_words import (
     methods,
 )
 from penchant.studies.findings import NOT_CLASSIFIED, Findings
+from penchant.wording import profile_intervals
 
 MEANINGS = {
     "decision_noise": "how random choices are, in the units of rewards; 0 is always the best guess",
@@ -43,6 +46,7 @@ MEANINGS = {
     "present_bias": "what is left of the value of anything that is not now, from 0 to 1",
     "learning_rate": "how far the value of an option moves towards each new reward, from 0 to 1",
 }
+SETTINGS = {"n_replicates": "simulations of each subject", "n_bootstrap": "bootstrap replicates"}
 STATUSES = {
     "converged": "one best estimate, with standard errors",
     "weakly identified": "an estimate, but the data hardly limit some direction: read the interval",
@@ -116,7 +120,7 @@ def _data(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     if data.columns is not None:
         blocks.append(Paragraph(f"Columns of the table: {data.columns.words()}."))
     if data.notes:
-        blocks.append(Listing(data.notes))
+        blocks.append(Listing([for_reader(note) for note in data.notes]))
     if study.plan.performance:
         blocks.append(Paragraph(study.landscapes.words))
     return [*blocks, *some_drawn(drawn, "choices")]
@@ -202,13 +206,14 @@ def _failures(study: Findings) -> list[Block]:
     kinds: dict[tuple[str, str], list[int]] = {}
     for i, kind in enumerate(zip(table["estimator"], table["status"], strict=True)):
         kinds.setdefault(kind, []).append(i)
+    words_of = {"exact": exact_words(study).replace("-", " ")}
     rows = [
         [
-            estimator,
+            words_of.get(estimator, estimator),
             status,
             str(len(places)),
             listing(str(table["subject"][i]) for i in places),
-            for_reader(str(table["message"][places[0]])),
+            _advised(study, str(table["message"][places[0]])),
         ]
         for (estimator, status), places in kinds.items()
     ]
@@ -222,8 +227,24 @@ def _failures(study: Findings) -> list[Block]:
     return [DataTable("What went wrong, and for whom", header, rows, note, words=words)]
 
 
+def _advised(study: Findings, message: str) -> str:
+    """A message about a fit, without the advice to read intervals that the report has anyway."""
+    asked = profile_intervals("ead")
+    if study.plan.intervals == "profile":
+        message = message.replace(asked, "ead its interval")
+    model = study.plan.model
+    for name in (
+        *study.fits[study.subjects[0]].exact.natural_names,
+        *(s.name for s in model.shape),
+    ):
+        message = re.sub(rf"(?<![\w=]){re.escape(name)}(?![\w(])", in_words(name), message)
+    return for_reader(message)
+
+
 def _reproduce(study: Findings, command: str) -> list[Block]:
-    facts = [[in_words(name), _fact(value)] for name, value in study.fingerprint().items()]
+    known = study.fingerprint() | {"population": study.everybody is not None}
+    given = {name: value for name, value in known.items() if _is_said(study, name, value)}
+    facts = [[SETTINGS.get(name, in_words(name)), _fact(value)] for name, value in given.items()]
     typed = command.startswith("penchant ")
     made, source = ("This command makes", "file") if typed else ("This call makes", "study")
     return [
@@ -235,7 +256,18 @@ def _reproduce(study: Findings, command: str) -> list[Block]:
     ]
 
 
+def _is_said(study: Findings, name: str, value: Any) -> bool:
+    """Whether a setting is of something that the study has."""
+    if name == "landscapes":
+        return bool(study.plan.performance)
+    if name == "locations":
+        return Declared(study.plan.model).locations is not None
+    return bool(value) or name == "seed"
+
+
 def _fact(value: Any) -> str:
+    if value is True:
+        return "yes"
     if isinstance(value, Mapping):
         return "; ".join(f"{k}: {v}" for k, v in value.items()) or "none"
     return "none" if value is None else str(value)

@@ -14,19 +14,20 @@ from penchant.output.notes import counted
 from penchant.output.table import number
 from penchant.population.subjects import positive
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
+from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings
 from penchant.studies.forward_table import left_out
 from penchant.studies.plan import model_words, nominal_words
 from penchant.studies.subject_fit import validity_of
 from penchant.tables.labels import in_natural_order
-from penchant.wording import either
 
 
 def asked(study: Findings) -> str:
     """What the study asks."""
-    model = model_words(study.plan.model).split(",")[0]
+    model = model_words(study.plan.model).split("," if study.plan.model.shape else ", worth")[0]
     who = counted(study.data.n_people, "subject")
-    modelled = f"The choices of {who} are modelled with {model}, subject by subject."
+    alone = f"The choices of {who} are modelled with {model}"
+    modelled = f"{alone}, subject by subject." if study.data.n_people > 1 else f"{alone}."
     questions = [_groups_asked(column, study) for column in study.data.conditions]
     if study.plan.performance:
         questions.append(
@@ -36,9 +37,11 @@ def asked(study: Findings) -> str:
     if study.plan.n_replicates:
         ahead = study.how_simulated == "one step ahead"
         agents = "Do agents with these estimates behave like the subjects?"
-        questions.append("Do the subjects choose as their model expects?" if ahead else agents)
+        ones = "Do the subjects choose" if study.data.n_people > 1 else "Does the subject choose"
+        questions.append(f"{ones} as their model expects?" if ahead else agents)
     if not study.data.conditions:
-        questions.insert(0, "Which parameters describe each subject?")
+        each = "each" if study.data.n_people > 1 else "the"
+        questions.insert(0, f"Which parameters describe {each} subject?")
     return " ".join([*questions, modelled])
 
 
@@ -183,9 +186,9 @@ def _ahead(study: Findings) -> list[str]:
         return []
     people, models = 100 * np.mean(pairs, axis=0)
     return [
-        f"Forward simulation, one step ahead, as the table does not say what every option paid: "
-        f"{_who(study, len(pairs))} choose the option that their model holds likeliest in "
-        f"{people:.1f} % of decisions, where it expects {models:.1f} %."
+        f"Prediction one step ahead: {_who(study, len(pairs))} "
+        f"{'choose' if len(pairs) > 1 else 'chooses'} the option that their model holds likeliest "
+        f"in {people:.1f} % of trials, where it expects {models:.1f} %."
     ]
 
 
@@ -215,8 +218,7 @@ def simulation_words(study: Findings) -> str:
         )
     return (
         "the predictions of the model with each subject's estimates at every trial, after the "
-        "subject's own choices and rewards before it (one step ahead). Nobody plays anew, as "
-        "the table does not give the payoffs of all options"
+        "subject's own choices and rewards before it (one step ahead)"
     )
 
 
@@ -242,7 +244,7 @@ def methods(study: Findings) -> list[str]:
     how = (
         "maximum likelihood"
         if plan.parameter_prior is None
-        else f"maximum a posteriori with the prior {plan.parameter_prior!r} on the weights"
+        else f"maximum a posteriori with {_prior(plan.parameter_prior)} on the weights"
     )
     kind = (
         "likelihood-ratio (profile) intervals" if plan.intervals == "profile" else "Wald intervals"
@@ -254,16 +256,12 @@ def methods(study: Findings) -> list[str]:
             "subject."
         )
     paragraphs = [
-        f"Choices were modelled by {model_words(plan.model)}. {shared} For given shape parameters "
-        "the model is linear in its weights and the log-likelihood concave, so that parameters "
-        f"were estimated by {how} with a search over the shape parameters alone, global and "
-        f"without starting values, with {100 * plan.level:g} % {kind} (Penchant {__version__}).",
+        f"Choices were modelled by {model_words(plan.model)}. {shared} {_linear(study)} "
+        f"{how}{_search(study)}, with {100 * plan.level:g} % {kind} (Penchant {__version__}).",
         *_compared(study, scale),
-        *([_regret(study)] if study.plan.performance else _no_regret(study)),
+        *([_regret(study)] if study.plan.performance else []),
         *([_crossed(study)] if study.plan.performance else []),
-        f"{capital(exact_words(study))} estimates of groups were pooled{scale} by random effects "
-        "(REML), and by other rules beside; subjects without a finite estimate are listed "
-        "and left out, never averaged.",
+        *_averaged(study, scale),
         *_everybody(study),
     ]
     if plan.nominals:
@@ -284,6 +282,43 @@ def methods(study: Findings) -> list[str]:
     return paragraphs
 
 
+def _prior(prior: Any) -> str:
+    """The prior of the weights, as a paper says it."""
+    if isinstance(prior, ScaledPrior):
+        return f"a normal prior, mean 0 and variance {1 / prior.c:.4g} for scaled variables,"
+    return f"the prior {prior!r}"
+
+
+def _linear(study: Findings) -> str:
+    if study.plan.model.shape:
+        return (
+            "For given shape parameters the model is linear in its weights and the log-likelihood "
+            "concave, so that parameters were estimated by"
+        )
+    return (
+        "The model is linear in its weights and the log-likelihood concave; parameters were "
+        "estimated by"
+    )
+
+
+def _search(study: Findings) -> str:
+    if not study.plan.model.shape:
+        return ""
+    return " with a search over the shape parameters alone, global and without starting values"
+
+
+def _averaged(study: Findings, scale: str) -> list[str]:
+    """How estimates were pooled, where there are several."""
+    if len(study.subjects) < 2:
+        return []
+    lost = any(rules["random-effects"].left_out for rules in study.exact.values())
+    left = "; subjects without a finite estimate are listed and left out, never averaged"
+    return [
+        f"{capital(exact_words(study))} estimates of groups were pooled{scale} by random effects "
+        f"(REML), and by other rules beside{left if lost else ''}."
+    ]
+
+
 def _compared(study: Findings, scale: str) -> list[str]:
     """How the groups that conditions name were compared."""
     said = []
@@ -291,11 +326,8 @@ def _compared(study: Findings, scale: str) -> list[str]:
         columns = dict.fromkeys(d.column for d in study.group_tests.differences)
         said.append(
             f"Groups (column {' and '.join(columns)}) were compared by parameter{scale} by "
-            f"Welch's t test, with Hedges' g{_overall(study)}; subjects without a finite estimate "
-            "were left out of these tests, and their shares compared. Mann-Whitney's test kept "
-            "them: estimates at an end of the range ranked there, others without a finite "
-            "estimate by their interval, overlapping ranges as ties. p-values are two-sided, "
-            "adjusted by Holm's method over parameters and pairs."
+            f"Welch's t test, with Hedges' g{_overall(study)}{_ranked(study)} p-values are "
+            "two-sided, adjusted by Holm's method over parameters and pairs."
         )
     if study.data.people is not None:
         said.append(
@@ -305,6 +337,16 @@ def _compared(study: Findings, scale: str) -> list[str]:
             "adjusted by Holm's method."
         )
     return said
+
+
+def _ranked(study: Findings) -> str:
+    if not any(row.n_left_out for row in study.left_out):
+        return ", and by Mann-Whitney's test."
+    return (
+        "; subjects without a finite estimate were left out of these tests, and their shares "
+        "compared. Mann-Whitney's test kept them: estimates at an end of the range ranked there, "
+        "others without a finite estimate by their interval, overlapping ranges as ties."
+    )
 
 
 def _everybody(study: Findings) -> list[str]:
@@ -344,8 +386,7 @@ def _simulation(study: Findings) -> str:
         return (
             "For every subject with an estimate, the choice probabilities of the fitted model were "
             "taken at every decision after the subject's own choices and rewards up to it (one "
-            "step ahead). Rewards and regret were not simulated, as the payoffs of options that "
-            "were not chosen are unknown: columns of payoffs, or a landscape, let agents play."
+            "step ahead)."
         )
     paid = f"rewards drawn in known landscapes ({_noise(study)})"
     if study.data.payoffs is not None:
@@ -365,18 +406,6 @@ def _regret(study: Findings) -> str:
         "regret does not grow, and low otherwise. Linear against power law is close to arbitrary, "
         f"and both are low.{_bootstrap(study.plan.n_bootstrap)}"
     )
-
-
-def _no_regret(study: Findings) -> list[str]:
-    """How regret could be measured, where there is play whose best option is not known."""
-    if not study.data.is_play:
-        return []
-    given = either("study's landscape, or read_study's expected,", "--landscape or --expected")
-    taken = either("performance=True", "--performance")
-    return [
-        f"Regret was not measured, as mean rewards were not given: {given} gives them; {taken} "
-        "takes them from the data, if they do not change."
-    ]
 
 
 def _noise(study: Findings) -> str:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from penchant._frames import Backend
 from penchant.errors import DataError
 from penchant.output.notes import counted
+from penchant.output.shown import Framed
 from penchant.output.table import Table, number
 from penchant.scale.streamed import groups_of
 from penchant.softmax.estimate import Estimate
@@ -27,7 +28,7 @@ SHARES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredEstimates:
+class StoredEstimates(Framed):
     """One row per subject in a Parquet file: status, parameters, errors, intervals, message.
 
     Nothing is in memory but what is asked for. `Estimates.to_frame` has the same columns.
@@ -145,6 +146,13 @@ class StoredEstimates:
     def summary(self) -> str:
         """How many there are of each status, and how the estimates lie."""
         return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def to_latex(self) -> str:
+        """The table for a paper (booktabs)."""
+        return self.table().latex()
 
     def to_dict(self) -> dict[str, Any]:
         """Counts and quantiles, ready for JSON."""

@@ -234,6 +234,61 @@ def maximise(problem, prior, theta, state, memo, max_steps, moments, ready, room
             return code
 
 
+@inner
+def moments_on_plane(moments, basis, half, within):
+    """Moments with respect to phi where theta = origin + basis phi, from those of theta.
+
+    moments : of d weights; basis : (d, n); half : (d, n), room; within : of n coordinates, filled
+    """
+    d, n = basis.shape
+    within[0] = moments[0]
+    for r in range(n):
+        slope = 0.0
+        for a in range(d):
+            slope += basis[a, r] * moments[1 + a]
+            bent = 0.0
+            for c in range(d):
+                place = a * (a + 1) // 2 + c if c <= a else c * (c + 1) // 2 + a
+                bent += moments[1 + d + place] * basis[c, r]
+            half[a, r] = bent
+        within[1 + r] = slope
+    for r in range(n):
+        for e in range(r + 1):
+            both = 0.0
+            for a in range(d):
+                both += basis[a, r] * half[a, e]
+            within[1 + n + r * (r + 1) // 2 + e] = both
+
+
+@bare
+def maximise_on_plane(problem, plane, prior, phi, state, memo, ends, rooms):
+    """The same on the plane theta = origin + basis phi, from phi.
+
+    ends : most steps, and the decrement above which slow steps are gone on with
+    rooms : as in `maximise`; then moments of theta, (d, n), and moments of phi
+    """
+    packed, n_blocks, kind = problem
+    origin, basis = plane
+    precision, linear = prior
+    best, step, information, gradient = state
+    max_steps, least = ends
+    (of_sums, full, _), moments, half, within, room = rooms
+    d, n = basis.shape
+    while True:
+        for a in range(d):
+            full[a] = origin[a]
+            for r in range(n):
+                full[a] += basis[a, r] * phi[r]
+        sum_blocks(packed, kind, full, FIRST, n_blocks, of_sums, moments)
+        moments_on_plane(moments, basis, half, within)
+        code = advance(
+            within, precision, linear, phi, best, step, information, gradient, memo, room
+        )
+        going = code == MOVED or (code == SLOW and memo[2] > least)
+        if not going or memo[4] >= max_steps:
+            return code
+
+
 @bare
 def scatter(problem, same, moments, rooms, weighted, spread):
     """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the set, in `spread`.

@@ -17,6 +17,7 @@ from penchant.softmax.likelihood import (
 )
 
 AT_ONCE = 1024  # blocks; more are worth several threads
+LEAST = 1e-7  # decrement down to which patience goes
 ENDINGS = {
     kernels.CONVERGED: "converged",
     kernels.MOVED: "out of steps",
@@ -98,6 +99,9 @@ def maximise(
     code = kernels.MOVED
     if isinstance(likelihood, PackedLikelihood) and likelihood.n_blocks <= AT_ONCE:
         code = _compiled(likelihood, added, theta, state, memo, max_steps)
+    if isinstance(likelihood, Restricted):
+        ends = max_steps, LEAST if patient else np.inf
+        code = _on_plane(likelihood, added, theta, state, memo, ends)
     while _goes_on(code, memo, max_steps, patient):
         sums = _as_sums(likelihood.moments(theta))
         code = kernels.advance(
@@ -123,7 +127,7 @@ def maximise(
 def _goes_on(code: int, memo: Vector, max_steps: int, patient: bool) -> bool:
     """Whether another step is due."""
     if code == kernels.SLOW and patient:
-        return bool(memo[2] > 1e-7 and memo[4] < max_steps)
+        return bool(memo[2] > LEAST and memo[4] < max_steps)
     return bool(code == kernels.MOVED and memo[4] < max_steps)
 
 
@@ -140,6 +144,29 @@ def _compiled(
     moments = _as_sums(likelihood.moments(theta)) if ready else np.empty(n_moments(len(theta)))
     given = likelihood.problem, (added.precision, added.linear), theta, state, memo, max_steps
     return int(kernels.maximise(*given, moments, ready, likelihood.rooms()))
+
+
+def _on_plane(
+    plane: Restricted,
+    added: Quadratic,
+    phi: Vector,
+    state: tuple[Vector, Vector, Matrix, Vector],
+    memo: Vector,
+    ends: tuple[int, float],
+) -> int:
+    """The same on a plane, which may be one of another; a large problem is left as it is."""
+    while isinstance(plane.likelihood, Restricted):
+        outer = plane.likelihood
+        origin = outer.origin + outer.basis @ plane.origin
+        plane = Restricted(outer.likelihood, origin, outer.basis @ plane.basis)
+    whole = plane.likelihood
+    if not isinstance(whole, PackedLikelihood) or whole.n_blocks > AT_ONCE:
+        return kernels.MOVED
+    d, n = plane.basis.shape
+    basis = np.ascontiguousarray(plane.basis)
+    rooms = np.empty(n_moments(d)), np.empty((d, n)), np.empty(n_moments(n)), np.empty((n + 2, n))
+    given = whole.problem, (plane.origin, basis), (added.precision, added.linear), phi, state, memo
+    return int(kernels.maximise_on_plane(*given, ends, (whole.rooms(), *rooms)))
 
 
 def _as_sums(moments: Moments) -> Vector:

@@ -15,6 +15,7 @@ from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing, named
+from penchant.output.notes import counted
 from penchant.reading.doubts import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import PlayColumns, play_columns
@@ -240,8 +241,8 @@ class StudyData:
     def __repr__(self) -> str:
         scored = sum(episode.n_decisions for episode in self.episodes)
         return (
-            f"<StudyData: {len(self.subjects)} subjects, {len(self.episodes)} episodes, "
-            f"{scored} decisions scored>"
+            f"<StudyData: {counted(len(self.subjects), 'subject')}, "
+            f"{counted(len(self.episodes), 'episode')}, {scored} decisions scored>"
         )
 
 

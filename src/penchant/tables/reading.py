@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._frames import Backend, came_as, frame
 from penchant.errors import DataError, listing, named, nearest
 from penchant.files.folder import Raw
 from penchant.output.notes import counted
@@ -117,7 +118,8 @@ class Reading:
     @property
     def next(self) -> str:
         """The call to make next, in Python."""
-        verb = "fit_each" if len(self.subjects) > 1 else "fit"
+        each = self.kind != "choices" and len(self.subjects) > 1  # a survey asks few of each
+        verb = "fit_each" if each else "fit"
         model = "" if self.model is None else f", pn.{self.model}"
         return f"pn.{verb}(reading{model})"
 
@@ -209,6 +211,23 @@ class Reading:
                 )
         return found
 
+    def people(self, columns: Sequence[str]) -> Any:
+        """A table with a row per subject: who, and what these columns say of them.
+
+        Parameters
+        ----------
+        columns
+            Those that say the same in all rows of a subject.
+        """
+        for column in columns:
+            self.groups(column)
+        who = column_labels(open_frame(self.table), self.columns["subject"], "subject")
+        first: dict[Any, int] = {}
+        for row in range(self.table.num_rows):
+            first.setdefault(who.at(row), row)
+        kept = self.table.select(list(columns)).take(list(first.values()))
+        return kept.add_column(0, "subject", [[str(label) for label in first]])
+
     @property
     def group_columns(self) -> tuple[str, ...]:
         """Columns that may say what subjects were assigned to: a few words, each of several."""
@@ -239,6 +258,20 @@ class Reading:
         lines.append(f"Data: {who}{self._amount()}")
         lines += [f"Note: {doubt}" for doubt in self.doubts]
         return "\n".join([*lines, f"Next: {self.next}"])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(self.summary())}</pre>"
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """The rows that were used, as the file has them."""
+        held = self.table
+        columns = {name: held[name].to_pylist() for name in held.column_names}
+        return frame(columns, backend or came_as(self))
 
     def _amount(self) -> str:
         trials = counted(self.n_decisions, "trial")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector
 from penchant.errors import DataError, listing
 from penchant.files.json_table import typed
-from penchant.tables.cells import amount_and_delay, array_cell, is_nothing
+from penchant.tables.cells import amount, amount_and_delay, array_cell, is_nothing
 from penchant.tables.columns import FEWEST, USUAL, plain_name
 from penchant.tables.frames import row_place
 from penchant.tables.offer_columns import USUAL as OFFERED
@@ -24,7 +24,7 @@ _MANY = 8  # items of lists that are all as long: more than the options of a dec
 # What the column of choices is called where decisions have a column each.
 CHOICES = frozenset(
     plain_name(name)
-    for name in (*USUAL["chosen"], "choices", "answer", "picked", "chose", "responses", "actions")
+    for name in (*USUAL["chosen"], "answer", "picked", "pick", "preferred", "chose")
 ) | frozenset(map(plain_name, OFFERED["chosen"]))
 _NUMBERED = (
     re.compile(r"(?P<stem>.*?[^\W\d_].*?)[ _.\-]?(?P<number>\d+)"),
@@ -33,6 +33,9 @@ _NUMBERED = (
         r"[ _.\-]?(?P<number>\d+)[ _.\-](?P<stem>.*[^\W\d_].*)"
     ),
 )
+
+
+_LIST = re.compile(r"(?:[ _.\-](?:seq|sequence|list|array|vector|history)|(?:Seq|List|Array))$")
 
 
 class Unfolded(NamedTuple):
@@ -85,8 +88,17 @@ def unfolded(table: pa.Table) -> Unfolded:
         place = table.column_names.index(name)
         if len(lengths) == 1:
             table = _widened(table, place, name, cells)
-            notes.append(f"lists in {name} taken for one number per option")
+            notes.append(f"lists in {name} taken for one {_held(cells)} per option")
     return Unfolded(table, same, tuple(notes))
+
+
+def _held(cells: Sequence[Any]) -> str:
+    """What lists hold, in a word."""
+    items = [item for cell in cells if cell is not None for item in cell]
+    if any(isinstance(item, dict) for item in items):
+        return "offer"
+    words = any(isinstance(item, str) and amount(item) is None for item in items)
+    return "label" if words else "number"
 
 
 def single_buttons(table: pa.Table) -> BoolVector:
@@ -263,7 +275,19 @@ def _exploded(
     if DECISION not in columns:
         columns[DECISION] = pa.array(numbers)
     said = f"lists in {listing(names)} taken for one item per decision"
-    return Unfolded(pa.table(columns), rows, (said,))
+    table = pa.table(columns)
+    return Unfolded(table.rename_columns(_singular(table.column_names, names)), rows, (said,))
+
+
+def _singular(names: Sequence[str], lists: Sequence[str]) -> list[str]:
+    """Names of columns without the word that says they were lists.
+
+    >>> _singular(["pid", "choice_seq", "rewardList"], ["choice_seq", "rewardList"])
+    ['pid', 'choice', 'reward']
+    """
+    bare = [_LIST.sub("", name) if name in lists else name for name in names]
+    alone = {name for name in bare if name and bare.count(name) == 1}
+    return [own if own in alone else name for own, name in zip(bare, names, strict=True)]
 
 
 def _widened(table: pa.Table, place: int, name: str, cells: Sequence[Any]) -> pa.Table:

@@ -336,6 +336,9 @@ class ModelComparison(Shown):
         who = counted(len(self.subjects), "subject")
         if self.pooled:
             who, header, rows = "all subjects together", header[:6], tuple(r[:6] for r in rows)
+        if self.held_out is None:  # a column of nothing
+            header = header[:5] + header[6:]
+            rows = tuple(row[:5] + row[6:] for row in rows)
         return Table(
             f"{counted(len(self.names), 'model')} of {who}",
             (

@@ -8,14 +8,13 @@ import numpy as np
 from scipy import linalg
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.arguments import check_rng, whole_number
 from penchant.bandit.episode import learnt_from
 from penchant.errors import DataError
 from penchant.models.model import natural_parameters, positive_weights
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import check_estimates
 from penchant.wording import weak_prior
-from penchant.workflow.simulated_people import check_rng
 
 MOST_TRIES = 1000  # draws for every one that is kept
 

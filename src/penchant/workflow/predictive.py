@@ -11,7 +11,7 @@ import numpy as np
 from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._progress import progress
 from penchant._typing import Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.arguments import check_rng, whole_number
 from penchant.errors import DataError
 from penchant.inference.from_episodes import model_source
 from penchant.models.model import Declared
@@ -29,7 +29,6 @@ from penchant.workflow.replays import (
     statistic_names,
     statistics,
 )
-from penchant.workflow.simulated_people import check_rng
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant._progress import progress
 from penchant._typing import Vector
-from penchant.arguments import whole_number
+from penchant.arguments import check_rng, whole_number
 from penchant.errors import DataError
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
@@ -19,15 +19,6 @@ from penchant.models.task import Task
 
 People = dict[str, Vector]
 RANGES = "Give a number, or a range (low, high), for all natural parameters of the model."
-
-
-def check_rng(rng: Any) -> None:
-    """Randomness is a generator, not its seed."""
-    if not isinstance(rng, np.random.Generator):
-        written = f"np.random.default_rng({rng})" if isinstance(rng, int) else "default_rng(1)"
-        raise DataError(
-            f"rng must be a generator of NumPy; got {type(rng).__name__}. Write rng={written}."
-        )
 
 
 def check_simulated(model: Any, task: Any, rng: Any, prior: Any = None) -> None:

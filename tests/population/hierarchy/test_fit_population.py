@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
+from penchant.errors import DataError
 from penchant.population.hierarchy import boundary, search
 from peopled import MODEL, discounters, mixed_choices, q_learner, q_learners
 
@@ -78,6 +79,11 @@ def test_people_lie_nearer_to_their_truth_under_the_population_than_alone(player
     shrunken = people.subjects.mean - h
     size = (shrunken[finite] ** 2).mean(axis=0) / h.var(axis=0)
     assert size.sum() < ((apart[finite] ** 2).mean(axis=0) / h.var(axis=0)).sum()
+
+
+def test_posterior_draws_ask_for_a_generator(people):
+    with pytest.raises(DataError, match=r"^rng must be a generator of NumPy; got int\. Write rng="):
+        people.subjects.draws(5, rng=3)
 
 
 def test_posterior_draws_have_the_posterior_mean(people):

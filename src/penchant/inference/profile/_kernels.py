@@ -28,6 +28,8 @@ STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice 
 
 fast = njit(cache=True, **_FAST)
 fast_inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FAST)
+_SUMS = _FAST | {"fastmath": {"contract", "nsz", "reassoc"}}  # eight at a time, in any order
+summing = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_SUMS)
 
 
 def derivatives(
@@ -56,22 +58,22 @@ def derivatives(
     spreading : (n, d, n_shape), filled: derivative in psi of the within-set mean squares
     """
     n_shape, _, m, d = dx.shape
-    rooms = (
-        np.empty((n_shape, m)),
-        np.empty(n_shape),
-        np.empty((m, d)),
-        np.empty((m, d)),
-        np.empty(d),
-        _room_of_probabilities(bounds, m),
-    )
     for filled in (gradient, *curvature, spreading):
         filled[...] = 0.0
     scored = chosen, order, bounds
-    _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, rooms)
+    n = len(_room_of_probabilities(bounds, 1))
+    each = n if m == 2 and wanted < 2 else m * n
+    columns = np.empty((d, each)), np.empty((n_shape, each)), np.empty((n_shape * d, each))
+    numbers = np.empty((2, each)), np.empty((2, n)), np.zeros(each)
+    given = x, dx, scored, theta, wanted, gradient, curvature
+    if m == 2 and wanted < 2:
+        _derivatives_of_two(*given, columns, numbers)
+    else:
+        _derivatives(*given, spreading, columns, numbers)
     _mirror(curvature[2])
     _mirror(curvature[3])
     if wanted == 2:
-        spreading /= np.maximum(np.diff(bounds), 1)[:, None, None]
+        spreading *= (2.0 / m / np.maximum(np.diff(bounds), 1))[:, None, None]
 
 
 def moments(
@@ -181,74 +183,181 @@ def probabilities(x, scored, k, theta, counted, p):
     return log_likelihood
 
 
-@fast
-def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, rooms):
+@summing
+def _sum_of_one(left, i, n):
+    total = 0.0
+    for t in range(n):
+        total += left[i, t]
+    return total
+
+
+@summing
+def _sum_of_two(left, i, right, j, n):
+    total = 0.0
+    for t in range(n):
+        total += left[i, t] * right[j, t]
+    return total
+
+
+@summing
+def _sum_of_three(weights, i, left, a, right, b, n):
+    total = 0.0
+    for t in range(n):
+        total += weights[i, t] * left[a, t] * right[b, t]
+    return total
+
+
+@fast_inner
+def _laid_out(x, dx, rows, theta, wanted, n_compared, columns, weights):
+    """Write how options differ from the one chosen, option after option; returns how many sets.
+
+    Of two options, the other alone. weights[1] are filled with the differences in the objective.
+    """
     n_shape, _, m, d = dx.shape
-    chosen, order, bounds = scored
-    cross, mixed, fisher, information = curvature
-    s, means, away, change, first, p = rooms
-    counted = wanted < 0  # never; no literal, for which all would be compiled once more
-    for k in range(len(theta)):
-        probabilities(x, scored, k, theta, counted, p)
-        for j in range(bounds[k], bounds[k + 1]):
-            r = order[j]
-            c = chosen[r]
-            at = (j - bounds[k]) * m
-            if wanted == 0:
-                for q in range(n_shape):
-                    mean = 0.0
-                    for i in range(m):
-                        slope = 0.0
-                        for a in range(d):
-                            slope += theta[k, a] * (dx[q, r, i, a] - dx[q, r, c, a])
-                        mean += p[at + i] * slope
-                    gradient[k, q] -= mean
-                continue
+    chosen, order, k, first, last = rows
+    away, s, changes = columns
+    n = last - first
+    for j in range(n):
+        r = order[first + j]
+        c = chosen[r]
+        for o in range(n_compared):
+            i, at = o if n_compared == m else 1 - c, o * n + j
+            utility = 0.0
             for a in range(d):
-                first[a] = 0.0
-            for i in range(m):
-                for a in range(d):
-                    away[i, a] = x[r, i, a] - x[r, c, a]
-                    first[a] += p[at + i] * away[i, a]
-            if wanted > 0:
-                for i in range(m):
-                    for a in range(d):
-                        share = p[at + i] * (away[i, a] - first[a])
-                        for b in range(a + 1):
-                            information[k, a, b] += share * (away[i, b] - first[b])
+                apart = x[r, i, a] - x[r, c, a]
+                away[a, at] = apart
+                utility += theta[k, a] * apart
+            weights[1, at] = utility
             for q in range(n_shape):
-                mean = 0.0
+                slope = 0.0
+                for a in range(d):
+                    apart = dx[q, r, i, a] - dx[q, r, c, a]
+                    slope += theta[k, a] * apart
+                    if wanted > 0:
+                        changes[q * d + a, at] = apart
+                s[q, at] = slope
+    return n
+
+
+@fast_inner
+def _add_curvature(k, n, weights, columns, curvature, share):
+    """Sums of products of differences of pair k: informations, and `cross` given shares."""
+    cross, mixed, fisher, information = curvature
+    away, s, changes = columns
+    d, n_shape = len(away), len(s)
+    for a in range(d):
+        for b in range(a + 1):
+            information[k, a, b] = _sum_of_three(weights, 0, away, a, away, b, n)
+        for q in range(n_shape):
+            expected = _sum_of_three(weights, 0, away, a, s, q, n)
+            mixed[k, a, q] = expected
+            cross[k, a, q] = -expected - _sum_of_two(weights, share, changes, q * d + a, n)
+    for q in range(n_shape):
+        for o in range(q + 1):
+            fisher[k, q, o] = _sum_of_three(weights, 0, s, q, s, o, n)
+
+
+@fast
+def _derivatives_of_two(x, dx, scored, theta, wanted, gradient, curvature, columns, numbers):
+    """The same where every set has two options: p (1 - p) times products of differences."""
+    chosen, order, bounds = scored
+    weights, _, e = numbers
+    m, s, both, share = x.shape[1], columns[1], 0, 1
+    for k in range(len(theta)):
+        rows = (chosen, order, k, bounds[k], bounds[k + 1])
+        n = _laid_out(x, dx, rows, theta, wanted, m - 1, columns, weights)
+        for j in range(n):
+            e[j] = -abs(weights[share, j])
+        exponentials_of(e, n)
+        for j in range(n):
+            larger = 1.0 / (1.0 + e[j])
+            weights[share, j] = larger if weights[share, j] > 0.0 else e[j] * larger
+            weights[both, j] = e[j] * larger * larger
+        for q in range(len(s)):
+            gradient[k, q] = -_sum_of_two(weights, share, s, q, n)
+        if wanted > 0:
+            _add_curvature(k, n, weights, columns, curvature, share)
+
+
+@fast_inner
+def _shares(n, m, weights, numbers):
+    """Probabilities of all options, one after another, from objectives, the second of `weights`."""
+    _, each, e = numbers
+    top, total = 0, 1
+    for j in range(n):
+        each[top, j] = 0.0
+        each[total, j] = 0.0
+    for i in range(m):
+        for j in range(n):
+            if weights[1, i * n + j] > each[top, j]:
+                each[top, j] = weights[1, i * n + j]
+    for i in range(m):
+        for j in range(n):
+            e[i * n + j] = weights[1, i * n + j] - each[top, j]
+    exponentials_of(e, n * m)
+    for i in range(m):
+        for j in range(n):
+            each[total, j] += e[i * n + j]
+    for i in range(m):
+        for j in range(n):
+            weights[0, i * n + j] = e[i * n + j] / each[total, j]
+
+
+@fast_inner
+def _centred(n, m, weights, column, a, means):
+    """Take the mean of every set off a column, which `means` are left with."""
+    for j in range(n):
+        means[0, j] = 0.0
+    for i in range(m):
+        for j in range(n):
+            means[0, j] += weights[0, i * n + j] * column[a, i * n + j]
+    for i in range(m):
+        for j in range(n):
+            column[a, i * n + j] -= means[0, j]
+
+
+@fast_inner
+def _add_spreading(k, n, m, columns, means, spreading):
+    """Scatter inside sets of variables and their derivatives together."""
+    away, s, changes = columns
+    d = len(away)
+    for a in range(d):
+        for q in range(len(s)):
+            for j in range(n):
+                level, second, product = 0.0, 0.0, 0.0
                 for i in range(m):
-                    slope = 0.0
-                    for a in range(d):
-                        change[i, a] = dx[q, r, i, a] - dx[q, r, c, a]
-                        slope += theta[k, a] * change[i, a]
-                    s[q, i] = slope
-                    mean += p[at + i] * slope
-                means[q] = mean
-                gradient[k, q] -= mean
-                for a in range(d):
-                    moved, both = 0.0, 0.0
-                    for i in range(m):
-                        moved += p[at + i] * change[i, a]
-                        both += p[at + i] * away[i, a] * s[q, i]
-                    both -= first[a] * mean
-                    mixed[k, a, q] += both
-                    cross[k, a, q] -= moved + both
-                for o in range(q + 1):
-                    both = 0.0
-                    for i in range(m):
-                        both += p[at + i] * s[q, i] * s[o, i]
-                    fisher[k, q, o] += both - mean * means[o]
-                if wanted == 1:
-                    continue
-                for a in range(d):
-                    product, level, second = 0.0, 0.0, 0.0
-                    for i in range(m):
-                        product += away[i, a] * change[i, a]
-                        level += away[i, a]
-                        second += change[i, a]
-                    spreading[k, a, q] += 2.0 * (product - level * second / m) / m
+                    level += away[a, i * n + j]
+                    second += changes[q * d + a, i * n + j]
+                    product += away[a, i * n + j] * changes[q * d + a, i * n + j]
+                means[0, j] = product - level * second / m
+            spreading[k, a, q] = _sum_of_one(means, 0, n)
+
+
+@fast
+def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, columns, numbers):
+    """Differences from the options chosen are laid out, option after option, and then summed.
+
+    columns : (d, n), (n_shape, n) and (n_shape * d, n), for those in the variables, in derivatives
+        of the objective, and in derivatives of the variables
+    numbers : (2, n), for weights; (2, n), for each decision; (n,), for exponentials
+    """
+    chosen, order, bounds = scored
+    weights, means, _ = numbers
+    away, s = columns[0], columns[1]
+    m, p = x.shape[1], 0
+    for k in range(len(theta)):
+        rows = (chosen, order, k, bounds[k], bounds[k + 1])
+        n = _laid_out(x, dx, rows, theta, wanted, m, columns, weights)
+        if wanted == 2:
+            _add_spreading(k, n, m, columns, means, spreading)
+        _shares(n, m, weights, numbers)
+        for q in range(len(s)):
+            _centred(n, m, weights, s, q, means)
+            gradient[k, q] = -_sum_of_one(means, 0, n)
+        if wanted > 0:
+            for a in range(len(away)):
+                _centred(n, m, weights, away, a, means)
+            _add_curvature(k, n * m, weights, columns, curvature, p)
 
 
 @fast
@@ -300,6 +409,11 @@ def pack(x, row, episodes, s, values, side):
             c, r = chosen[first_event[s] + event], row + event
             side[b, lane] = 1.0 if inside else 0.0
             side[b, LANES + lane] = 0.0
+            if m == 2:
+                for a in range(d):
+                    apart = x[r, 1, a] - x[r, 0, a]
+                    values[place + a * LANES + lane] = -apart if c else apart
+                continue
             for i in range(m - 1):
                 other = i if i < c else i + 1
                 for a in range(d):

@@ -33,6 +33,9 @@ from penchant.softmax.newton import Maximum
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 EXACT = 1e-20  # squared Newton decrement
+ALMOST = (
+    1e-12  # the same where heights alone are asked for: the step that follows leaves its square
+)
 FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
 
@@ -494,7 +497,8 @@ class Profiles:
             theta[:, kept] = planes.value
         pairs = np.ascontiguousarray(x), self.decisions, np.ascontiguousarray(subject)
         afresh, positive = np.full(len(subject), -1), self.positive[self.positive != kept]
-        given = *pairs, afresh, EXACT, positive, points.value, theta
+        enough = EXACT if with_slopes else ALMOST
+        given = *pairs, afresh, enough, positive, points.value, theta
         compiled.profile(*given, kept, FEW_STEPS)
         left = np.isnan(points.value)
         points.settled[:] = ~(left | nowhere)

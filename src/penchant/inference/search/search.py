@@ -304,11 +304,13 @@ class _Starts:
         Of cells that lie so close that one may lead where the other does, the better one is first.
         """
         chosen = np.zeros((len(subjects), self.most), dtype=bool)
-        for c in range(self.most):
+        for c in np.flatnonzero(self.waiting[subjects].any(axis=0)):
             open_ = np.flatnonzero(self.waiting[subjects, c])
             mine, u, reach = subjects[open_], self.u[subjects[open_], c], self.reach
             known = self.near(mine, u, reach[mine, c])
             self.waiting[mine[known], c] = False
+            if known.all():
+                continue
             open_, mine, u = open_[~known], mine[~known], u[~known]
             away = np.abs(self.u[mine] - u[:, None]) <= reach[mine, c, None, None] * self.steps
             first = ~(away.all(axis=2) & chosen[open_]).any(axis=1)

@@ -115,7 +115,7 @@ class HGFAgents:
     def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
         """Update both levels by the input."""
         u = np.asarray(after["input"])
-        first = 1.0 / (1.0 + np.exp(-self.mu2))
+        first = 0.5 + 0.5 * np.tanh(0.5 * self.mu2)  # where exp(-mu2) would overflow, too
         v = np.exp(self.kappa * self.mu3 + self.omega2)
         expected2 = 1.0 / (1.0 / self.pi2 + v)
         expected3 = 1.0 / (1.0 / self.pi3 + np.exp(self.omega3))

@@ -286,32 +286,101 @@ def hybrid(chosen, rewards, starts, which, priors, index, initial_mean, noise_sd
                 observe(state, slopes, chosen[t], rewards[t], noises[chosen[t]])
 
 
+SIDE_BY_SIDE = 8  # psi of one episode whose values are learnt together
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def learner_values(chosen, rewards, is_choice, starts, which, rates, initial, others, columns, x):
-    """Values b + Q0 f and choice traces of the composable Rescorla-Wagner learner."""
+    """Values b + Q0 f and choice traces of the composable Rescorla-Wagner learner.
+
+    Neighbours that share an episode are learnt side by side: events are read once for all of them.
+    """
     n_options = x.shape[1]
-    at_f, at_trace = columns
-    b, f, trace = np.empty(n_options), np.empty(n_options), np.empty(n_options)
-    row = 0
-    for k in range(len(which)):
-        trace_rate = rates[k, 3]
+    b, f = np.empty((n_options, SIDE_BY_SIDE)), np.empty((n_options, SIDE_BY_SIDE))
+    trace, mine = np.empty((n_options, SIDE_BY_SIDE)), np.empty((4, SIDE_BY_SIDE))
+    first, row = 0, 0
+    while first < len(which):
+        episode, n = which[first], 1
+        while n < SIDE_BY_SIDE and first + n < len(which) and which[first + n] == episode:
+            n += 1
+        for a in range(4):
+            for lane in range(SIDE_BY_SIDE):
+                mine[a, lane] = rates[first + (lane if lane < n else 0), a]
         b[:], f[:], trace[:] = initial, 1.0, 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
+        history = chosen, rewards, is_choice, starts[episode], starts[episode + 1]
+        if n == 1:
+            values_of_one(history, mine, initial, others, columns, (b, f, trace), row, x)
+        else:
+            values_of_many(history, mine, initial, others, columns, (b, f, trace), row, n, x)
+        row += n * (starts[episode + 1] - starts[episode])
+        first += n
+
+
+@njit(nogil=True, error_model="numpy")
+def values_of_one(history, rates, initial, others, columns, state, row, x):
+    """Those of one pair, from `row` on; rates and state are in the first lane."""
+    chosen, rewards, is_choice, begin, end = history
+    at_f, at_trace = columns
+    n_options, speed = x.shape[1], rates[:, 0].copy()
+    b, f, trace = state[0][:, 0].copy(), state[1][:, 0].copy(), state[2][:, 0].copy()
+    for t in range(begin, end):
+        for i in range(n_options):
+            x[row, i, 0] = b[i]
+        if at_f >= 0:
             for i in range(n_options):
-                x[row, i, 0] = b[i]
-            if at_f >= 0:
-                for i in range(n_options):
-                    x[row, i, at_f] = f[i]
-            if at_trace >= 0:
-                for i in range(n_options):
-                    x[row, i, at_trace] = trace[i]
-            row += 1
-            j, reward = chosen[t], rewards[t]
-            if j < 0 or reward != reward:
-                continue
-            learn(b, f, j, reward, rates[k], initial, others)
-            if at_trace >= 0 and is_choice[t]:
-                trace_choice(trace, j, trace_rate)
+                x[row, i, at_f] = f[i]
+        if at_trace >= 0:
+            for i in range(n_options):
+                x[row, i, at_trace] = trace[i]
+        row += 1
+        j, reward = chosen[t], rewards[t]
+        if j < 0 or reward != reward:
+            continue
+        learn(b, f, j, reward, speed, initial, others)
+        if at_trace >= 0 and is_choice[t]:
+            trace_choice(trace, j, speed[3])
+
+
+@njit(nogil=True, error_model="numpy")
+def values_of_many(history, rates, initial, others, columns, state, row, n, x):
+    """Those of n pairs, from `row` on, one lane each."""
+    chosen, rewards, is_choice, begin, end = history
+    b, f, trace = state
+    at_f, at_trace = columns
+    n_options, n_events = x.shape[1], end - begin
+    rule, by_outcome = others % BY_OUTCOME, others >= BY_OUTCOME
+    rate, speed = np.empty(SIDE_BY_SIDE), np.empty(SIDE_BY_SIDE)
+    for t in range(begin, end):
+        for i in range(n_options):
+            for lane in range(n):
+                x[row + lane * n_events, i, 0] = b[i, lane]
+                if at_f >= 0:
+                    x[row + lane * n_events, i, at_f] = f[i, lane]
+                if at_trace >= 0:
+                    x[row + lane * n_events, i, at_trace] = trace[i, lane]
+        row += 1
+        j, reward = chosen[t], rewards[t]
+        if j < 0 or reward != reward:
+            continue
+        for lane in range(SIDE_BY_SIDE):
+            gains = reward > 0 if by_outcome else reward >= b[j, lane]
+            rate[lane] = rates[0, lane] if gains else rates[1, lane]
+            speed[lane] = rate[lane] if rule == TIED else rates[2, lane]
+        if rule:
+            target, share = (initial, 1.0) if rule == FORGETTING else (-reward, 0.0)
+            for i in range(n_options):
+                if i != j:
+                    for lane in range(SIDE_BY_SIDE):
+                        b[i, lane] += speed[lane] * (target - b[i, lane])
+                        f[i, lane] += speed[lane] * (share - f[i, lane])
+        for lane in range(SIDE_BY_SIDE):
+            b[j, lane] += rate[lane] * (reward - b[j, lane])
+            f[j, lane] += rate[lane] * (0.0 - f[j, lane])
+        if at_trace >= 0 and is_choice[t]:
+            for i in range(n_options):
+                habit = 1.0 if i == j else 0.0
+                for lane in range(SIDE_BY_SIDE):
+                    trace[i, lane] += rates[3, lane] * (habit - trace[i, lane])
 
 
 @njit(inline="always", nogil=True, error_model="numpy")

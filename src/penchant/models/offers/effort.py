@@ -147,9 +147,9 @@ class Effort(ColumnModel):
         if self.kind == "hyperbolic":
             return np.asarray(reward / (1.0 + k * effort))
         if self.kind == "exponential":
-            return np.asarray(reward / np.exp(k * effort))
+            return np.asarray(reward * np.exp(-k * effort))
         p = parameters["effort_turn"]
-        fall = 1.0 / (1.0 + np.exp(-k * (effort - p))) - 1.0 / (1.0 + np.exp(k * p))
+        fall = 0.5 * (np.tanh(0.5 * k * (effort - p)) + np.tanh(0.5 * k * p))
         return np.asarray(reward * (1.0 - fall * (1.0 + np.exp(-k * p))))
 
     def __str__(self) -> str:

@@ -7,11 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._frames import came_as, frame
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
-from penchant.arguments import check_level, whole_number
+from penchant.arguments import check_level, check_rng, whole_number
 from penchant.models.spatial.ucl import UCL
+from penchant.output.shown import Shown
 from penchant.tails import normal_point
+
+NODES = 33  # of the decision noise, over which a map is summed
+NEAR_ZERO = 0.1  # share of a weight below which a normal distribution of it is not believed
 
 
 class MapFit(NamedTuple):
@@ -48,8 +52,13 @@ class MapFit(NamedTuple):
         covariance: Matrix,
         sd: float = float("nan"),
         log_evidence: float = 0.0,
+        noise: float | None = None,
     ) -> MapFit:
-        """What weights and shape parameters, nearly normal, say of the level and the map."""
+        """What weights and shape parameters, nearly normal, say of the level and the map.
+
+        Where the noise is given that was plugged into the prior on the weights, the prior is made
+        one on the map itself, whatever the noise is: see `_in_rewards`.
+        """
         assert model.prior_map is not None
         basis, n = model.prior_map, model.prior_map.n
         if theta[0] <= 0:  # choices that follow no beliefs tell nothing of them
@@ -69,12 +78,57 @@ class MapFit(NamedTuple):
             both = slope[0, used] @ covariance[np.flatnonzero(used), precision]
             correlation = float(both / np.sqrt(found[0, 0] * covariance[precision, precision]))
         both = (found + found.T) / 2
+        if noise is not None and n and used[: len(model.weights)].all():
+            more, mean, both = _in_rewards(theta, covariance, where, sd, noise)
+            log_evidence += more
         functions = basis.functions, basis.rest
         return cls(sd, basis.n, log_evidence, *functions, mean, both, correlation)
 
 
+def _in_rewards(
+    theta: Vector, covariance: Matrix, where: list[int], sd: float, noise: float
+) -> tuple[float, Vector, Matrix]:
+    """Log-evidence more, mean and covariance of level and map, under a prior c ~ N(0, sd^2).
+
+    The weights theta_k = c_k / nu were fitted under N(0, (sd / noise)^2), with the noise plugged
+    in for nu. At every theta_0 = 1 / nu the other weights are normal, and so is the ratio of the
+    two priors, ((theta_0 noise)^-n exp(-|theta_k|^2 (theta_0^-2 - noise^2) / (2 sd^2)): their
+    product is exact. theta_0, flat in its logarithm, is summed over nodes. Without this nu is
+    found too small, and maps are too sure.
+    """
+    scale = float(np.sqrt(covariance[0, 0]))
+    away = np.linspace(-4.0, 4.0, NODES)
+    away = away[theta[0] + scale * away > NEAR_ZERO * theta[0]]
+    slope = covariance[where, 0] / covariance[0, 0]
+    left = covariance[np.ix_(where, where)] - np.outer(slope, slope) * covariance[0, 0]
+    inverse = np.linalg.inv(left)
+    is_map = np.arange(len(where)) > 0
+    usual, logs, means, covariances = [], [], [], []
+    for z in away:
+        at = theta[0] + scale * z
+        middle = theta[where] + slope * (at - theta[0])
+        precision = inverse + np.diag(is_map * (at**-2.0 - noise**2) / sd**2)
+        if np.linalg.eigvalsh(precision)[0] <= 0:  # no choice speaks for it
+            continue
+        found = np.linalg.inv(precision)
+        mean = found @ inverse @ middle
+        wide = np.linalg.slogdet(found)[1] + np.linalg.slogdet(inverse)[1]
+        fits = mean @ precision @ mean - middle @ inverse @ middle
+        logs.append(0.5 * (fits + wide) - (is_map.sum() + 1) * np.log(at * noise))
+        usual.append(np.exp(-0.5 * z**2))
+        means.append(mean / at)
+        covariances.append(found / at**2)
+    share = np.exp(np.array(logs) - max(logs)) * np.array(usual)
+    more = max(logs) + np.log(share.sum() / sum(usual))
+    share /= share.sum()
+    every = np.array(means)
+    mean = share @ every
+    around = np.einsum("k,ki,kj->ij", share, every - mean, every - mean)
+    return float(more), mean, np.tensordot(share, np.array(covariances), 1) + around
+
+
 @dataclass(frozen=True, eq=False)
-class BeliefMap:
+class BeliefMap(Shown):
     """What somebody expected of every option before play: a map, and its level apart.
 
     Differences over the map are told by choices; the level hardly is, for it trades with the bonus
@@ -168,6 +222,7 @@ class BeliefMap:
     def draws(self, rng: np.random.Generator, n: int = 1) -> Matrix:
         """Maps as likely as the choices make them, of mean 0 over the options: (n, n_options)."""
         n = whole_number(n, "n", 1)
+        check_rng(rng)
         which = rng.choice(len(self.fits), size=n, p=evidence_weights(self.fits))
         found = np.empty((n, len(self.mean)))
         for k, fit in enumerate(self.fits):
@@ -184,7 +239,7 @@ class BeliefMap:
     def summary(self) -> str:
         """What is known of the map, in words."""
         low, high = int(np.argmin(self.mean)), int(np.argmax(self.mean))
-        told = "not known" if np.isnan(self.removed) else f"{100 * self.removed:.0f} %"
+        told = "not known" if np.isnan(self.removed) else f"{round(100 * self.removed)} %"
         tried = ", ".join(
             f"sd {fit.sd:.3g} with {fit.n}: {fit.log_evidence:.1f}" for fit in self.fits
         )
@@ -202,7 +257,7 @@ class BeliefMap:
             ]
         )
 
-    def to_frame(self, backend: Any = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per option: mean, sd, and where it lies."""
         columns: dict[str, Any] = {"option": np.arange(len(self.mean)).tolist()}
         if self.locations is not None:
@@ -211,8 +266,8 @@ class BeliefMap:
         columns |= {"mean": self.mean.tolist(), "sd": self.sd.tolist()}
         return frame(columns, backend or came_as(self))
 
-    def to_dict(self) -> dict[str, Any]:
-        """All numbers, for JSON."""
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         return {
             "status": self.status,
             "n_decisions": self.n_decisions,
@@ -227,8 +282,8 @@ class BeliefMap:
             ],
         }
 
-    def __str__(self) -> str:
-        return self.summary()
+    def __repr__(self) -> str:
+        return f"<BeliefMap of {len(self.mean)} options: {self.status}>"
 
 
 def evidence_weights(fits: tuple[MapFit, ...]) -> Vector:

@@ -18,6 +18,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
 from penchant.tables.columns import USUAL
 from penchant.tables.frames import open_frame
+from penchant.wording import argument, either
 
 Term = tuple[str, ...]
 
@@ -197,8 +198,8 @@ def read_design(
         return Design(tuple(parameters), {}, tuple(() for _ in parameters))
     if people is None:
         raise DataError(
-            "people must be given with covariates, a table with a row per subject; got none. "
-            "Pass people=table."
+            f"{argument('people')} must be given with covariates, a table with a row per subject; "
+            f"got none. Pass {either('people=table', '--people people.csv')}."
         )
     table, rows = _people_table(people, subjects)
     if covariates:

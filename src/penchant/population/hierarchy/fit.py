@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -110,6 +111,10 @@ def fit_population(
     if isinstance(data, ManyPeople):
         data = data.in_memory("a population")
     workers = available_threads() if threads is None else threads
+    if people is None and hasattr(data, "people"):
+        people = _of_reading(data, covariates, formula)
+    if getattr(data, "kind", None) == "choices":  # a choice experiment that was read
+        data = getattr(data, "data", data)
     everyone, chosen_model, conditions = people_of_data(
         data, model, within, varying, links, workers
     )
@@ -164,6 +169,16 @@ def fit_population(
         covariance_kind=covariance,
     )
     return result_of(source, fitted.integration_error, fitted.status, notes)
+
+
+def _of_reading(
+    data: Any, covariates: Sequence[str] | str | None, formula: Mapping[str, str] | None
+) -> Any:
+    """What the table that was read says of its people; None where nothing is asked of them."""
+    asked = [covariates] if isinstance(covariates, str) else [*(covariates or ())]
+    for words in (formula or {}).values():
+        asked += [name for name in re.findall(r"[^\W\d]\w*", words) if name not in asked]
+    return data.people(asked) if asked else None
 
 
 def people_of_data(

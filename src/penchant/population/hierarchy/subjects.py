@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
-from penchant.arguments import check_level, whole_number
+from penchant.arguments import check_level, check_rng, whole_number
 from penchant.errors import DataError, listing
 from penchant.inference.fit_each import fit_each
 from penchant.models.links import Link
@@ -200,6 +200,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Shown):
         aside.
         """
         n = whole_number(n, "n", 1)
+        check_rng(rng)
         if self.source is None:
             raise DataError(
                 "draws must have the decisions; got a population read from a file. Fit it again."

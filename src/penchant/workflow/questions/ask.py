@@ -19,6 +19,7 @@ from penchant.inference.status import nothing_known
 from penchant.models.natural_prior import Prior
 from penchant.models.offers.offers import Offers
 from penchant.softmax.estimate import Estimate
+from penchant.wording import argument
 from penchant.workflow.questions import document as documents
 from penchant.workflow.questions.belief import Answer, Belief
 from penchant.workflow.questions.nodes import (
@@ -120,19 +121,20 @@ def ask(
 def _wanted(about: str | Sequence[str] | None, names: tuple[str, ...]) -> tuple[int, ...]:
     if about is not None and not isinstance(about, (str, Sequence)):
         raise DataError(
-            f"about must name parameters of the model, {', '.join(names)}; got {about!r}. Choose "
-            "some of them."
+            f"{argument('about')} must name parameters of the model, {', '.join(names)}; got "
+            f"{about!r}. Choose some of them."
         )
     given = names if about is None else (about,) if isinstance(about, str) else tuple(about)
     for name in given:
         if name not in names:
             raise DataError(
-                f"about must name parameters of the model, {', '.join(names)}; got {name!r}."
-                f"{nearest(str(name), names) or ' Choose some of them.'}"
+                f"{argument('about')} must name parameters of the model, {', '.join(names)}; got "
+                f"{name!r}.{nearest(str(name), names) or ' Choose some of them.'}"
             )
     if not given or len(set(given)) < len(given):
         raise DataError(
-            f"about must name one parameter or more, each once; got {list(given)}. Correct it."
+            f"{argument('about')} must name one parameter or more, each once; got {list(given)}. "
+            "Correct it."
         )
     return tuple(a for a, name in enumerate(names) if name in given)
 

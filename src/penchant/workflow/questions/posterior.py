@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,14 @@ from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate
+from penchant.output.notes import counted
+from penchant.output.shown import Shown
+from penchant.output.table import Table
 from penchant.workflow.questions.belief import Belief
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Posterior:
+class Posterior(Shown):
     """Parameters as they are believed to be after the answers.
 
     Attributes
@@ -68,8 +71,13 @@ class Posterior:
             {name: [row[name] for row in rows] for name in rows[0]}, backend or came_as(self)
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
+    def table(self) -> Table:
+        """The summary as a table."""
+        said = f"What is believed after {counted(self.n_answers, 'answer')}"
+        return replace(super().table(), caption=said)
+
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
         rows = [self._row(a) for a in range(len(self.names))]
         return {"level": self.level, "n_answers": self.n_answers, "parameters": rows}
 
