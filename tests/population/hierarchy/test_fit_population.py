@@ -447,3 +447,19 @@ def test_intervals_of_spreads_are_those_of_the_likelihood_itself(seed):
         assert best(1e-6) > highest - 1.92 - 0.02
     else:
         assert best(own.low) == pytest.approx(highest - 1.92, abs=0.1)
+
+
+def test_populations_of_which_none_is_a_special_case_have_no_likelihood_ratio():
+    rng = np.random.default_rng(8)
+    _, choices = mixed_choices(12, 12, rng)
+    people = {"subject": list(range(12)), "age": rng.normal(size=12), "dose": rng.normal(size=12)}
+    by_age, by_dose = (
+        pn.fit_population(choices, covariates=[name], people=people, spread=spread)
+        for name, spread in (("age", "full"), ("dose", "diagonal"))
+    )
+    found = by_age.compare(by_dose)
+    assert by_age.n_parameters > by_dose.n_parameters
+    assert np.isnan(found.statistic)
+    assert np.isnan(found.p_value)
+    assert "neither is a special case of the other" in repr(found)
+    assert np.isfinite(found.loo_difference)
