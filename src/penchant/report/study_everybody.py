@@ -22,10 +22,12 @@ from penchant.report.study_groups import some_columns, some_drawn
 from penchant.report.study_words import for_reader, shown
 from penchant.studies.everybody import StudyPopulation
 from penchant.studies.findings import Findings
+from penchant.wording import either
 
 LITTLE, MUCH = 0.3, 0.7  # reliabilities
 WIDE = 3.2  # standard deviations of a population that are drawn
 POINTS = 121
+_ARGUMENT = re.compile(r" \([^()]*\bspread_prior=[^()]*\)")
 BEYOND = 4.0  # units of the link that are drawn beyond people, where the spread is absurd
 FLAT = 12.0  # |logit| at which a share is 0 or 1 on any axis
 
@@ -41,9 +43,14 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     blocks += some_drawn(drawn, "population-coefficients")
     blocks += [_typical(study, found), _spreads(study)]
     blocks += some_drawn(drawn, "population-density", "population-shrinkage", "population-forest")
-    doubts = [for_reader(fit.message)] if fit.message else []
-    blocks += [Listing([*doubts, *map(for_reader, fit.notes)])] if doubts or fit.notes else []
+    said = [*([fit.message] if fit.message else []), *fit.notes]
+    blocks += [Listing([for_reader(_typed(words)) for words in said])] if said else []
     return blocks
+
+
+def _typed(words: str) -> str:
+    """A note without an argument in brackets that has no option, for those who type commands."""
+    return either(words, _ARGUMENT.sub("", words))
 
 
 def _first(study: Findings, found: StudyPopulation) -> list[str]:

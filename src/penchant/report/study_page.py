@@ -217,8 +217,10 @@ def _failures(study: Findings) -> list[Block]:
         ]
         for (estimator, status), places in kinds.items()
     ]
-    header = ("estimator", "status", "fits", "subjects", "for example")
+    header: tuple[str, ...] = ("estimator", "status", "fits", "subjects", "for example")
     words = frozenset((0, 1, 3, 4))
+    if len({row[0] for row in rows}) == 1:
+        header, rows, words = header[1:], [row[1:] for row in rows], frozenset((0, 2, 3))
     note = (
         "Averages leave out subjects that are separated, not identified, at a bound or stopped "
         "early. Weakly identified ones are kept, as they have a finite estimate: plain means "
