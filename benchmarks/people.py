@@ -33,6 +33,10 @@ BEST_PUBLISHED = "LRBFUCB"
 WEAK = pn.ScaledPrior()
 RUNS = Path("build/people.jsonl")
 POPULATION = "population of other people"
+LOOKED = (
+    "Each person is fitted under a population of people in the three other groups of four; that "
+    "its spread is diagonal was settled after a look at the folds left out of one of them"
+)
 
 
 @dataclass(frozen=True)
@@ -278,6 +282,7 @@ def page(theirs: list[Result], random: Result, found: list[Result], machine: dic
     return TEXT.format(
         n_people=len(best.by_subject),
         n_folds=len(best.losses),
+        looked=f"Rows of a {POPULATION}: {LOOKED[0].lower()}{LOOKED[1:]}",
         table="\n".join([*head, *rows]),
         machine="; ".join(f"{k}: {machine[k]}" for k in ("date", "processor", "system", "commit")),
     )
@@ -301,7 +306,7 @@ def with_rows(
     lines[last + 1 : last + 1] = [line(result, best) for result in found]
     said = "; ".join(beside(result, weak) for result in found)
     where = "; ".join(f"{k}: {machine[k]}" for k in ("date", "processor", "system", "commit"))
-    return "\n".join([*lines, "", f"Rows of a {POPULATION}: {said}. {where}", ""])
+    return "\n".join([*lines, "", f"Rows of a {POPULATION}: {said}. {LOOKED}. {where}", ""])
 
 
 TEXT = """# Real people: predicting rounds left out
@@ -331,6 +336,7 @@ textbook likelihood, nothing clipped, no person pooled with another, with the we
   rewards comes on top.
 - Kernels differ by less than 2 % once locality is in. The default stays the published one; choosing
   by this table would be fitting to it.
+- {looked}.
 - An infinite fold would be one where a click had probability 0, or no finite weights exist.
 
 ## The settings, and why

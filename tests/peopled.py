@@ -43,7 +43,7 @@ class Quadratic:
         return Slopes(value, -pull, information)
 
 
-def searched(people, k=5, restricted=False, design=None, fixed=()):
+def searched(people, k=5, restricted=False, design=None, fixed=(), correlated=True):
     """The population of likelihoods, as `fit_population` looks for it."""
     n, p = len(people.subjects), len(people.coordinates)
     design = np.broadcast_to(np.eye(p), (n, p, p)).copy() if design is None else design
@@ -52,7 +52,7 @@ def searched(people, k=5, restricted=False, design=None, fixed=()):
         design,
         random,
         np.array(fixed, dtype=np.int64),
-        Spread(len(random)),
+        Spread(len(random), correlated),
         np.zeros(n, dtype=np.int64),
         np.ones(n),
     )

@@ -81,7 +81,7 @@ def test_a_word_a_number_or_a_class_for_a_prior_is_told_the_prior(verb):
         (lambda: pn.fit("x.csv"), r"not a table or a file; got str. Read it first"),
         (
             lambda: pn.fit(TABLE, MODEL),
-            r"not a table or a file; got DataFrame. Read it first: pn.fit\(pn.read\(data\), model\)",
+            r"not a table or a file; got DataFrame. Read it first: pn.fit\(pn.read\(data\), m",
         ),
         (lambda: pn.fit_each(TABLE, MODEL), "Read a table first: pn.read"),
         (lambda: pn.fit_population(TABLE, MODEL), "got DataFrame"),

@@ -130,6 +130,34 @@ def test_bash_understands_what_completes_it():
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
 
 
+def in_bash(line):
+    """What bash offers for a line, in a folder with one file."""
+    words = [*line.split(), *([""] if line.endswith(" ") else [])]
+    script = (
+        f"{completion('bash')}\nCOMP_WORDS=({' '.join(w or chr(39) * 2 for w in words)})\n"
+        f"COMP_CWORD={len(words) - 1}\nCOMP_LINE='{line}'\nCOMP_POINT={len(line)}\n"
+        '_penchant penchant "${COMP_WORDS[COMP_CWORD]}"\necho "${COMPREPLY[@]}"\n'
+    )
+    ended = subprocess.run(["bash", "-s"], input=script, capture_output=True, text=True, check=True)
+    return ended.stdout.split()
+
+
+def test_bash_completes_commands_options_models_and_leaves_files_to_itself():
+    assert in_bash("penchant co") == ["compare", "completion"]
+    assert in_bash("penchant fit --mod") == ["--model"]
+    assert in_bash("penchant fit --model hy") == ["hybrid", "hyperbolic"]
+    assert in_bash("penchant fit pla") == []
+    assert "complete -o bashdefault -o default -F _penchant penchant" in completion("bash")
+
+
+def test_zsh_runs_what_it_finds_in_fpath_and_completes_files():
+    script = completion("zsh")
+    assert script.rstrip().endswith("compdef _cyclopts_penchant penchant\nfi")
+    assert '"$funcstack[1]" == _penchant ]]; then\n  _cyclopts_penchant "$@"' in script
+    alone = [line for line in script.splitlines() if line.lstrip().startswith("'1:CSV")]
+    assert alone and all(line.endswith(":_files' \\") for line in alone)
+
+
 @pytest.mark.parametrize("command", USUAL)
 def test_the_first_screen_lists_topics_that_tell_every_option(penchant, command):
     first = penchant(command, "--help").out

@@ -7,6 +7,7 @@ import pytest
 import penchant as pn
 from laboratory_files import as_csv, players, savers, shoppers
 from penchant.errors import DataError
+from penchant.wording import in_options
 
 PLAYERS = players(4, 12)
 SAVERS = savers(4, 12)
@@ -317,3 +318,119 @@ def test_labels_that_differ_by_case_alone_are_told(tmp_path):
     assert any("p01 / P01" in d or "P01 / p01" in d for d in reading.doubts)
     again = pn.read(tmp_path / "cases.csv", options={"Left": 0, "Right": 1, "left": 0, "right": 1})
     assert again.n_options == 2
+
+
+# ---- other programs, other words -----------------------------------------------------------------
+
+
+def test_an_object_that_is_null_where_nobody_answered_is_no_column(tmp_path):
+    everybody = []
+    for person in PLAYERS:
+        own = [
+            {
+                "trial_type": "key",
+                "response": None if option is None else ["arrowleft", "arrowright"][option],
+                "outcome": None if option is None else {"points": reward},
+            }
+            for option, reward in zip(person.chosen, person.rewards, strict=True)
+        ]
+        whose = {"participant": {"id": person.name, "cohort": person.group}}
+        everybody.append(whose | {"trials": with_own(own)})
+    reading = pn.read(saved(tmp_path, "nulls.json", json.dumps(everybody)))
+    assert reading.columns["reward"] == "outcome.points"
+    assert reading.group_columns == ("participant.cohort",)
+    assert chosen_by(reading) == WANTED
+
+
+def test_columns_of_otree_are_those_of_its_players(tmp_path):
+    long, wide = [], []
+    for person in PLAYERS:
+        config = {"participant.code": person.name, "session.config.treatment": person.group}
+        row = config | {"participant._is_bot": 0}
+        pairs = zip(person.chosen, person.rewards, strict=True)
+        for t, (option, reward) in enumerate(pairs, start=1):
+            answer = {"choice": option, "payoff": reward}
+            row |= {f"bandit.{t}.player.{name}": cell for name, cell in answer.items()}
+            row[f"bandit.{t}.group.id_in_subsession"] = 1
+            own = {f"player.{name}": cell for name, cell in answer.items()}
+            long.append(config | own | {"subsession.round_number": t})
+        wide.append(row)
+    for name, rows in (("app.csv", long), ("wide.csv", wide)):
+        reading = pn.read(saved(tmp_path, name, as_csv(rows)))
+        assert reading.columns["subject"] == "participant.code"
+        assert reading.group_columns == ("treatment",)
+        assert len(reading.data) == len(PLAYERS) and chosen_by(reading) == WANTED
+
+
+def test_gains_and_losses_that_were_accepted_or_not_were_offered_and_not_paid(tmp_path):
+    rows = [
+        {"ID": who, "gain": f"${g}", "loss": f"-${loss}", "response": answer}
+        for who in "ab"
+        for g, loss, answer in ((20, 5, "accept"), (12, 15, "reject"), (30, 20, "accept"))
+    ]
+    reading = pn.read(saved(tmp_path, "gambles.csv", as_csv(rows)))
+    assert reading.kind == "offers"
+    assert reading.options == {"accept": "1 (gain and loss)", "reject": "0 (0 and 0)"}
+    decks = [row | {"response": "AB"[k % 2]} for k, row in enumerate(rows)]
+    assert pn.read(saved(tmp_path, "decks.csv", as_csv(decks))).kind == "play"
+
+
+def test_names_that_say_that_cells_are_lists_are_the_names_of_their_items(tmp_path):
+    rows = [
+        {"pid": p.name, "choice_seq": str(p.chosen), "reward_seq": str(p.rewards)} for p in PLAYERS
+    ]
+    reading = pn.read(saved(tmp_path, "lists.csv", as_csv(rows)))
+    assert (reading.columns["chosen"], reading.columns["reward"]) == ("choice", "reward")
+    assert chosen_by(reading) == WANTED
+
+
+def test_a_survey_whose_names_divide_in_two_ways_is_one_and_people_are_asked_for(tmp_path):
+    rows = [
+        {
+            "case": person.name,
+            "question": t,
+            **{
+                f"{name}_alt{k + 1}": cell
+                for k, pair in enumerate(offers)
+                for name, cell in zip(("cost", "wait"), pair, strict=False)
+            },
+            "pick": ("alt1", "alt2", "neither")[taken],
+        }
+        for person in SHOPPERS
+        for t, (taken, offers) in enumerate(zip(person.chosen, person.offers, strict=True))
+    ]
+    reading = pn.read(saved(tmp_path, "alts.csv", as_csv(rows)))
+    assert reading.columns["cost"] == "cost_alt1, cost_alt2"
+    said = "nobody is told apart: pass subject='case' if case names 4 people"
+    assert said in reading.notes
+
+
+def test_a_reward_of_no_usual_name_is_asked_for_and_the_group_is_no_choice(tmp_path):
+    rows = [
+        {
+            "participant": p.name,
+            "Arm": p.group,
+            "psychopyVersion": "2023.2",
+            "main.thisN": t,
+            "resp.keys": "None" if option is None else "ab"[option],
+            "coins": reward,
+        }
+        for p in PLAYERS
+        for t, (option, reward) in enumerate(zip(p.chosen, p.rewards, strict=True))
+    ]
+    file = saved(tmp_path, "coins.csv", as_csv(rows))
+    with pytest.raises(DataError, match=r"reward must be given, as resp\.keys was pressed in a"):
+        pn.read(file)
+    assert chosen_by(pn.read(file, reward="coins")) == WANTED
+
+
+def test_codes_of_keys_far_apart_are_asked_about_as_codes(tmp_path):
+    rows = [
+        {"subject": p.name, "response": None if c is None else (18, 23)[c], "reward": r}
+        for p in PLAYERS
+        for c, r in zip(p.chosen, p.rewards, strict=True)
+    ]
+    file = saved(tmp_path, "codes.csv", as_csv(rows))
+    with in_options(), pytest.raises(DataError, match="or --options 18,23 if they are codes"):
+        pn.read(file)
+    assert chosen_by(pn.read(file, options=[18, 23])) == WANTED

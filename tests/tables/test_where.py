@@ -1,6 +1,9 @@
 """Rows by a condition: what it may say, and what it must not."""
 
+import re
+
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -92,3 +95,29 @@ def test_the_columns_of_a_condition_are_known():
     names = TABLE.columns
     assert used_columns("`Reaction Time` > 2 and ok", names) == {"Reaction Time", "ok"}
     assert used_columns(None, names) == set()
+
+
+DATED = nw.from_native(
+    pa.table({"day": ["2026-05-01", "2026-06-02"], "rt ms": [150.0, 250.0]}), eager_only=True
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("DAY == '2026-05-01'", "Did you mean 'day'?"),
+        ("rt ms > 200", "Put names with spaces in backticks: `rt ms`."),
+        ("day >= 2026-05-15", "Put dates in quotes: day >= '2026-05-01'."),
+        (500 * "(" + "`rt ms` > 1" + 500 * ")", "must nest less deeply; got 500 parentheses"),
+        ("__import__('os').system('true')", "must be comparisons joined by and, or, not"),
+        ("`rt ms`.__class__ == 1", "must be comparisons joined by and, or, not"),
+    ],
+)
+def test_what_is_meant_is_said(where, said):
+    with pytest.raises(DataError, match=re.escape(said)):
+        rows_where(DATED, where)
+
+
+def test_values_are_shown_as_they_are_written():
+    with pytest.raises(DataError, match="rt ms holds 150, 250"):
+        check_some_left(np.zeros(2, dtype=bool), DATED, "`rt ms` == 3")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -52,7 +52,7 @@ def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
         return _example(data.example, data, terms)
     raw, clean = opened(file, data)
     table = clean.table
-    if _is_experiment(table, data, terms):
+    if _is_experiment(table, data, terms, clean.own):
         return _experiment(raw, data)
     if not data.wide:
         _refuse_other_tables(raw, table.column_names, data, terms)
@@ -75,8 +75,11 @@ def _refuse_other_tables(raw: Raw, names: list[str], data: Data, terms: Terms) -
         reading_of(raw, asked_of(data, History(), None), where=data.where)
 
 
-def _is_experiment(table: pa.Table, data: Data, terms: Terms) -> bool:
-    """Whether there is more than columns of numbers to read: words, wide names, an opt-out."""
+def _is_experiment(table: pa.Table, data: Data, terms: Terms, own: Collection[str] = ()) -> bool:
+    """Whether there is more than columns of numbers to read: words, wide names, an opt-out.
+
+    Columns that a program writes by itself are its own.
+    """
     if data.wide or data.explanatory or terms != Terms():
         return False
     if data.attributes or data.opt_out or data.reference or data.units:
@@ -90,7 +93,8 @@ def _is_experiment(table: pa.Table, data: Data, terms: Terms) -> bool:
     if is_offers(names) or is_play(names):
         return False
     chosen = data.chosen or named_column(CHOICES, names)
-    return chosen is not None and bool(wide_layouts([name for name in names if name != chosen]))
+    free = [name for name in names if name not in own and name != chosen]
+    return chosen is not None and bool(wide_layouts(free))
 
 
 def _has_levels(column: pa.ChunkedArray) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import tempfile
 import traceback
@@ -62,6 +63,15 @@ app = App(
 )
 
 
+# A file in fpath runs when it is first needed; one that is sourced tells what completes.
+_ZSH = """
+if [[ "$funcstack[1]" == _penchant ]]; then
+  _cyclopts_penchant "$@"
+else
+  compdef _cyclopts_penchant penchant
+fi"""
+
+
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     """Print what completes commands, options and names of models in a shell.
 
@@ -72,7 +82,13 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     shell
         bash, zsh or fish.
     """
-    print(app.generate_completion(shell=shell))
+    script = app.generate_completion(shell=shell)
+    if shell == "bash":  # where nothing else is known, names of files are completed
+        script = script.replace("complete -F ", "complete -o bashdefault -o default -F ")
+    if shell == "zsh":  # what stands alone and has no choices of its own is a file
+        script = re.sub(r"^( +'\d:(?:[^:\\]|\\.)*)' \\$", r"\1:_files' \\", script, flags=re.M)
+        script += _ZSH
+    print(script)
     return 0
 
 

@@ -37,6 +37,10 @@ def read_json_table(source: Source) -> pa.Table:
         )
     flat = [_flat(row) for row in rows]
     names = dict.fromkeys(name for row in flat for name in row)
+    apart = {".".join(name.split(".")[:k]) for name in names for k in range(1, name.count(".") + 1)}
+    # null where there might be an object is no column of its own
+    empty = {name for name in apart & {*names} if all(row.get(name) is None for row in flat)}
+    names = dict.fromkeys(name for name in names if name not in empty)
     return pa.table({name: typed([row.get(name) for row in flat]) for name in names})
 
 

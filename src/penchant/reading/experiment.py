@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,8 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     ]
     built = _choices(sets, asked, table.take(pa.array(rows)), layout.opt_out)
     parts = {"subject": asked.columns.get("subject"), "chosen": chosen}
+    if parts["subject"] is None:
+        notes += _may_be_people(table, {*layout.columns, chosen} | clean.own)
     shown = {
         name: ", ".join(column or "0" for column in layout.attributes[name])
         for name in built.arguments["attributes"]
@@ -107,6 +110,23 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
         (*notes, *built.notes),
         {**built.arguments, "chosen": chosen},
     )
+
+
+def _may_be_people(table: pa.Table, used: Collection[str]) -> list[str]:
+    """That a column may name people, where none has a usual name: its rows stand together."""
+    found: dict[str, int] = {}
+    for name in table.column_names:
+        cells = table[name].to_pylist()
+        runs = 1 + sum(a != b for a, b in pairwise(cells))
+        if name not in used and 1 < runs == len({*cells}) <= len(cells) / 2:
+            found[name] = runs
+    if not found:
+        return []
+    most = max(found, key=lambda name: found[name])
+    return [
+        f"nobody is told apart: pass {argument('subject', most)} if {most} names {found[most]} "
+        "people"
+    ]
 
 
 def _is_made(cell: Any, layout: WideLayout) -> bool:

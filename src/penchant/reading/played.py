@@ -322,9 +322,17 @@ def _base(table: pa.Table, name: str, base: int | None) -> int:
         "of which nobody chose 0). Pass "
         + either(
             f"base=1 or base=0; or options={listed[:9]!r} for labels.",
-            f"--base 1, or --options {int(high) + 1} if there is an option 0.",
+            f"--base 1, or --options {int(high) + 1} if there is an option 0"
+            f"{_labels_said(listed)}.",
         )
     )
+
+
+def _labels_said(listed: list[int]) -> str:
+    """That numbers may be labels, such as codes of keys, where most between them are missing."""
+    if len(listed) > 9 or len(listed) > (listed[-1] - listed[0] + 1) / 2:
+        return ""
+    return f"; or --options {','.join(map(str, listed))} if they are codes, such as those of keys"
 
 
 def _mapped(table: pa.Table, name: str, words: Mapping[str, str]) -> list[int | None]:

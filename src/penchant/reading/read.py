@@ -25,9 +25,10 @@ from penchant.tables.columns import (
     named_column,
     plain_name,
     refuse_one_row_per_subject,
+    usual_column,
 )
 from penchant.tables.laboratory import CHOSEN, Cleaned, check_frame, cleaned
-from penchant.tables.offer_columns import is_offers
+from penchant.tables.offer_columns import FIRST_WORDS, NOTHING_WORDS, SECOND_WORDS, is_offers
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, Reading, ReadingKind
 from penchant.tables.surveys import WideLayout, refuse_unknown_words
@@ -337,6 +338,8 @@ def _kind(
     if is_offers(called):
         return "offers"
     played = is_play(called)
+    if played and _accepts(clean, asked):
+        return "offers"
     if wide is not None:
         layout = wide[1]
         other: ReadingKind = "choices" if offers_of(layout) is None else "offers"
@@ -357,6 +360,15 @@ def _kind(
         return "play"
     _refuse_words(clean, asked)
     refuse_one_row_per_subject(names, asked.columns.get("subject"))
+    pressed = asked.columns.get("chosen")
+    if pressed is not None and clean.program is not None:
+        free = [name for name in names if name not in clean.own and name != pressed]
+        raise DataError(
+            f"{argument('reward')} must be given, as {pressed} was pressed in a table of "
+            f"{clean.program}, and no column has a usual name of rewards; got columns "
+            f"{named(free)}. Pass {argument('reward')} with one of these; or name offers by "
+            f"{argument('offers')}, attributes by {argument('attributes')}."
+        )
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
         "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
@@ -364,6 +376,16 @@ def _kind(
         f"play, {argument('offers')} for offers, {argument('option')} and "
         f"{argument('attributes')} for choices; in a wide table, {argument('options')}."
     )
+
+
+def _accepts(clean: Cleaned, asked: Asked) -> bool:
+    """Whether gains and losses were offered, and taken or not, rather than paid."""
+    names = clean.table.column_names
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    if chosen not in names or isinstance(usual_column("reward", names), str):
+        return False
+    words = {plain_name(word) for word in seen_words(clean.table, str(chosen))} - NOTHING_WORDS
+    return bool(words) and words <= FIRST_WORDS | SECOND_WORDS
 
 
 def _refuse_words(clean: Cleaned, asked: Asked) -> None:

@@ -83,12 +83,13 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("selected_option", "selected_arm", "selection", "stim_chosen", "tile", "bandit"),
         *("button_pressed", "key_press", "choices", "actions", "responses"),
         *("wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
+        *("antwort", "reponse", "respuesta", "antwoord", "risposta"),
     ),
     "reward": (
         *("reward", "rewards", "outcome", "payoff", "points", "score", "payout", "rew"),
         *("reward_received", "reward_obtained", "received_reward", "obtained_reward"),
         *("points_earned", "outcomes", "payoffs", "win", "feedback", "r"),
-        *("belohnung", "gewinn", "punkte"),
+        *("belohnung", "gewinn", "punkte", "recompense", "recompensa", "beloning"),
     ),
     "subject": (
         *("subject", "subjID", "subject_id", "subj", "participant", "participant_id"),
@@ -108,6 +109,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "decision": (
         *("decision", "trial", "t", "trial_index", "trial_number", "trial_num", "trial_no"),
         *("trial_nr", "trial_id", "trials", "click", "step", "time_step", "turn", "period"),
+        *("trial_n", "durchgang", "durchgangsnummer", "essai", "ensayo", "prova"),
     ),
     "is_choice": ("is_choice",),
     "scored": ("scored",),

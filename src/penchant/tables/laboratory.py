@@ -53,7 +53,7 @@ _SHORT = 30  # characters of a word that says what a row is
 _LONG = 60  # characters of several
 _FEW_KINDS = 40
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
-CHOSEN = (*USUAL["chosen"], *OFFERED["chosen"], "chose", "picked", "answer")
+CHOSEN = (*USUAL["chosen"], *OFFERED["chosen"], "chose", "picked", "pick", "preferred", "answer")
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,9 @@ _LOOP = re.compile(r"(?P<loop>.+)\.(?P<what>thisN|thisTrialN|thisRepN|thisIndex|
 _RESPONSE = re.compile(r".+\.(keys|response|clicked_name)")
 _NO_ANSWERS = ("info", "action", "change", "media", "store")
 _SHEET = "Spreadsheet: "  # before columns of the experimenter's own
+_OTREE = re.compile(r"(?:player|participant|subsession|session\.config)\.(?P<field>[^\W_]\w*)")
+_OTREE_WIDE = re.compile(r"\w+\.(?P<round>\d+)\.player\.(?P<field>[^\W_]\w*)")
+_PRESSED = ".RESP"  # after the name of the object in E-Prime
 _MARKS = ("begin task", "end task", "begin", "end of file", "prebuffer")
 
 
@@ -127,17 +130,43 @@ def _is_of_psychopy(name: str) -> bool:
 
 
 def own_names(names: Sequence[str]) -> list[str]:
-    """Columns without the prefix that Gorilla gives those of the experimenter's spreadsheet.
+    """Columns without what programs put before the names that the experimenter gave them.
 
     >>> own_names(["Response", "Spreadsheet: delay", "display", "Spreadsheet: display"])
     ['Response', 'delay', 'display', 'Spreadsheet: display']
+    >>> own_names(["ExperimentName", "Choice.RESP", "Choice.RT"])
+    ['ExperimentName', 'response', 'Choice.RT']
+    >>> own_names(["participant.code", "player.choice", "subsession.round_number"])
+    ['participant.code', 'choice', 'trial']
+    >>> own_names(["participant.code", "bandit.1.player.choice", "bandit.2.player.choice"])
+    ['participant.code', 'choice_1', 'choice_2']
     """
     taken = {name.lower() for name in names}
+    if any(plain_name(name) == "participantcode" for name in names):
+        return _of_otree(names)
     bare = [name.removeprefix(_SHEET) for name in names]
+    pressed = [name for name in names if name.endswith(_PRESSED)]
+    if len(pressed) == 1 and "experimentname" in map(plain_name, names):  # E-Prime
+        bare[names.index(pressed[0])] = "response"
     return [
         name if own == name or own.lower() in taken else own
         for name, own in zip(names, bare, strict=True)
     ]
+
+
+def _of_otree(names: Sequence[str]) -> list[str]:
+    """Columns of oTree: of players by their own name, rounds as trials, numbered on if wide."""
+    bare = []
+    for name in names:
+        wide, own = _OTREE_WIDE.fullmatch(name), _OTREE.fullmatch(name)
+        if wide is not None:
+            bare.append(f"{wide['field']}_{wide['round']}")
+        elif own is not None and own["field"] != "code":
+            bare.append("trial" if own["field"] == "round_number" else own["field"])
+        else:
+            bare.append(name)
+    once = {name for name in bare if bare.count(name) == 1}
+    return [own if own in once else name for own, name in zip(bare, names, strict=True)]
 
 
 def marks(table: pa.Table, program: Program) -> BoolVector:

@@ -177,6 +177,8 @@ def wide_layout(
             own = {a: tuple(cols[t] for t in tags) for a, cols in attributes.items()}
             fitting.append(WideLayout(tags, own, *matched))
     fitting = _without_parts(fitting)
+    if len({frozenset(one.attributes.values()) for one in fitting}) == 1:
+        fitting = fitting[:1]  # the same columns, however they are divided into names
     if len(fitting) > 1:
         shown = "; or ".join(layout.shown() for layout in fitting[:3])
         raise DataError(

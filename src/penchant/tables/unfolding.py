@@ -24,7 +24,7 @@ _MANY = 8  # items of lists that are all as long: more than the options of a dec
 # What the column of choices is called where decisions have a column each.
 CHOICES = frozenset(
     plain_name(name)
-    for name in (*USUAL["chosen"], "choices", "answer", "picked", "chose", "responses", "actions")
+    for name in (*USUAL["chosen"], "answer", "picked", "pick", "preferred", "chose")
 ) | frozenset(map(plain_name, OFFERED["chosen"]))
 _NUMBERED = (
     re.compile(r"(?P<stem>.*?[^\W\d_].*?)[ _.\-]?(?P<number>\d+)"),
@@ -33,6 +33,9 @@ _NUMBERED = (
         r"[ _.\-]?(?P<number>\d+)[ _.\-](?P<stem>.*[^\W\d_].*)"
     ),
 )
+
+
+_LIST = re.compile(r"(?:[ _.\-](?:seq|sequence|list|array|vector|history)|(?:Seq|List|Array))$")
 
 
 class Unfolded(NamedTuple):
@@ -272,7 +275,19 @@ def _exploded(
     if DECISION not in columns:
         columns[DECISION] = pa.array(numbers)
     said = f"lists in {listing(names)} taken for one item per decision"
-    return Unfolded(pa.table(columns), rows, (said,))
+    table = pa.table(columns)
+    return Unfolded(table.rename_columns(_singular(table.column_names, names)), rows, (said,))
+
+
+def _singular(names: Sequence[str], lists: Sequence[str]) -> list[str]:
+    """Names of columns without the word that says they were lists.
+
+    >>> _singular(["pid", "choice_seq", "rewardList"], ["choice_seq", "rewardList"])
+    ['pid', 'choice', 'reward']
+    """
+    bare = [_LIST.sub("", name) if name in lists else name for name in names]
+    alone = {name for name in bare if name and bare.count(name) == 1}
+    return [own if own in alone else name for own, name in zip(bare, names, strict=True)]
 
 
 def _widened(table: pa.Table, place: int, name: str, cells: Sequence[Any]) -> pa.Table:

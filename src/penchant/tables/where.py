@@ -40,6 +40,9 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 _LITERALS = {"true": True, "false": False, "null": None, "none": None, "na": None, "nan": None}
 
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
 class _Token(NamedTuple):
     kind: str
     text: str
@@ -80,7 +83,13 @@ def rows_where(table: Table, where: str) -> BoolVector:
             f'{argument("where")} must be a condition; got {where!r}. Write "{EXAMPLE}".'
         )
     parser = _Parser(table, where, _tokens(where))
-    return parser.whole()
+    try:
+        return parser.whole()
+    except RecursionError:
+        raise DataError(
+            f"{argument('where')} must nest less deeply; got {where.count('(')} parentheses in "
+            f"{where[:30]!r} ... Leave some out."
+        ) from None
 
 
 def used_columns(where: str | None, names: Sequence[str]) -> set[str]:
@@ -222,13 +231,22 @@ class _Parser:
         self.place -= 1
         raise self._refused()
 
+    def _meant(self, name: str) -> str:
+        """A column that is written otherwise, or in two words."""
+        for column in map(str, self.table.columns):
+            if column.casefold() == name.casefold():
+                return f" Did you mean {column!r}?"
+            if " " in column and column in self.where and column.split()[0] == name:
+                return f" Put names with spaces in backticks: `{column}`."
+        return ""
+
     def _named(self, token: _Token) -> _Values:
         name = token.text.strip("`")
         if name in self.table.columns:
             return _Values(name, _cells(self.table[name]), column=True)
         if token.kind == "word" and name.lower() in _LITERALS:
             return _Values(name, _LITERALS[name.lower()])
-        hint = nearest(name, map(str, self.table.columns))
+        hint = self._meant(name) or nearest(name, map(str, self.table.columns))
         quote = f" Put text in quotes: '{name}'." if not hint and token.kind == "word" else ""
         raise DataError(
             f"{argument('where')} must name columns of the table; got {name!r} in "
@@ -371,13 +389,22 @@ def _as_numbers(cells: Any, said: str, sign: str, where: str, asked: BoolVector)
                 raise DataError(
                     f"{argument('where')} must compare numbers by {sign}; got {cell!r} in "
                     f"{said} at "
-                    f"{row_place(row)}. Leave these rows out before: {said} != {cell!r} and {where}"
+                    f"{row_place(row)}. {_instead(cell, said, sign, where)}"
                 ) from None
     return found
 
 
+def _instead(cell: Any, said: str, sign: str, where: str) -> str:
+    """What to write where a cell is no number: a date has quotes."""
+    date = _DATE.match(str(cell))
+    if date is not None:
+        return f"Put dates in quotes: {said} {sign} '{date[0]}'."
+    return f"Leave these rows out before: {said} != {cell!r} and {where}"
+
+
 def _shown(cells: Any) -> str:
-    seen = dict.fromkeys(repr(cell) for cell in cells.tolist() if cell is not None)
+    known = [cell for cell in cells.tolist() if cell is not None]
+    seen = dict.fromkeys(f"{one:g}" if isinstance(one, float) else repr(one) for one in known)
     return listing(list(seen)[:SHOWN_VALUES], len(seen))
 
 

@@ -137,17 +137,18 @@ def test_drawn_nodes_integrate_a_normal_density():
     assert total == pytest.approx(1.0, abs=0.02)  # quasi-random error of 4096 places
 
 
-def test_many_correlated_coordinates_reach_the_maximum_of_the_closed_form():
+@pytest.mark.parametrize("correlated", [True, False])
+def test_many_coordinates_reach_the_maximum_of_the_closed_form(correlated):
     """Where nodes are draws: no parameter is far, in standard errors, from where it should be."""
     rng = np.random.default_rng(12)
     n, p = 41, 6
     roots = rng.normal(size=(n, p, p + 3)) / 6
     within = roots @ roots.transpose(0, 2, 1)
-    root = np.eye(p) + 0.5 * np.tril(rng.normal(size=(p, p)), -1)
+    root = np.eye(p) + 0.5 * np.tril(rng.normal(size=(p, p)), -1) * correlated
     truth = rng.normal(size=(n, p)) @ root.T
     errors = np.array([rng.multivariate_normal(np.zeros(p), c) for c in within])
     people = Quadratic(np.linspace(-2, 3, p) + truth + errors, within)
-    task, found = searched(people, k=1)
+    task, found = searched(people, k=1, correlated=correlated)
     assert found.settled
 
     def exact(x):

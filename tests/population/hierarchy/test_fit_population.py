@@ -387,3 +387,79 @@ def test_the_errors_of_rough_nodes_do_not_hold_up_a_crowd(monkeypatch):
     assert people.status == "converged"
     assert [(end.settled, end.k) for end in ends] == [(True, 9)]
     assert ends[0].n_rounds < 30
+
+
+@pytest.fixture(scope="module")
+def many_weights():
+    """Choices of eight people by six weights, most of which hardly differ: draws, not products."""
+    rng = np.random.default_rng(7)
+    weights = rng.normal(size=6) + rng.normal(size=(8, 6)) * [0.7, 0.4, 0, 0, 0, 0]
+    x = rng.normal(size=(8 * 30, 2, 6))
+    subject = np.repeat(np.arange(8), 30)
+    utility = (x * weights[subject][:, None]).sum(axis=-1) + rng.gumbel(size=x.shape[:2])
+    names = [f"w{a}" for a in range(6)]
+    choices = pn.Choices.from_arrays(x, utility.argmax(1), subject=subject, names=names)
+    return choices, pn.fit_population(choices, spread="diagonal")
+
+
+def test_a_search_among_draws_ends_in_bounded_work(many_weights):
+    _, found = many_weights
+    assert found.source.found.n_rounds <= search.MOST_ROUNDS // 2 + 2 * search.MOST_PLACED
+    assert found.status != "stopped early"
+    assert np.isfinite(found.covariance).all()
+    assert all(s.low <= s.sd <= s.high for s in found.spreads())
+
+
+def test_a_mean_that_is_not_told_leaves_the_others_their_intervals(many_weights):
+    _, found = many_weights
+    covariance = found.covariance.copy()
+    covariance[5, 5] = np.inf
+    told = dataclasses.replace(found, covariance=covariance).parameters
+    ends = np.array([[p.low, p.high] for p in told])
+    assert np.isfinite(ends[:5]).all()
+    assert np.isinf(ends[5]).all()
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_intervals_of_spreads_are_those_of_the_likelihood_itself(seed):
+    """Two decisions each: ends are far from the estimate, where its own nodes tell nothing."""
+    x = np.random.default_rng(12).normal(size=(40 * 2, 2, 1)) * 0.7
+    rng, subject = np.random.default_rng(seed), np.repeat(np.arange(40), 2)
+    weights = rng.normal(0.5, 0.5, 40)
+    utility = (x * weights[subject][:, None, None]).sum(-1) + rng.gumbel(size=(80, 2))
+    chosen = utility.argmax(1)
+    choices = pn.Choices.from_arrays(x, chosen, subject=subject, names=["gain"])
+    found = pn.fit_population(choices, estimator="ml")
+    gap = (x[np.arange(80), chosen] - x[np.arange(80), 1 - chosen])[:, 0].reshape(40, 2)
+    z = np.linspace(-8, 8, 641)
+
+    def best(sd):
+        def total(mean):
+            log_p = -np.log1p(np.exp(-gap[:, :, None] * (mean + sd * z))).sum(axis=1)
+            return np.log((np.exp(log_p - 0.5 * z**2)).sum(axis=1)).sum()
+
+        return max(total(m) for m in np.linspace(-1.5, 4.5, 121))
+
+    (own,) = found.spreads()
+    highest = best(own.sd)
+    assert best(own.high) == pytest.approx(highest - 1.92, abs=0.1)
+    if own.low == 0:
+        assert best(1e-6) > highest - 1.92 - 0.02
+    else:
+        assert best(own.low) == pytest.approx(highest - 1.92, abs=0.1)
+
+
+def test_populations_of_which_none_is_a_special_case_have_no_likelihood_ratio():
+    rng = np.random.default_rng(8)
+    _, choices = mixed_choices(12, 12, rng)
+    people = {"subject": list(range(12)), "age": rng.normal(size=12), "dose": rng.normal(size=12)}
+    by_age, by_dose = (
+        pn.fit_population(choices, covariates=[name], people=people, spread=spread)
+        for name, spread in (("age", "full"), ("dose", "diagonal"))
+    )
+    found = by_age.compare(by_dose)
+    assert by_age.n_parameters > by_dose.n_parameters
+    assert np.isnan(found.statistic)
+    assert np.isnan(found.p_value)
+    assert "neither is a special case of the other" in repr(found)
+    assert np.isfinite(found.loo_difference)

@@ -6,9 +6,10 @@ import numpy as np
 
 from penchant._compiled import njit
 from penchant.softmax._kernels import compiled
-from penchant.softmax._lanes import exponentials, whole_blocks
+from penchant.softmax._lanes import LANES, exponentials, whole_blocks
 
 LARGE = 1e280
+SMALLEST = 1e-300
 NEGLIGIBLE = 1e-16  # probability of a node that adds nothing to moments
 
 
@@ -151,45 +152,59 @@ def weight_moments(table, pairs, theta, values, gradient, information):
 
 
 @compiled
-def node_moments(mass, nodes, centre, precisions, constants, group, extra, wanted, found):
+def node_moments(mass, nodes, centre, precisions, constants, group, extra, pairs, wanted, found):
     """Evidence of each subject under a normal population; moments of its nodes afterwards.
 
     mass : (n, J), log-weight plus log-likelihood of each node
     nodes : (n, J, r); centre : (n, r), the population's mean for each subject
     precisions, constants : (n_groups, r, r) and (n_groups,), of the normal density
     group : (n,); extra : (n, J, f), more functions of the nodes
-    wanted : 0: evidence; 1: means of u = (e, vech ee', extra), with e = node - centre, too; 2: its
-        covariances too; 3: the same of (e, extra) alone
+    pairs : (m, 2), coordinates whose products are wanted; those of which precisions are not 0
+    wanted : 0: evidence; 1: means of u = (e, e_a e_b of the pairs, extra), with e = node - centre,
+        too; 2: its covariances too; 3: the same of (e, extra) alone
     found : evidence (n,), probability of each node (n, J), means (n, K), covariances (n, K, K)
     """
     evidence, share, means, covariances = found
     n, n_nodes, r = nodes.shape
     f = extra.shape[2]
-    size = r + f + (r * (r + 1) // 2 if wanted < 3 else 0)
+    n_pairs = len(pairs) if wanted < 3 else 0
+    size = r + n_pairs + f
     e, p = np.empty((r, n_nodes)), np.empty(n_nodes)
     u, weighted = np.empty((size, n_nodes)), np.empty(n_nodes)
     for i in range(n):
         g = group[i]
+        level = share[i]
+        for a in range(r):
+            for j in range(n_nodes):
+                e[a, j] = nodes[i, j, a] - centre[i, a]
+        for j in range(n_nodes):
+            level[j] = mass[i, j] + constants[g]
+        for c in range(len(pairs)):
+            one, other = e[pairs[c, 0]], e[pairs[c, 1]]
+            pull = precisions[g, pairs[c, 0], pairs[c, 1]]
+            if pairs[c, 0] == pairs[c, 1]:
+                pull *= 0.5
+            for j in range(n_nodes):
+                level[j] -= pull * one[j] * other[j]
         highest = -np.inf
         for j in range(n_nodes):
-            squared = 0.0
-            for a in range(r):
-                e[a, j] = nodes[i, j, a] - centre[i, a]
-                along = 0.5 * precisions[g, a, a] * e[a, j]
-                for b in range(a):
-                    along += precisions[g, a, b] * e[b, j]
-                squared += along * e[a, j]
-            share[i, j] = mass[i, j] + constants[g] - squared
-            highest = max(highest, share[i, j])
-        if not highest > -np.inf:
+            highest = max(highest, level[j])
+        first = 0
+        if highest > -np.inf:
+            first = n_nodes - n_nodes % LANES
+            for j in range(n_nodes):
+                level[j] -= highest
+            exponentials(level[:first])
+        else:
             highest = 0.0
+        for j in range(first, n_nodes):
+            level[j] = math.exp(level[j])
         total = 0.0
         for j in range(n_nodes):
-            share[i, j] = math.exp(share[i, j] - highest)
-            total += share[i, j]
-        evidence[i] = highest + math.log(total)
+            total += level[j]
+        evidence[i] = highest + math.log(total) if total > 0 else -np.inf
         for j in range(n_nodes):
-            share[i, j] /= total
+            share[i, j] /= max(total, SMALLEST)
         if wanted == 0:
             continue
         kept = 0
@@ -197,14 +212,12 @@ def node_moments(mass, nodes, centre, precisions, constants, group, extra, wante
             if share[i, j] < NEGLIGIBLE:
                 continue
             p[kept] = share[i, j]
-            at = r
             for a in range(r):
                 u[a, kept] = e[a, j]
-                for b in range(a + 1 if wanted < 3 else 0):
-                    u[at, kept] = e[a, j] * e[b, j]
-                    at += 1
+            for c in range(n_pairs):
+                u[r + c, kept] = e[pairs[c, 0], j] * e[pairs[c, 1], j]
             for q in range(f):
-                u[at + q, kept] = extra[i, j, q]
+                u[r + n_pairs + q, kept] = extra[i, j, q]
             kept += 1
         for a in range(size):
             means[i, a] = product(p, u[a], kept)

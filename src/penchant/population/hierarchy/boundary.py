@@ -87,7 +87,7 @@ def fit_plan(plan: Plan) -> Fitted:
         people = listing(str(plan.people.subjects[i]) for i in worst)
         other, advice = f"{_other(plan, task)} nodes", f"give more than nodes={task.k}"
         if len(task.structure.random) > MOST:
-            other, advice = "twice the draws", "let fewer parameters differ (random=[...])"
+            other, advice = "other draws", "let fewer parameters differ (random=[...])"
         status["integration not settled"] = (
             f"The log-likelihood changes by {error.total:.2g} with {other}, most for {people}: "
             f"{advice}."
@@ -125,7 +125,8 @@ def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reache
         s = task.structure
         here = found.x[: s.n_beta], *start, found.x[s.n_beta :]
         found = search(task, *here, posterior=found.posterior)
-    if _is_odd(found) and not (found.settled and len(random) > MOST):  # there it is too costly
+    costly = found.settled and len(random) > MOST
+    if task.structure.spread.correlated and _is_odd(found) and not costly:
         apart = start._replace(matrix=np.diag(np.diag(start.matrix)))
         other = search(task, beta, *apart)
         gained = task.goal.level(other.marginal, other.x)
@@ -147,8 +148,6 @@ def _crowd(n: int) -> float:
 def _is_odd(found: Found) -> bool:
     """Whether a maximum is at the end of a correlation's range, or was not reached."""
     s = found.marginal.structure
-    if not s.spread.correlated:
-        return not found.settled
     matrices = s.spread.matrices(found.x[s.n_beta :])
     sd = np.sqrt(np.einsum("gaa->ga", matrices))
     r = matrices / (sd[:, :, None] * sd[:, None, :]) - np.eye(s.spread.size)
@@ -205,6 +204,7 @@ def _integration_error(plan: Plan, task: Search, found: Found) -> _Error:
     """
     if not len(task.structure.random):
         return _Error(0.0, np.zeros(len(task.structure.design)), True)
+    task = replace(task, n_draws=found.n_draws)
     apart = found.known.evidence - evaluated(task.coarser(), found)
     if abs(apart.sum()) < UNSETTLED * _crowd(len(apart)):
         return _Error(float(apart.sum()), apart, True)

@@ -163,8 +163,8 @@ class Comparison:
     log_likelihoods, n_parameters
         Of both, each at its maximum.
     statistic, degrees_of_freedom, p_value
-        Likelihood ratio of the larger against the smaller; NaN where they are of equal size. Where
-        the larger has more spreads the p-value is too large: a variance ends at 0.
+        Likelihood ratio of the larger against the smaller; NaN where the smaller is no special case
+        of it. Where the larger has more spreads the p-value is too large: a variance ends at 0.
     loo_difference, loo_standard_error
         Log-evidence of the first less that of the second, subjects left out one by one; and the
         standard error over subjects.
@@ -179,11 +179,30 @@ class Comparison:
     loo_standard_error: float
 
     def __repr__(self) -> str:
-        return (
-            f"<Comparison: likelihood ratio {self.statistic:.4g} on {self.degrees_of_freedom} "
-            f"degrees of freedom (p {p_value(self.p_value)}), left-out difference "
-            f"{self.loo_difference:.4g} ({self.loo_standard_error:.3g})>"
+        ratio = (
+            f"likelihood ratio {self.statistic:.4g} on {self.degrees_of_freedom} degrees of "
+            f"freedom (p {p_value(self.p_value)})"
+            if np.isfinite(self.statistic)
+            else "neither is a special case of the other, no likelihood ratio"
         )
+        return (
+            f"<Comparison: {ratio}, left-out difference {self.loo_difference:.4g} "
+            f"({self.loo_standard_error:.3g})>"
+        )
+
+
+def _is_special_case(small: Any, large: Any) -> bool:
+    """Whether all that one population may be the other may be, too."""
+    matrices = [list(f.spread.values() if isinstance(f.spread, dict) else [f.spread])
+                for f in (small, large)]  # fmt: skip
+    correlated = [any((np.abs(m - np.diag(np.diag(m))) > 0).any() for m in own) for own in matrices]
+    return (
+        small.model_words == large.model_words
+        and dict(small.links) == dict(large.links)
+        and set(small.names) <= set(large.names)
+        and (len(matrices[0]) == 1 or list(small.spread) == list(large.spread))
+        and (correlated[1] or not correlated[0] or set(small.reliability) != set(large.reliability))
+    )
 
 
 def compared(one: Any, other: Any) -> Comparison:
@@ -198,6 +217,8 @@ def compared(one: Any, other: Any) -> Comparison:
     values = one.maximum_log_likelihood, other.maximum_log_likelihood
     sizes = one.n_parameters, other.n_parameters
     df = sizes[0] - sizes[1]
+    if df and not _is_special_case(*((other, one) if df > 0 else (one, other))):
+        df = 0
     statistic = 2 * (values[0] - values[1]) * np.sign(df) if df else np.nan
     p = float(chi_square_tail(max(statistic, 0.0), abs(df))) if df else np.nan
     apart = one.loo_each - other.loo_each

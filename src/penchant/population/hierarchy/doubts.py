@@ -17,6 +17,7 @@ SPREAD_MOVES = 1.5  # the same of a spread
 AT_ONE = 0.99
 UNLIKELY = 0.01
 FAR = 12.0  # typical standard deviations: a mean that is not told
+WIDE = 2.0  # the same of its standard error
 
 
 def correlations_of(matrices: Matrix) -> Matrix:
@@ -81,7 +82,8 @@ def doubts_of(
                 )
     for c, a in enumerate(s.random):
         if reliability[names[a]] < NONE:
-            low, high = inferences.sd_interval(found, c, 0, source.task.restricted, 0.95)
+            begin = inferences.profile_nodes(source.task, found)
+            low, high = inferences.sd_interval(source.task, found, begin, c, 0, 0.95)
             if low < 0.05 * high:
                 doubts["spread not told"] = (
                     f"The spread of {names[a]} may be anything from 0 to {high:.3g}: the decisions "
@@ -124,5 +126,5 @@ def _lost(source: Any, errors: inferences.Errors) -> list[str]:
         lost.append(source.people.coordinates.names[a])
     whose = np.abs(s.design).sum(axis=0).argmax(axis=0)
     size = np.abs(s.design).max(axis=(0, 1)) * np.sqrt(np.diag(errors.model)[: s.n_beta])
-    lost += [names[a] for a in np.flatnonzero(size > FAR * sd[whose])]
+    lost += [names[a] for a in np.flatnonzero(size > WIDE * sd[whose])]
     return list(dict.fromkeys(lost))

@@ -1,22 +1,44 @@
 """What a population's maximum says: errors, intervals of spreads, people, doubts.
 
-All of it comes from the nodes: nothing here asks the model.
+All of it comes from the nodes: nothing here asks the model, but profiles that go far.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.population.hierarchy.marginal import Marginal, Structure
-from penchant.population.hierarchy.search import Found, Goal, bounds_of, log_determinant, maximise
+from penchant.population.hierarchy.search import (
+    AT_BOUND,
+    TRUSTED,
+    Found,
+    Goal,
+    Placed,
+    Search,
+    Tilt,
+    bounds_of,
+    climb,
+    elsewhere,
+    errors_by,
+    log_determinant,
+    maximise,
+    placed_anew,
+    trusted_bounds,
+)
 from penchant.population.hierarchy.spread import Spread
 from penchant.tails import chi_square_point, normal_point, normal_tail
 
 FEWEST_SHAPED = 20  # subjects of which the shape of a distribution is looked at
 TOLD = 0.5  # reliability from which on it is
+CLOSE = 1e-5  # log-units by which a profile may be off
+MOST_PLACES = 16  # of a profile
+NEAR_ENOUGH = 5e-3  # of the root of twice the fall
+WIDEST = 20.0  # typical standard deviations from which on a spread has no end
+UPWARDS = 0.1  # share of a number of the spread in a direction, from which on it is to blame
 FLAT = 1e-9  # share of a direction's curvature below which nothing is known of it
 
 
@@ -29,13 +51,24 @@ class Errors(NamedTuple):
 
 
 def errors_of(found: Found, rank: int) -> Errors:
-    """Inverse of the observed information, and the sandwich."""
+    """Inverse of the observed information, and the sandwich.
+
+    A number of the spread along which F bends upwards (it is hardly told, or draws are few) counts
+    as known: that does not make means untold.
+    """
     free = free_parameters(found)
-    size = len(found.x)
+    size, n_beta = len(found.x), found.marginal.structure.n_beta
     model, robust = np.zeros((size, size)), np.zeros((size, size))
-    information = found.information[np.ix_(free, free)]
-    scale = np.sqrt(np.maximum(np.abs(np.diag(information)), 1e-300))
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    while True:
+        information = found.information[np.ix_(free, free)]
+        scale = np.sqrt(np.maximum(np.abs(np.diag(information)), 1e-300))
+        values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+        if not len(values) or values[0] > -FLAT:
+            break
+        along = np.where(free < n_beta, 0.0, np.abs(vectors[:, 0]))
+        if along.max() < UPWARDS:
+            break
+        free = np.delete(free, int(along.argmax()))
     told = values > FLAT
     own = vectors[:, told] / scale[:, None]
     inverse = (own / values[told]) @ own.T
@@ -128,8 +161,14 @@ def correlation_errors(spread: Spread, block: Vector, covariance: Matrix) -> Mat
     return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
 
+def profile_nodes(task: Search, found: Found) -> Placed:
+    """Where profiles begin: the nodes of the fit, or fewer draws, which serve as well together."""
+    own = found.marginal if found.n_draws == task.n_draws else elsewhere(task, found)
+    return Placed(own, found.posterior)
+
+
 def sd_interval(
-    found: Found, c: int, group: int, restricted: bool, level: float
+    task: Search, found: Found, begin: Placed, c: int, group: int, level: float
 ) -> tuple[float, float]:
     """Profile interval of the standard deviation of coordinate c among those with spread."""
     s = found.marginal.structure
@@ -137,21 +176,31 @@ def sd_interval(
     spread = Spread(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
     matrices = s.spread.matrices(found.x[s.n_beta :])
     x = np.concatenate([found.x[: s.n_beta], spread.numbers(matrices)])
-    marginal = Marginal(found.marginal.nodes, s._replace(spread=spread))
+    turned = replace(task, structure=s._replace(spread=spread))
+    marginal = Marginal(begin.marginal.nodes, turned.structure)
     place = s.n_beta + group * spread.n_block
     held = np.zeros(len(x), dtype=bool)
     held[place] = True
-    profile = _Profile(marginal, found.floors, held, restricted, place)
+    tilt = Goal(task.restricted).tilt(marginal, x, marginal.at(x), held)
+    profile = _Profile(turned, found.floors, held, tilt, place)
+    profile.placed[float(x[place])] = begin._replace(marginal=marginal)
     best = profile(x, x[place])
     drop = 0.5 * float(chi_square_point(1 - level, 1))
     information = best.information
     rest = np.delete(np.arange(len(x)), place)
-    cross = information[rest, place]
-    inner = np.linalg.lstsq(information[np.ix_(rest, rest)], cross, rcond=None)[0]
-    curvature = information[place, place] - cross @ inner
-    first = np.sqrt(2 * drop / max(float(curvature), 1e-3))
-    floor = float(found.floors[c])
-    ends = [_crossing(profile, x, best.value - drop, sign * first, floor) for sign in (-1, 1)]
+    follow = np.zeros(len(x))
+    inner = information[np.ix_(rest, rest)]
+    follow[rest] = -np.linalg.lstsq(inner, information[rest, place], rcond=None)[0]
+    follow[place] = 1.0
+    curvature = float(information[place] @ follow)
+    first = np.sqrt(2 * drop / max(curvature, 1e-3))
+    typical = float(task.people.typical.sd[s.random[c]])
+    ends_at = (
+        float(found.floors[c]) + np.log(AT_BOUND),
+        max(np.log(WIDEST * typical), float(x[place]) + TRUSTED),
+    )
+    way = _Way(follow, errors_by(information, held))
+    ends = [_crossing(profile, best, drop, sign * first, ends_at, way) for sign in (-1.0, 1.0)]
     return float(np.exp(ends[0])), float(np.exp(ends[1]))
 
 
@@ -161,62 +210,89 @@ class _At(NamedTuple):
     information: Matrix
 
 
-class _Profile(NamedTuple):
-    """F at its best while one logarithm of a spread is held."""
+@dataclass(frozen=True, eq=False)
+class _Profile:
+    """F at its best while one logarithm of a spread is held.
 
-    marginal: Marginal
+    Nodes are placed anew where it is farther from theirs than they can be trusted. The slope of the
+    determinant that REML adds is taken once, at the maximum: what is left of it moves the best
+    place elsewhere, and F there in second order only.
+    """
+
+    task: Search
     floors: Vector
     held: BoolVector
-    restricted: bool
+    tilt: Tilt
     place: int
+    placed: dict[float, Placed] = field(default_factory=dict)
 
     def __call__(self, x: Vector, at: float) -> _At:
         start = x.copy()
         start[self.place] = at
-        best, known, information = maximise(
-            self.marginal,
+        s = self.task.structure
+        near = min(self.placed, key=lambda other: abs(other - at))
+        nodes = self.placed[near]
+        if abs(near - at) > TRUSTED:
+            nodes = self.placed[float(at)] = placed_anew(self.task, start, nodes)
+        best, known = climb(
+            nodes.marginal,
             start,
-            self.floors,
+            self.tilt,
+            trusted_bounds(s, start, self.floors),
             self.held,
-            Goal(self.restricted),
-            still=0.02,
-            trusted=True,
-            repeats=3,
+            CLOSE,
         )
         value = known.value
-        if self.restricted:
-            b = self.marginal.structure.n_beta
-            value -= 0.5 * log_determinant(information[:b, :b])
-        return _At(best, value, information)
+        if self.task.restricted:
+            value -= 0.5 * log_determinant(-known.hessian[: s.n_beta, : s.n_beta])
+        return _At(best, value, -known.hessian)
 
 
-def _crossing(profile: _Profile, x: Vector, target: float, step: float, floor: float) -> float:
-    """Where the profile falls to the target, from the maximum on in the direction of a step."""
-    centre = float(x[profile.place])
-    inside, outside = centre, None
-    at = centre + step
-    for _ in range(12):
-        if at < floor:
-            if profile(x, floor).value > target:
-                return -np.inf
-            at = floor
-        new = profile(x, at)
-        x = new.x
-        gap = new.value - target
-        if abs(gap) < 2e-3:
+class _Way(NamedTuple):
+    """How other parameters follow the one that is held, no farther than their errors."""
+
+    follow: Vector
+    errors: Vector
+
+    def __call__(self, x: Vector, change: float) -> Vector:
+        longest = np.minimum(self.errors, TRUSTED)
+        return np.asarray(x + np.clip(change * self.follow, -longest, longest))
+
+
+def _crossing(
+    profile: _Profile,
+    best: _At,
+    drop: float,
+    step: float,
+    ends_at: tuple[float, float],
+    way: _Way,
+) -> float:
+    """Where the profile falls by `drop`, from the maximum on; without end if not in the range.
+
+    The root of twice the fall is nearly a line: secants of it.
+    """
+    centre, want = float(best.x[profile.place]), float(np.sqrt(2 * drop))
+    near, far = (centre, 0.0), None  # places with the root of the fall there
+    at, from_x, from_at = centre + step, best.x, centre
+    for _ in range(MOST_PLACES):
+        at = min(max(at, ends_at[0]), ends_at[1])
+        new = profile(way(from_x, at - from_at), at)
+        root = float(np.sqrt(2 * max(best.value - new.value, 0.0)))
+        if abs(root - want) < NEAR_ENOUGH:
             return at
-        if gap > 0:
-            inside = at
+        if root < want and at in ends_at:
+            return -np.inf if at == ends_at[0] else np.inf
+        from_x, from_at = new.x, at
+        if root < want:
+            near = (at, root)
         else:
-            outside = at
-        if outside is None:
-            at = inside + 0.5 * step
+            far = (at, root)
+        if far is None:
+            grown = 1.05 * want / root if root > 0 else 2.0
+            at = centre + (at - centre) * min(max(grown, 1.2), 2.0)
             continue
-        # as a parabola about the centre falls
-        fallen = max(-gap + 0.5 * 3.84, 1e-9)
-        guess = centre + (at - centre) * np.sqrt(0.5 * 3.84 / fallen)
-        low, high = sorted((inside, outside))
-        at = guess if low < guess < high else 0.5 * (low + high)
+        share = (want - near[1]) / (far[1] - near[1])
+        at = near[0] + min(max(share, 0.1), 0.9) * (far[0] - near[0])
     return at
 
 

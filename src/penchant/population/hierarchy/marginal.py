@@ -6,7 +6,8 @@ Subject i has coordinates h ~ N(D_i beta, S). With nodes h_ij, log-weights and l
 
 which never asks the model. Its derivatives are moments of the nodes under each subject's posterior
 (Louis 1982): with u = (e, vech ee'), e = h - D_i beta, every derivative of log N is linear in u, so
-that score_i = G_i E_i[u] + c and Hessian = sum_i E_i[second derivative] + G_i Cov_i[u] G_i'.
+that score_i = G_i E_i[u] + c and Hessian = sum_i E_i[second derivative] + G_i Cov_i[u] G_i'. Of a
+diagonal S only the diagonal of ee' is needed.
 
 Coordinates without spread have no nodes: h = D_i beta there, and l_ij follows its own quadratic
 expansion about where it was evaluated, exact to second order where weights are on their own scale.
@@ -23,6 +24,8 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.population.hierarchy._kernels import node_moments
 from penchant.population.hierarchy.spread import Spread
+
+NOWHERE: Vector = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,9 @@ class Structure(NamedTuple):
         How S is written, and whose S each subject has.
     counts
         How much each subject counts.
+    room
+        How far each coefficient may move on given nodes: of coordinates without spread the
+        likelihood is known nearby only. Anywhere, if empty.
     """
 
     design: Matrix
@@ -79,6 +85,7 @@ class Structure(NamedTuple):
     spread: Spread
     group: IntVector
     counts: Vector
+    room: Vector = NOWHERE
 
     @property
     def n_beta(self) -> int:
@@ -116,9 +123,16 @@ class Marginal:
     structure: Structure
 
     @cached_property
-    def _size(self) -> int:
+    def _pairs(self) -> IntVector:
+        """Coordinates whose products derivatives are made of: (m, 2)."""
         r = len(self.structure.random)
-        return r + r * (r + 1) // 2 + len(self.structure.fixed)
+        if not self.structure.spread.correlated:
+            return np.column_stack([np.arange(r), np.arange(r)])
+        return np.column_stack(np.tril_indices(r))
+
+    @property
+    def _size(self) -> int:
+        return len(self.structure.random) + len(self._pairs) + len(self.structure.fixed)
 
     def split(self, x: Vector) -> tuple[Vector, Vector]:
         """Coefficients and the numbers of S."""
@@ -150,7 +164,16 @@ class Marginal:
             mass, extra = self._expanded(means)
             centre = np.ascontiguousarray(means[:, s.random])
             node_moments(
-                mass, nodes.places, centre, precisions[j], constants[j], s.group, extra, 0, found
+                mass,
+                nodes.places,
+                centre,
+                precisions[j],
+                constants[j],
+                s.group,
+                extra,
+                self._pairs,
+                0,
+                found,
             )
             total[j] = s.counts @ found[0]
         return total
@@ -229,7 +252,16 @@ class Marginal:
         )
         centre = np.ascontiguousarray(means[:, s.random])
         node_moments(
-            mass, nodes.places, centre, precisions, constants, s.group, extra, wanted, found
+            mass,
+            nodes.places,
+            centre,
+            precisions,
+            constants,
+            s.group,
+            extra,
+            self._pairs,
+            wanted,
+            found,
         )
         return found
 
@@ -248,12 +280,12 @@ class Marginal:
         _, numbers = self.split(x)
         s = self.structure
         n, r, f = len(means), len(s.random), len(s.fixed)
-        n_square = r * (r + 1) // 2
+        rows, columns = self._pairs.T
+        n_square = len(rows)
         n_all = len(x)
         loadings, constants = np.zeros((n, n_all, self._size)), np.zeros((n, n_all))
         bend = np.zeros((n_all, n_all))
         b = slice(0, s.n_beta)
-        rows, columns = np.tril_indices(r)
         double = np.where(rows == columns, 1.0, 2.0)
         blocks = numbers.reshape(s.spread.n_groups, -1)
         precisions, _ = _precisions(s.spread.matrices(numbers))

@@ -14,6 +14,8 @@ from penchant.population.hierarchy.rules import EACH, FEWER, LEAST, MOST, N_DRAW
 from penchant.population.hierarchy.search import Search
 from penchant.population.hierarchy.spread import Spread
 
+NEARBY = 1.0  # typical standard deviations within which a likelihood is like its expansion
+
 
 class Plan(NamedTuple):
     """What is fitted."""
@@ -31,13 +33,20 @@ class Plan(NamedTuple):
     def structure(self, random: list[int]) -> Structure:
         """With spread in these coordinates."""
         n, p = len(self.people.subjects), len(self.people.coordinates)
+        design = self.design.of_people(n)
+        fixed = np.array([a for a in range(p) if a not in random], dtype=np.int64)
+        most = np.abs(design).max(axis=0)  # (p, n_beta)
+        sd = self.people.typical.sd[fixed, None]
+        room = np.divide(sd, most[fixed], out=np.full((len(fixed), most.shape[1]), np.inf),
+                         where=most[fixed] > 0)  # fmt: skip
         return Structure(
-            self.design.of_people(n),
+            design,
             np.array(random, dtype=np.int64),
-            np.array([a for a in range(p) if a not in random], dtype=np.int64),
+            fixed,
             Spread(len(random), self.correlated and len(random) > 1, self.n_groups),
             self.group,
             np.ones(n),
+            NEARBY * room.min(axis=0, initial=np.inf),
         )
 
     def task(self, random: list[int]) -> Search:
@@ -58,8 +67,9 @@ class Plan(NamedTuple):
         )
 
     def checked(self, task: Search) -> Search:
-        """The same with two nodes more in each direction, or twice the draws."""
-        return replace(task, k=task.k + 2, n_draws=2 * task.n_draws)
+        """The same with two nodes more in each direction: with draws, in the shapes."""
+        q = int((task.structure.random < self.people.coordinates.n_shape).sum())
+        return replace(task, k=task.k + 2, n_draws=task.n_draws if q else 2 * task.n_draws)
 
     def closer(self, task: Search) -> Search:
         """The same with more nodes: most in the shapes, in which posteriors are least normal."""

@@ -180,7 +180,7 @@ class PopulationFit(Framed):
         half = t_point((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._rows(covariates):
             means = rows @ self.coefficients
-            errors = np.sqrt(np.einsum("ab,bc,ac->a", rows, self.covariance, rows))
+            errors = np.sqrt([self._variance(row) for row in rows])
             for a, c in enumerate(base.each):
                 value, slope = float(c.link.value(means[a])), abs(float(c.link.slope(means[a])))
                 ends = c.link.value(
@@ -190,6 +190,11 @@ class PopulationFit(Framed):
                 error = slope * errors[a] if np.isfinite(errors[a]) else errors[a]
                 found.append(Parameter(c.name + label, value, error, low, high))
         return tuple(found)
+
+    def _variance(self, row: Vector) -> float:
+        """Of a combination of coefficients; infinite only where it has a part that is not told."""
+        own = np.flatnonzero(row)
+        return float(row[own] @ self.covariance[np.ix_(own, own)] @ row[own])
 
     def _rows(self, covariates: Mapping[str, Any]) -> list[tuple[str, Coordinates, Matrix]]:
         """Of each condition: its label, coordinates, and rows that make means of coefficients."""
@@ -229,9 +234,10 @@ class PopulationFit(Framed):
         groups = self.source.group_labels or (None,)
         matrices = s.spread.matrices(found.x[s.n_beta :])
         rows = []
+        begin = inferences.profile_nodes(task, found)
         for g, label in enumerate(groups):
             for c, a in enumerate(s.random):
-                low, high = inferences.sd_interval(found, c, g, task.restricted, level)
+                low, high = inferences.sd_interval(task, found, begin, c, g, level)
                 sd = float(np.sqrt(matrices[g, c, c]))
                 rows.append(Sd(self.parameter_names[a], label, sd, low, high))
         return tuple(rows)
@@ -333,7 +339,7 @@ class PopulationFit(Framed):
             matrix = into @ matrix @ into.T
         matrix = np.array(matrix)
         alike = np.flatnonzero(np.diag(matrix) == 0)
-        matrix[alike, alike] = np.einsum("ab,bc,ac->a", row, self.covariance, row)[alike]
+        matrix[alike, alike] = [self._variance(row[a]) for a in alike]
         return PopulationPrior(
             names=base.names,
             mean=row @ self.coefficients,

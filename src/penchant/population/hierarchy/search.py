@@ -38,7 +38,11 @@ AHEAD = 8.0  # steps of expectation and maximisation that one extrapolation is w
 LAST_STEP = 0.05  # standard errors, were people known, that such a step may still have
 FIRST_DRAWS = 4  # of so many draws one, while steps are long
 CALM = 6  # rounds over which F gains
-GAINED = 0.05  # log-units at most, where steps go on along a ridge; ten times that of first draws
+GAINED = 0.5  # log-units at most, where steps go on along a ridge
+UNTOLD = 1e-10  # smallest information of a direction, relative to others
+MOST_ANEW = 3  # times that nodes are placed about posteriors of another population
+MOST_PLACED = 8  # times that draws are placed anew about a maximum
+NODES_OF_ALL = 80_000  # of all people together, where more are not needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +109,12 @@ class Goal(NamedTuple):
         value, gradient[s.n_beta :], hessian[s.n_beta :, s.n_beta :] = s.spread.prior(x[s.n_beta :])
         return value, gradient, hessian
 
+    def tilt(self, marginal: Marginal, x: Vector, known: Known, held: BoolVector) -> Tilt:
+        """What is added to F about x."""
+        if not (self.restricted and marginal.structure.spread.n_parameters):
+            return Tilt(self, np.zeros(len(x)))
+        return Tilt(self, -0.5 * _slope_of_determinant(marginal, x, known, held))
+
     def level(self, marginal: Marginal, x: Vector) -> float:
         """How high a place is."""
         s = marginal.structure
@@ -127,6 +137,7 @@ class Found(NamedTuple):
     n_rounds: int
     settled: bool
     floors: Vector
+    n_draws: int
 
 
 class Posterior(NamedTuple):
@@ -185,7 +196,7 @@ def search(
     held = np.zeros(len(x), dtype=bool)
     if hold is not None:
         held[s.n_beta :] = hold
-    if len(s.random) > MOST and s.spread.correlated:
+    if len(s.random) > MOST:
         return _by_steps(task, x, h, floors, held, posterior)
     k = task.k if posterior is not None else min(ROUGH, task.k)
     posterior = _at_modes(people, s, x, h) if posterior is None else posterior
@@ -201,7 +212,7 @@ def search(
         if not held.any() and flat_coordinates(s, best, floors).size:
             x = best
             break
-        errors = _errors(information_x, held)
+        errors = errors_by(information_x, held)
         moved = float(np.max(np.abs(best - x) / errors, initial=0.0))
         # steps to and fro are halved, steps on and on are not; late ones are short in any case
         reach = reach / 2 if last @ (best - x) < 0 else min(1.5 * reach, 1.0)
@@ -247,7 +258,8 @@ def search(
         x, posterior, marginal, level = here, there, trial, reached
     if not settled and rounds == MOST_ROUNDS:
         x, known, information_x = maximise(marginal, x, floors, held, goal, trusted=True)
-    return Found(x, marginal, known, information_x, posterior, held, k, rounds, settled, floors)
+    ended = x, marginal, known, information_x, posterior, held, k, rounds, settled, floors
+    return Found(*ended, task.n_draws)
 
 
 def _by_steps(
@@ -258,39 +270,89 @@ def _by_steps(
     held: BoolVector,
     posterior: Posterior | None,
 ) -> Found:
-    """The best population where nodes are draws and numbers of the spread are many.
+    """The best population where nodes are draws.
 
-    A maximum on one set of draws would follow their errors. Every step here is that of expectation
-    and maximisation (with the information that there would be if people were known), two of which
-    are extrapolated, and draws are placed anew after each: first few, then all.
+    A maximum on few draws far from where they were placed would follow their errors. Steps there
+    are those of expectation and maximisation, with few draws. From their end on F is maximised, but
+    only as far as draws can be trusted, which are placed anew, in the end many of them.
+    """
+    people, s = task.people, task.structure
+    rounds = 0
+    if posterior is None:
+        posterior = _at_modes(people, s, x, h)
+        few = replace(task, k=min(3, task.k), n_draws=max(task.n_draws // FIRST_DRAWS, 8))
+        x, posterior, rounds = _expected(few, x, posterior, floors, held)
+    many = max(task.n_draws, _most_draws(task))
+    stages = [task, replace(task, n_draws=many)] if many > task.n_draws else [task]
+    reach = _reach(s)
+    settled = False
+    for stage in stages:
+        rule = stage.rule(stage.k)
+        for _ in range(MOST_PLACED):
+            rounds += 1
+            marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
+            best, known, information = maximise(
+                marginal, x, floors, held, task.goal, trusted=True, repeats=2, reach=reach
+            )
+            gained = task.goal.level(marginal, best) - task.goal.level(marginal, x)
+            posterior, x = _posterior(known, s, best, posterior), best
+            settled = gained < WOBBLE**2 / 2
+            flat = _ends_flat(task, x, held, floors)
+            if settled or flat:
+                break
+        if flat:
+            settled = False
+            break
+    ended = x, marginal, known, information, posterior, held, stage.k, rounds, settled, floors
+    return Found(*ended, stage.n_draws)
+
+
+def _ends_flat(task: Search, x: Vector, held: BoolVector, floors: Vector) -> bool:
+    """Whether a spread has vanished, and nothing keeps it from that."""
+    kept = held.any() or task.away_from_zero
+    return not kept and bool(flat_coordinates(task.structure, x, floors).size)
+
+
+def _reach(s: Structure) -> float:
+    """By how much numbers of the spread may change on given draws: the less, the more there are."""
+    return 2 * TRUSTED / len(s.random)
+
+
+def _most_draws(task: Search) -> int:
+    """Draws on which a search ends: as many as nodes of all people fit in, up to eight times."""
+    room = NODES_OF_ALL / (len(task.structure.design) * task.rule(task.k).n_nodes)
+    return task.n_draws * int(2 ** np.floor(np.log2(np.clip(room, 1.0, 8.0))))
+
+
+def _expected(
+    task: Search, x: Vector, posterior: Posterior, floors: Vector, held: BoolVector
+) -> tuple[Vector, Posterior, int]:
+    """Steps of expectation and maximisation, two of which are extrapolated, until F gains little.
+
+    Each is up the slope by the information that there would be if people were known, and draws are
+    placed anew after it.
     """
     people, s, goal = task.people, task.structure, task.goal
-    everyone = np.arange(len(h))
-    few = replace(task, k=min(3, task.k), n_draws=max(task.n_draws // FIRST_DRAWS, 8))
-    stages = [few, task] if posterior is None else [task]
-    posterior = _at_modes(people, s, x, h) if posterior is None else posterior
-    bounds = bounds_of(s, floors)
-    rounds, settled = 0, False
-    for stage in stages:
-        rule, way, values = stage.rule(stage.k), _Way(s, bounds, FALLEN * _hundreds(h)), [-np.inf]
-        least = GAINED if stage is task else 10 * GAINED
-        for _ in range(MOST_ROUNDS // 2):
-            rounds += 1
-            marginal = Marginal(_nodes(people, s, rule, x, posterior, everyone), s)
-            known = marginal.at(x)
-            if way.fell(known.value):
-                x = way.back()
-                continue
-            posterior = _posterior(known, s, x, posterior)
-            step, errors = _step_of_em(marginal, x, known, goal, held, bounds)
-            values.append(known.value + goal.prior(s, x)[0])
-            settled = bool(np.max(np.abs(step) / errors, initial=0.0) < LAST_STEP)
-            settled |= bool(max(values) - max(values[:-CALM], default=-np.inf) < least)
-            if settled or (not held.any() and flat_coordinates(s, x, floors).size):
-                break
-            x = way.on(x, step, errors, known.value)
-    information = -known.hessian - goal.prior(s, x)[2]
-    return Found(x, marginal, known, information, posterior, held, task.k, rounds, settled, floors)
+    n = len(posterior.centre)
+    bounds, rule = bounds_of(s, floors), task.rule(task.k)
+    way, values = _Way(s, bounds, FALLEN * max(1.0, n / 100)), [-np.inf]
+    rounds, most = 0, MOST_ROUNDS // 2
+    while rounds < most:
+        rounds += 1
+        marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(n)), s)
+        known = marginal.at(x)
+        if way.fell(known.value):
+            x = way.back()
+            continue
+        posterior = _posterior(known, s, x, posterior)
+        step, errors = _step_of_em(marginal, x, known, goal, held, bounds)
+        values.append(known.value + goal.prior(s, x)[0])
+        settled = bool(np.max(np.abs(step) / errors, initial=0.0) < LAST_STEP)
+        settled |= bool(max(values) - max(values[:-CALM], default=-np.inf) < GAINED)
+        if settled or _ends_flat(task, x, held, floors):
+            break
+        x = way.on(x, step, errors, known.value)
+    return x, posterior, rounds
 
 
 def _hundreds(h: Matrix) -> float:
@@ -352,7 +414,7 @@ def _step_of_em(
     stuck = ((x <= bounds[0]) & (slope < 0)) | ((x >= bounds[1]) & (slope > 0))
     free = np.flatnonzero(~held & ~stuck)
     step[free] = _step(slope[free], information[np.ix_(free, free)])
-    return step, _errors(information, held)
+    return step, errors_by(information, held)
 
 
 def spread_shares(s: Structure, x: Vector, floors: Vector) -> Vector:
@@ -380,12 +442,32 @@ def elsewhere(task: Search, found: Found) -> Marginal:
     return Marginal(_nodes(*own, everyone), task.structure)
 
 
+class Placed(NamedTuple):
+    """Nodes, and the posteriors about which they lie."""
+
+    marginal: Marginal
+    posterior: Posterior
+
+
+def placed_anew(task: Search, x: Vector, nearby: Placed) -> Placed:
+    """Nodes about the posteriors under another population, by those of one nearby."""
+    s, rule, everyone = task.structure, task.rule(task.k), np.arange(len(task.structure.design))
+    marginal, before = nearby
+    for _ in range(MOST_ANEW):
+        posterior = _posterior(marginal.at(x), s, x, before)
+        marginal = Marginal(_nodes(task.people, s, rule, x, posterior, everyone), s)
+        if _shift(posterior, before).max(initial=0.0) < WOBBLE:
+            break
+        before = posterior
+    return Placed(marginal, posterior)
+
+
 def would_move(marginal: Marginal, found: Found) -> float:
     """Standard errors by which other nodes would move a coefficient or a spread, at most."""
     low, high = bounds_of(marginal.structure, found.floors)
     free = np.flatnonzero(~found.held & (found.x > low + 1e-9) & (found.x < high - 1e-9))
     information = found.information[np.ix_(free, free)]
-    errors = _errors(information, found.held[free])
+    errors = errors_by(information, found.held[free])
     gained = (marginal.at(found.x).gradient - found.known.gradient)[free]
     return float(np.max(np.abs(_step(gained, information)) / errors, initial=0.0))
 
@@ -400,6 +482,7 @@ def maximise(
     *,
     trusted: bool = False,
     repeats: int = MOST_REPEATS,
+    reach: float = TRUSTED,
 ) -> tuple[Vector, Known, Matrix]:
     """The maximum of F, or of F - log|information on beta| / 2 if restricted, on given nodes.
 
@@ -407,50 +490,51 @@ def maximise(
     ----------
     still
         Standard errors by which parameters may be off.
-    trusted
-        Go no farther than the nodes reach.
+    trusted, reach
+        Go no farther than the nodes reach: by so much in numbers of the spread.
     repeats
         How often the slope of the determinant is taken anew.
     """
     s = marginal.structure
-    linear = np.zeros(len(x))
     known = marginal.at(x)
-    bounds = _trusted(bounds_of(s, floors), x, s) if trusted else bounds_of(s, floors)
+    bounds = trusted_bounds(s, x, floors, reach) if trusted else bounds_of(s, floors)
     enough = max((0.03 * still) ** 2, 1e-14)
     for _ in range(repeats if goal.restricted else 1):
-        if goal.restricted and s.spread.n_parameters:
-            linear = -0.5 * _slope_of_determinant(marginal, x, known, held)
+        tilt = goal.tilt(marginal, x, known, held)
         before = x
-        x, known = _newton(marginal, x, known, _Tilt(goal, linear), bounds, held, enough)
+        x, known = climb(marginal, x, tilt, bounds, held, enough, known)
         information = -known.hessian - goal.prior(s, x)[2]
-        errors = _errors(information, held)
+        errors = errors_by(information, held)
         if np.max(np.abs(x - before) / errors, initial=0.0) < still:
             break
     return x, known, information
 
 
-class _Tilt(NamedTuple):
+class Tilt(NamedTuple):
     """What is added to F: a prior, and a slope."""
 
     goal: Goal
     linear: Vector
 
     def __call__(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
+        """Its value, gradient and Hessian at x."""
         value, gradient, hessian = self.goal.prior(s, x)
         return value + float(self.linear @ x), gradient + self.linear, hessian
 
 
-def _newton(
+def climb(
     marginal: Marginal,
     x: Vector,
-    known: Known,
-    tilt: _Tilt,
+    tilt: Tilt,
     bounds: tuple[Vector, Vector],
     held: BoolVector,
     enough: float,
+    known: Known | None = None,
 ) -> tuple[Vector, Known]:
+    """The maximum of F and what is added to it: Newton's method, to a promise of `enough`."""
     low, high = bounds
     s = marginal.structure
+    known = marginal.at(x) if known is None else known
     more, on_x, bend = tilt(s, x)
     value = known.value + more
     for _ in range(MOST_STEPS):
@@ -471,7 +555,7 @@ def _newton(
             trial = np.clip(x + fraction * step, low, high)
             new = marginal.at(trial)
             added = tilt(s, trial)
-            gained = new.value + added[0] - value
+            gained = new.value + added[0] - value if np.isfinite(new.hessian).all() else -np.inf
             if gained >= 1e-4 * fraction * min(promised, 1.0) or (
                 fraction == 1.0 and gained >= -1e-10 and promised < 1e-6
             ):
@@ -496,7 +580,8 @@ def _slope_of_determinant(marginal: Marginal, x: Vector, known: Known, held: Boo
     """Derivative of log|information on beta| in the numbers of the spread, beta following."""
     s = marginal.structure
     b = s.n_beta
-    follow = np.linalg.lstsq(known.hessian[:b, :b], known.hessian[:b, b:], rcond=None)[0]
+    own = -known.hessian[:b, :b]
+    follow = np.column_stack([-_step(column, own) for column in known.hessian[:b, b:].T])
     found = np.zeros(len(x))
     step = 1e-4
     for a in range(b, len(x)):
@@ -541,15 +626,19 @@ def bounds_of(s: Structure, floors: Vector) -> tuple[Vector, Vector]:
     return low, high
 
 
-def _trusted(bounds: tuple[Vector, Vector], x: Vector, s: Structure) -> tuple[Vector, Vector]:
+def trusted_bounds(
+    s: Structure, x: Vector, floors: Vector, reach: float = TRUSTED
+) -> tuple[Vector, Vector]:
     """No farther from x than the nodes reach: a spread much narrower falls between them."""
     room = np.full(len(x), np.inf)
+    room[: len(s.room)] = s.room
     for g in range(s.spread.n_groups):
         first = s.n_beta + g * s.spread.n_block
-        room[first : first + s.spread.size] = TRUSTED
+        room[first : first + s.spread.size] = reach
         below = slice(first + s.spread.size, first + s.spread.n_block)
-        room[below] = TRUSTED * np.sqrt(1 + x[below] ** 2)
-    return np.maximum(bounds[0], x - room), np.minimum(bounds[1], x + room)
+        room[below] = reach * np.sqrt(1 + x[below] ** 2)
+    low, high = bounds_of(s, floors)
+    return np.maximum(low, x - room), np.minimum(high, x + room)
 
 
 def _floors(s: Structure, information: Matrix, people: People) -> Vector:
@@ -560,7 +649,7 @@ def _floors(s: Structure, information: Matrix, people: People) -> Vector:
     return np.asarray(np.log(THINNEST * sd))
 
 
-def _errors(information: Matrix, held: BoolVector) -> Vector:
+def errors_by(information: Matrix, held: BoolVector) -> Vector:
     """Standard errors by which moves are judged, whatever is not told."""
     size = np.abs(np.diag(information))
     scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
@@ -585,8 +674,16 @@ def _at_modes(people: People, s: Structure, x: Vector, h: Matrix) -> Posterior:
         return Posterior(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
     found = find_modes(people, np.arange(len(h)), h, means[:, s.random], precision, s.random)
     information = found.information[:, s.random][:, :, s.random] + precision
-    width = np.linalg.cholesky(np.linalg.inv(information))
-    return Posterior(found.h[:, s.random], np.asarray(width, dtype=np.float64))
+    return Posterior(found.h[:, s.random], _widths(information))
+
+
+def _widths(information: Matrix) -> Matrix:
+    """Lower factors of the inverses, whatever the units; what is not told at all is hardly told."""
+    scale = np.sqrt(np.einsum("naa->na", information))
+    values, vectors = np.linalg.eigh(information / (scale[:, :, None] * scale[:, None, :]))
+    inside = np.maximum(values, UNTOLD)
+    inverse = (vectors / inside[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+    return np.asarray(np.linalg.cholesky(inverse) / scale[:, :, None], dtype=np.float64)
 
 
 def _nodes(
@@ -619,6 +716,11 @@ def _nodes(
         information[:] = found.information[..., s.fixed, :][..., s.fixed].reshape(n, n_nodes, f, f)
     else:
         value = people.values(which, h)
+    # far out numbers overflow: nobody decides so
+    lost = ~(np.isfinite(value.reshape(n, n_nodes)) & np.isfinite(information).all(axis=(2, 3)))
+    lost |= ~np.isfinite(gradient).all(axis=2)
+    gradient[lost], information[lost] = 0.0, 0.0
+    value = np.where(lost.reshape(value.shape), -np.inf, value)
     return Nodes(
         places.reshape(n, n_nodes, len(s.random)),
         (value + weights).reshape(n, n_nodes),
@@ -666,10 +768,9 @@ def _drawn(
         on_shape=False,
     )
     information = found.information[:, s.random[q:]][:, :, s.random[q:]] + precision
-    width = np.linalg.cholesky(np.linalg.inv(information))
     d = known.shape[2]
     middle = found.h[:, s.random[q:]].reshape(n, n_psi, d)
-    wide = np.asarray(width).reshape(n, n_psi, d, d)
+    wide = _widths(information).reshape(n, n_psi, d, d)
     other = np.repeat(np.linalg.cholesky(rest)[:, None], n_psi, axis=1)
     turned = turns(len(people.subjects), d)[which]
     drawn, log_weights = rule.draw(middle, wide, known, other, turned)
