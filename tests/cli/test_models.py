@@ -173,7 +173,7 @@ def test_every_model_is_listed_with_its_natural_parameters(penchant):
     for name, entry in CATALOGUE.items():
         names = [natural.name for natural in natural_parameters(entry.example())]
         shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
-        assert f"{name} {entry.what} {', '.join(shown)}" in text
+        assert f"{name} {entry.what}: {', '.join(shown)}" in text
 
 
 def test_the_names_are_those_that_model_takes():
@@ -203,3 +203,8 @@ def test_json_holds_all_models(penchant):
 
 def test_an_unknown_model_is_refused(refused):
     assert "kalmann" in refused("models", "kalmann")
+
+
+def test_the_list_of_models_is_no_wider_than_a_terminal(penchant):
+    assert max(map(len, penchant("models").out.splitlines())) <= 80
+    assert max(map(len, penchant("models", "--task", "two-step").out.splitlines())) <= 80

@@ -12,7 +12,7 @@ from penchant.models.hbayesdm import HBAYESDM
 from penchant.models.model import natural_parameters
 from penchant.reading.tasks import NamedTask, task_named
 
-WIDTH = 100
+WIDTH = 80
 TITLES = {
     "play": "Task data: choices and rewards, trial after trial",
     "offers": "One-shot choices among offers: amounts, delays, probabilities",
@@ -44,7 +44,7 @@ def task_words(task: NamedTask) -> str:
         f"Model: --model {task.command}; in Python pn.{task.call}.",
         f"Next: penchant fit FILE --task {task.name}",
     ]
-    return "\n".join(lines)
+    return "\n".join(textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in lines)
 
 
 def counterpart_words(name: str) -> str:
@@ -80,26 +80,34 @@ def document(entry: Entry) -> dict[str, Any]:
 
 def table() -> str:
     """All models: name, what, natural parameters."""
-    header = ("name", "what", "model parameters")
+    header = ("name", "what: model parameters")
     rows = {kind: [_row(e) for e in CATALOGUE.values() if e.data == kind] for kind in TITLES}
-    every = [header, *(row for group in rows.values() for row in group)]
-    widths = [max(len(row[a]) for row in every) + 2 for a in range(2)]
+    width = max(len(row[0]) for group in rows.values() for row in group) + 2
     lines = []
     for kind, title in TITLES.items():
-        lines += [title, "", *(_line(row, widths) for row in (header, *rows[kind])), ""]
+        lines += [title, "", *(_line(row, width) for row in (header, *rows[kind])), ""]
     return "\n".join([*lines, "penchant models NAME says more of one."])
 
 
-def _row(entry: Entry) -> tuple[str, str, str]:
+def _row(entry: Entry) -> tuple[str, str]:
     names = [natural.name for natural in natural_parameters(entry.example())]
     shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
-    return entry.name, entry.what, ", ".join(shown)
+    return entry.name, f"{entry.what}: {', '.join(shown)}"
 
 
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    """Name and what, and beside them the parameters on as many lines as they need."""
-    left = "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-    return textwrap.fill(row[-1], WIDTH, initial_indent=left, subsequent_indent=" " * len(left))
+def _line(row: tuple[str, str], width: int) -> str:
+    """Name, and beside it what it is and the parameters on as many lines as they need."""
+    left = row[0].ljust(width)
+    return textwrap.fill(row[1], WIDTH, initial_indent=left, subsequent_indent=" " * width)
+
+
+def _narrow(text: str) -> str:
+    """Paragraphs of words as wide as the rest; what is indented stays as it is."""
+    parts = text.split("\n\n")
+    return "\n\n".join(
+        part if "\n " in f"\n{part}" else textwrap.fill(" ".join(part.split()), WIDTH)
+        for part in parts
+    )
 
 
 def description(entry: Entry) -> str:
@@ -116,7 +124,7 @@ def description(entry: Entry) -> str:
     ]
     parts = [
         f"{entry.name}: {entry.what} (penchant.{entry.model.__name__})",
-        entry.equations,
+        _narrow(entry.equations),
         textwrap.fill(f"Parameters: {names}.", WIDTH),
     ]
     if settings:

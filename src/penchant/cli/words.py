@@ -12,7 +12,7 @@ from typing import Any
 
 from penchant.errors import DataError
 
-WIDTH = 100
+WIDTH = 80
 
 
 def say(words: str) -> None:
