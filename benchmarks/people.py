@@ -291,9 +291,13 @@ def page(theirs: list[Result], random: Result, found: list[Result], machine: dic
 def beside(result: Result, weak: Result) -> str:
     """How much better than the weak prior, in words."""
     better = sum(result.by_subject[s] < loss for s, loss in weak.by_subject.items())
+    lost = {label: loss - weak.losses[label] for label, loss in result.losses.items()}
+    worst = max(lost, key=lambda label: lost[label])
     return (
         f"{total_words(result.total)} against {total_words(weak.total)} with the weak prior, "
-        f"better in {better} of {len(weak.by_subject)} people, {result.n_infinite} infinite folds"
+        f"better in {better} of {len(weak.by_subject)} people, {result.n_infinite} infinite folds, "
+        f"{lost[worst]:.1f} nats lost in the worst fold (subject {worst[0]}, horizon {worst[1]}, "
+        f"round {worst[2]})"
     )
 
 
