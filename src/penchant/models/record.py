@@ -315,8 +315,7 @@ def expected_before_play(rewards: Vector, *, estimable: bool) -> tuple[float | N
     if not len(rewards):
         return 0.0, ""
     if rewards.min() <= 0 <= rewards.max():
-        estimates = either("None estimates it", "--settings initial_value=free estimates it")
-        other = estimates if estimable else "give another"
+        other = "None estimates it" if estimable else "give another"
         rare = "" if zero_is_common(rewards) else f", at the edge of them: {other}"
         return 0.0, f"0 is among the rewards{rare}"
     why = f"0 is not among the rewards, {ends_of(rewards)}"
