@@ -5,9 +5,11 @@ import pytest
 
 import penchant as pn
 from penchant.inference.profile.pairs import Planes
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.weights import best_weights
 from penchant.inference.search import grid as grid_profile
 from penchant.inference.search.grid import grid_points, searched_grids, whole_grids
+from penchant.softmax.hypotheses import Hypothesis
 
 MODELS = {
     "one rate": pn.QLearning(3, initial_value=None, stickiness=True),
@@ -187,3 +189,22 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
         )
     if held:
         np.testing.assert_allclose(found.theta[:, 0], planes.value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["one rate", "trace", "restless"])
+def test_a_weight_held_under_a_weak_prior_leaves_what_the_others_find_one_by_one(name):
+    model, prior = MODELS[name], pn.ScaledPrior()
+    profiles = Profiles(model, tuple((episode,) for episode in plays()), prior)
+    rng, (low, high) = np.random.default_rng(4), profiles.bounds.T
+    subject, n = np.arange(12) % 3, 12
+    psi = profiles.from_search(low + (high - low) * rng.uniform(0.1, 0.9, (n, len(low))))
+    planes = Planes.of(profiles.natural[0], rng.uniform(0.3, 3.0, n), profiles.n_weights)
+    found = profiles.solve(subject, psi, planes=planes)
+    assert found.settled.all()
+    for k in range(n):
+        choices = Problem(model, profiles.groups[subject[k]]).choices(psi[k])
+        held = Hypothesis(planes.row[k : k + 1], planes.value[k : k + 1])
+        one = best_weights(choices, profiles.limits, prior, held)
+        assert found.value[k] == pytest.approx(one.value, rel=1e-11)
+        np.testing.assert_allclose(found.theta[k], one.theta, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(found.information[k], one.information, rtol=1e-8, atol=1e-8)

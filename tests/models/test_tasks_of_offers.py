@@ -41,6 +41,16 @@ def test_rates_beyond_what_exponentials_hold_leave_values_as_they_are_in_the_lim
     np.testing.assert_allclose(model.option_values(offers, rule), [[3.0, 0.0]], atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["levy", "peers", "inequity", "effort power"])
+def test_values_of_somebody_who_does_not_care_for_amounts_are_not_known(name):
+    model, decisions, truth = made(name, 9)
+    psi = np.array([truth[s.name] for s in model.shape])
+    theta = np.linspace(0.0, 1.0, len(model.weights))  # 1/tau = 0: other weights relative to it
+    found = model.latent(decisions, theta, psi)["value"]
+    assert found.shape == (9, 2)
+    assert np.isnan(found).all()
+
+
 @EACH
 def test_slopes_equal_differences(name):
     model, decisions, truth = made(name, 31)

@@ -38,7 +38,7 @@ PREDICTING = np.geomspace(0.02, 2.0, 7)  # widths that are tried where plays are
 CENTRE = 1.2  # width that a map has beforehand, in standard deviations of the rewards,
 USUAL = np.log(2.0)  # and how far from it is usual, in logarithms
 APART = 1.6  # factor between widths that are weighed by their evidence
-UNLIKELY = 2.5  # evidence below the likeliest width's at which no further one is tried
+UNLIKELY = 4.0  # evidence below the likeliest width's at which a further one is not tried
 SIZES = (0, 4, 9, 16, 25, 36, 49)  # numbers of functions that are tried
 SPREADS = np.geomspace(20.0, 0.05, 8)  # prior sd of an option, in standard deviations of rewards
 LENGTHS = (1.0, 2.5, 6.0)  # length scales to start from, in parts of the usual range's geometry
@@ -151,16 +151,30 @@ def _of_widths(
     found = [_of_width(problem, peak, middle, nu, beforehand, subject)]
     if is_known:
         return found
-    for step in (1 / APART, APART):
-        width = middle * step
-        while WIDTHS[0] <= width / spread <= WIDTHS[1]:
-            other, climbs = _climbed(episodes, model, prior, width, nu, peak)
-            climbs.finish()
-            found.append(_of_width(other, climbs.peaks()[0], width, nu, beforehand, subject))
-            if found[-1][1].log_evidence < max(fit.log_evidence for _, fit in found) - UNLIKELY:
-                break
-            width *= step
-    return sorted(found, key=lambda of_width: of_width[1].sd)
+
+    def at(width: float) -> tuple[Estimate, MapFit]:
+        other, climbs = _climbed(episodes, model, prior, width, nu, peak)
+        climbs.finish()
+        return _of_width(other, climbs.peaks()[0], width, nu, beforehand, subject)
+
+    while True:
+        evidence = [fit.log_evidence for _, fit in found]
+        beyond = (
+            (_foreseen(evidence), found[0][1].sd / APART),
+            (_foreseen(evidence[::-1]), found[-1][1].sd * APART),
+        )
+        likely = [width for log, width in beyond if log >= max(evidence) - UNLIKELY]
+        likely = [width for width in likely if WIDTHS[0] <= width / spread <= WIDTHS[1]]
+        if not likely:
+            return found
+        found = sorted([*found, *map(at, likely)], key=lambda of_width: of_width[1].sd)
+
+
+def _foreseen(evidence: list[float]) -> float:
+    """Evidence of the width beyond the first: on the parabola of three, or that of the first."""
+    if len(evidence) < 3:
+        return evidence[0]
+    return 3 * evidence[0] - 3 * evidence[1] + evidence[2]
 
 
 def _of_width(

@@ -142,6 +142,53 @@ def _hold(
     return np.asarray(settled & (slope <= 0).all(axis=1))
 
 
+def _with_one_held(
+    profiles: Profiles,
+    prior: ScaledPrior,
+    points: Points,
+    x: Matrix,
+    rows: Rows,
+    planes: Planes,
+    near: Matrix | None,
+) -> BoolVector:
+    """Solve pairs whose weight on the plane is told, under a prior; returns which are solved.
+
+    The prior is one of each weight by itself: of those that are free it is what it was.
+    """
+    n, d = points.theta.shape
+    kept = planes.kept
+    free = np.setdiff1d(np.arange(d), kept)
+    theta, settled = np.zeros((n, d)), np.ones(n, dtype=bool)
+    theta[:, kept] = planes.value
+    spread = np.zeros((n, d, d))
+    spread[:, kept, kept] = _spread_of(x[:, :, kept], rows)
+    if len(free):
+        offset = x[:, :, kept] * np.repeat(planes.value, np.diff(rows.events))[:, None]
+        known = offset if offset.any() else None
+        start = None if near is None else np.nan_to_num(near[:, free])
+        batch = fit_table(x[:, :, free], rows.chosen, rows.grouping, prior, start, known)
+        theta[:, free], settled = batch.theta, batch.converged & np.isfinite(batch.value)
+        spread[:, free[:, None], free] = batch.spread
+    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
+    compiled.moments(x, *rows.scored, theta, sums, gradient, information)
+    points.theta[:], points.log_likelihood[:] = theta, sums
+    points.value[:] = sums + profiles.prior_value(theta, spread)
+    points.information[:] = information + profiles.precision(spread)
+    points.decrement[:] = np.inf  # proves nothing
+    allowed: BoolVector = np.all(theta[:, profiles.positive] > 0, axis=1)
+    points.settled[:] = settled & np.isfinite(sums) & allowed
+    return points.settled.copy()
+
+
+def _spread_of(column: Matrix, rows: Rows) -> Vector:
+    """Mean squares of a variable (n_events, n_options) inside sets, of each pair."""
+    mine = column[rows.order]
+    squares = mine.var(axis=1)
+    counts = np.diff(rows.bounds)
+    total = np.concatenate([[0.0], np.cumsum(squares)])
+    return np.asarray(np.diff(total[rows.bounds]) / np.maximum(counts, 1))
+
+
 def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:
     """The prior of some weights, given that the others are 0."""
     if not isinstance(prior, GaussianPrior):
@@ -573,6 +620,9 @@ class Profiles:
     ) -> None:
         everyone = np.arange(len(points))
         if self.prior is not None:
+            if isinstance(self.prior, ScaledPrior) and planes.kept >= 0:
+                solved = _with_one_held(self, self.prior, points, x, rows, planes, near)
+                everyone = everyone[~solved]
             self.follow(points, everyone, x, rows, planes)
             return
         theta, value, information, settled = best_on_planes(x, rows, planes, near)

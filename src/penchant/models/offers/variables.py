@@ -52,8 +52,12 @@ class StaticModel(CompiledModel):
         raise NotImplementedError
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """What every option is worth to the person."""
-        parameters = {n.name: n.value(theta, psi) for n in natural_parameters(self)}
+        """What every option is worth; not known where a ratio of weights is infinite."""
+        natural = natural_parameters(self)
+        parameters = {n.name: n.value(theta, psi) for n in natural}
+        if not all(np.isfinite(parameters[n.name]) for n in natural if n.is_ratio):
+            offered = np.asarray(next(iter(episode.offers.values())))
+            return {"value": np.full(offered.shape[:2], np.nan)}
         return {"value": self.option_values(episode.offers, parameters)}
 
     def explanatory_many(
