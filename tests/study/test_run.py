@@ -9,6 +9,7 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError, PenchantWarning
+from penchant.softmax.transformations import Parameter
 from penchant.studies.findings import TABLES
 from penchant.studies.groups import natural_again
 from penchant.studies.plan import Plan
@@ -280,3 +281,13 @@ def test_mean_rewards_may_be_in_a_file_of_their_own(tmp_path):
     (tmp_path / "twice.csv").write_text("\n".join([*rows, rows[-1]]) + "\n")
     with pytest.raises(DataError, match="landscape must have every option of B once; got 11 again"):
         study(landscape=tmp_path / "twice.csv")
+
+
+def test_an_interval_of_a_logarithm_without_bound_is_infinite_in_its_own_units():
+    class Pooled:
+        def parameters_at(self, level):
+            return (Parameter("log temperature", 0.5, 600.0, -1175.0, 1177.0),)
+
+    (found,) = natural_again(Pooled(), 0.95)
+    assert (found.name, found.low, found.high) == ("temperature", 0.0, np.inf)
+    assert found.estimate == pytest.approx(np.exp(0.5))

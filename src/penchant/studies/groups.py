@@ -52,7 +52,8 @@ def natural_again(population: PopulationEstimate, level: float) -> tuple[Paramet
     found = []
     for p in population.parameters_at(level):
         if p.name.startswith(LOG):
-            value, low, high = (float(np.exp(v)) for v in (p.estimate, p.low, p.high))
+            with np.errstate(over="ignore"):  # an end that nothing bounds is infinite
+                value, low, high = (float(np.exp(v)) for v in (p.estimate, p.low, p.high))
             error = value * p.standard_error
             found.append(Parameter(p.name.removeprefix(LOG), value, error, low, high))
         else:
