@@ -159,6 +159,8 @@ def _of_widths(
 
     while True:
         evidence = [fit.log_evidence for _, fit in found]
+        if not np.isfinite(evidence).all():  # no width is likelier where nothing is told
+            return found
         beyond = (
             (_foreseen(evidence), found[0][1].sd / APART),
             (_foreseen(evidence[::-1]), found[-1][1].sd * APART),

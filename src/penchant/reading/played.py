@@ -332,7 +332,8 @@ def _labels_said(listed: list[int]) -> str:
     """That numbers may be labels, such as codes of keys, where most between them are missing."""
     if len(listed) > 9 or len(listed) > (listed[-1] - listed[0] + 1) / 2:
         return ""
-    return f"; or --options {','.join(map(str, listed))} if they are codes, such as those of keys"
+    codes = argument("options", ",".join(map(str, listed)))
+    return f"; or {codes} if they are codes, such as those of keys"
 
 
 def _mapped(table: pa.Table, name: str, words: Mapping[str, str]) -> list[int | None]:

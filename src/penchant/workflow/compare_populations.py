@@ -23,7 +23,7 @@ from penchant.output.document import plain, plain_label
 from penchant.output.notes import counted
 from penchant.output.shown import Shown
 from penchant.output.table import NARROW, Table, p_value
-from penchant.population.hierarchy.contrasts import Comparison
+from penchant.population.hierarchy.contrasts import Comparison, compared
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.workflow.likelihood_ratio import checked_pairs
@@ -118,7 +118,7 @@ class PopulationComparison(Shown):
     @cached_property
     def likelihood_ratios(self) -> Mapping[tuple[str, str], Comparison]:
         """Of the pairs said to be nested, the larger against the smaller."""
-        return {(a, b): self.fits[b].compare(self.fits[a]) for a, b in self.nested}
+        return {(a, b): compared(self.fits[b], self.fits[a], nested=True) for a, b in self.nested}
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per subject and model: evidence, and evidence when left out."""

@@ -193,8 +193,10 @@ class Comparison:
 
 def _is_special_case(small: Any, large: Any) -> bool:
     """Whether all that one population may be the other may be, too."""
-    matrices = [list(f.spread.values() if isinstance(f.spread, dict) else [f.spread])
-                for f in (small, large)]  # fmt: skip
+    matrices = [
+        list(fit.spread.values()) if isinstance(fit.spread, dict) else [fit.spread]
+        for fit in (small, large)
+    ]
     correlated = [any((np.abs(m - np.diag(np.diag(m))) > 0).any() for m in own) for own in matrices]
     return (
         small.model_words == large.model_words
@@ -205,8 +207,11 @@ def _is_special_case(small: Any, large: Any) -> bool:
     )
 
 
-def compared(one: Any, other: Any) -> Comparison:
-    """Likelihood ratio and leave-one-subject-out difference."""
+def compared(one: Any, other: Any, nested: bool | None = None) -> Comparison:
+    """Likelihood ratio and leave-one-subject-out difference.
+
+    Whether the smaller is a special case of the larger is looked at, unless somebody says it.
+    """
     same = one.subjects.labels == other.subjects.labels and one.n_decisions == other.n_decisions
     if not same:
         raise DataError(
@@ -217,8 +222,9 @@ def compared(one: Any, other: Any) -> Comparison:
     values = one.maximum_log_likelihood, other.maximum_log_likelihood
     sizes = one.n_parameters, other.n_parameters
     df = sizes[0] - sizes[1]
-    if df and not _is_special_case(*((other, one) if df > 0 else (one, other))):
-        df = 0
+    if df and nested is None:
+        nested = _is_special_case(*((other, one) if df > 0 else (one, other)))
+    df = df if nested else 0
     statistic = 2 * (values[0] - values[1]) * np.sign(df) if df else np.nan
     p = float(chi_square_tail(max(statistic, 0.0), abs(df))) if df else np.nan
     apart = one.loo_each - other.loo_each
