@@ -33,9 +33,7 @@ from penchant.softmax.newton import Maximum
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 EXACT = 1e-20  # squared Newton decrement
-ALMOST = (
-    1e-12  # the same where heights alone are asked for: the step that follows leaves its square
-)
+ALMOST = 1e-12  # the same where heights alone are asked for: the last step leaves its square
 FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
 

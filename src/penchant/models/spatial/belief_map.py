@@ -92,7 +92,7 @@ def _in_rewards(
 
     The weights theta_k = c_k / nu were fitted under N(0, (sd / noise)^2), with the noise plugged
     in for nu. At every theta_0 = 1 / nu the other weights are normal, and so is the ratio of the
-    two priors, ((theta_0 noise)^-n exp(-|theta_k|^2 (theta_0^-2 - noise^2) / (2 sd^2)): their
+    two priors, (theta_0 noise)^-n exp(-|theta_k|^2 (theta_0^-2 - noise^2) / (2 sd^2)): their
     product is exact. theta_0, flat in its logarithm, is summed over nodes. Without this nu is
     found too small, and maps are too sure.
     """
