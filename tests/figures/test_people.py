@@ -110,3 +110,12 @@ def test_a_band_that_goes_far_up_does_not_flatten_the_density():
     bands = np.stack([0 * x, 40 * high], axis=1)[None]
     axes = population_density(figure().subplots(), x, [high], bands=bands)
     assert axes.get_ylim()[1] < 3
+
+
+def test_every_population_of_many_has_a_line_of_its_own():
+    x = np.linspace(-3, 3, 31)
+    heights = [np.exp(-0.5 * (x - shift) ** 2) for shift in np.linspace(-1, 1, 7)]
+    axes = population_density(figure().subplots(), x, heights, categories=list("abcdefg"))
+    drawn = [line for line in axes.lines if len(line.get_xdata()) == len(x)]
+    assert len(drawn) == 7
+    assert len({(line.get_color(), line.get_linestyle()) for line in drawn}) == 7

@@ -193,7 +193,7 @@ def population_density(
             axes.fill_between(x, low, high, color=drawn.color, alpha=0.15, linewidth=0)
             top = max(top, float(high.max()))
         said = f"{label} (n = {len(own[series])})" if label else None
-        axes.plot(x, line, drawn.line, color=drawn.color, label=said)
+        axes.plot(x, line, linestyle=drawn.line, color=drawn.color, label=said)
         at = own[series][np.isfinite(own[series])]
         place = -room * (series + 1)
         axes.plot(at, np.full(len(at), place), "|", color=drawn.color, markersize=5, alpha=0.8)
