@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.columns import TEMPERATURE, ColumnModel, ratios, shapes
+from penchant.models.offers.columns import TEMPERATURE, ColumnModel, finite, power, ratios, shapes
 from penchant.models.offers.discounting import N_RATES, RATES
 from penchant.models.offers.gambles import CURVATURE
 
@@ -80,16 +80,16 @@ class ProbabilityDiscounting(ColumnModel):
         """Temperature, and the rates."""
         return (TEMPERATURE, *shapes(*(s.name for s in self.shape)))
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
+    def columns(self, offers: Described, psi: Any) -> Matrix:
         """A / ((1 + k D) (1 + h odds))."""
         return np.asarray(self._value(offers, psi)[:, :, None])
 
-    def _value(self, offers: Described, psi: Vector) -> Matrix:
+    def _value(self, offers: Described, psi: Any) -> Matrix:
         p = offers["probability"]
         value = offers["amount"] * p / (p + psi[-1] * (1.0 - p))
         return np.asarray(value / (1.0 + psi[0] * offers["delay"]) if self.delays else value)
 
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """- V odds / (1 + h odds), and - V D / (1 + k D)."""
         p, value = offers["probability"], self._value(offers, psi)
         by_odds = -value * (1.0 - p) / (p + psi[-1] * (1.0 - p))
@@ -136,6 +136,7 @@ class Ambiguity(ColumnModel):
     kind: Literal["linear", "exponential"] = "linear"
 
     attributes = ("amount", "probability", "ambiguity")
+    raised = ("amount", "probability")
     positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
@@ -164,22 +165,21 @@ class Ambiguity(ColumnModel):
             return (*ratios("ambiguity_aversion"), *shapes("curvature"))
         return (TEMPERATURE, *shapes("curvature", "ambiguity_aversion"))
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
+    def columns(self, offers: Described, psi: Any) -> Matrix:
         """p v^alpha and -(a / 2) v^alpha; or p^(1 + beta a) v^alpha."""
-        utility = offers["amount"] ** psi[0]
+        utility = power(offers, "amount", psi[0])
         p, a = offers["probability"], offers["ambiguity"]
         if self.kind == "linear":
             return np.stack([p * utility, -0.5 * a * utility], axis=-1)
-        return np.asarray((p ** (1.0 + psi[1] * a) * utility)[:, :, None])
+        return np.asarray((power(offers, "probability", 1.0 + psi[1] * a) * utility)[:, :, None])
 
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """Times log v, and times a log p."""
-        x, v = self.columns(offers, psi), offers["amount"]
-        by_alpha = x * np.log(np.where(v > 0, v, 1.0))[:, :, None]
+        x = self.columns(offers, psi)
+        by_alpha = x * finite(offers["log amount"])[:, :, None]
         if self.kind == "linear":
             return np.asarray(by_alpha[None])
-        p = offers["probability"]
-        log_p = np.log(np.where(p > 0, p, 1.0))
+        log_p = finite(offers["log probability"])
         return np.stack([by_alpha, x * (offers["ambiguity"] * log_p)[:, :, None]])
 
     def prepare(self, offers: Described) -> tuple[Matrix, ...]:
@@ -221,6 +221,7 @@ class PeerInfluence(ColumnModel):
     """
 
     attributes = ("high", "low", "probability", "condition")
+    raised = ("high", "low")
     weights = ("inverse_temperature", "influence_weight")
     positive = ("inverse_temperature",)
     natural = (*ratios("peer_influence"), *shapes("curvature"))
@@ -230,22 +231,22 @@ class PeerInfluence(ColumnModel):
         """Curvature of utility."""
         return (CURVATURE,)
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
+    def columns(self, offers: Described, psi: Any) -> Matrix:
         """Expected utility, and 1 for what peers took."""
         p = offers["probability"]
-        value = p * offers["high"] ** psi[0] + (1.0 - p) * offers["low"] ** psi[0]
+        value = p * power(offers, "high", psi[0]) + (1.0 - p) * power(offers, "low", psi[0])
         taken = np.zeros(value.shape)
         taken[:, 0] = offers["condition"][:, 0] == 1
         taken[:, -1] = offers["condition"][:, -1] == 3
         return np.stack([value, taken], axis=-1)
 
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """Utilities times the logarithms of the amounts."""
         p = offers["probability"]
         found = np.zeros((1, *p.shape, 2))
         for chance, name in ((p, "high"), (1.0 - p, "low")):
-            v = offers[name]
-            found[0, :, :, 0] += chance * v ** psi[0] * np.log(np.where(v > 0, v, 1.0))
+            utility = power(offers, name, psi[0])
+            found[0, :, :, 0] += chance * utility * finite(offers[f"log {name}"])
         return found
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
