@@ -16,20 +16,6 @@ SLOTS = 64  # values of a shape parameter whose powers are kept, while the trial
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def raise_to(logarithm, exponents):
-    """Replace exponents e by exp(e log v): 0 where v is 0, and NaN where its logarithm is."""
-    n = len(exponents)
-    room = np.zeros(whole_blocks(n))
-    for j in range(n):
-        exponents[j] *= logarithm[j]
-        room[j] = min(max(exponents[j], -LARGE), LARGE)
-    exponentials(room)
-    for j in range(n):
-        if exponents[j] == exponents[j]:
-            exponents[j] = room[j] if exponents[j] > -LARGE else 0.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def hyperbolic(amount, delay, starts, which, psi, x, slopes):
     """A / (1 + k D), and its derivative in k."""
     steep = slopes.shape[1] > 0

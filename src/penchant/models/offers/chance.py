@@ -22,7 +22,7 @@ from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.columns import TEMPERATURE, ColumnModel, finite, power, ratios, shapes
+from penchant.models.offers.columns import TEMPERATURE, ColumnModel, ratios, shapes
 from penchant.models.offers.discounting import N_RATES, RATES
 from penchant.models.offers.gambles import CURVATURE
 
@@ -136,7 +136,6 @@ class Ambiguity(ColumnModel):
     kind: Literal["linear", "exponential"] = "linear"
 
     attributes = ("amount", "probability", "ambiguity")
-    raised = ("amount", "probability")
     positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
@@ -167,19 +166,20 @@ class Ambiguity(ColumnModel):
 
     def columns(self, offers: Described, psi: Any) -> Matrix:
         """p v^alpha and -(a / 2) v^alpha; or p^(1 + beta a) v^alpha."""
-        utility = power(offers, "amount", psi[0])
+        utility = offers["amount"] ** psi[0]
         p, a = offers["probability"], offers["ambiguity"]
         if self.kind == "linear":
             return np.stack([p * utility, -0.5 * a * utility], axis=-1)
-        return np.asarray((power(offers, "probability", 1.0 + psi[1] * a) * utility)[:, :, None])
+        return np.asarray((p ** (1.0 + psi[1] * a) * utility)[:, :, None])
 
     def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """Times log v, and times a log p."""
-        x = self.columns(offers, psi)
-        by_alpha = x * finite(offers["log amount"])[:, :, None]
+        x, v = self.columns(offers, psi), offers["amount"]
+        by_alpha = x * np.log(np.where(v > 0, v, 1.0))[:, :, None]
         if self.kind == "linear":
             return np.asarray(by_alpha[None])
-        log_p = finite(offers["log probability"])
+        p = offers["probability"]
+        log_p = np.log(np.where(p > 0, p, 1.0))
         return np.stack([by_alpha, x * (offers["ambiguity"] * log_p)[:, :, None]])
 
     def prepare(self, offers: Described) -> tuple[Matrix, ...]:
@@ -221,7 +221,6 @@ class PeerInfluence(ColumnModel):
     """
 
     attributes = ("high", "low", "probability", "condition")
-    raised = ("high", "low")
     weights = ("inverse_temperature", "influence_weight")
     positive = ("inverse_temperature",)
     natural = (*ratios("peer_influence"), *shapes("curvature"))
@@ -234,7 +233,7 @@ class PeerInfluence(ColumnModel):
     def columns(self, offers: Described, psi: Any) -> Matrix:
         """Expected utility, and 1 for what peers took."""
         p = offers["probability"]
-        value = p * power(offers, "high", psi[0]) + (1.0 - p) * power(offers, "low", psi[0])
+        value = p * offers["high"] ** psi[0] + (1.0 - p) * offers["low"] ** psi[0]
         taken = np.zeros(value.shape)
         taken[:, 0] = offers["condition"][:, 0] == 1
         taken[:, -1] = offers["condition"][:, -1] == 3
@@ -245,8 +244,8 @@ class PeerInfluence(ColumnModel):
         p = offers["probability"]
         found = np.zeros((1, *p.shape, 2))
         for chance, name in ((p, "high"), (1.0 - p, "low")):
-            utility = power(offers, name, psi[0])
-            found[0, :, :, 0] += chance * utility * finite(offers[f"log {name}"])
+            v = offers[name]
+            found[0, :, :, 0] += chance * v ** psi[0] * np.log(np.where(v > 0, v, 1.0))
         return found
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:

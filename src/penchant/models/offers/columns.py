@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix
 from penchant.models.model import Described
 from penchant.models.natural import Natural
-from penchant.models.offers._kernels import raise_to
 from penchant.models.offers.variables import Pairs, Prepared, StaticModel
 
 TEMPERATURE = Natural("temperature", "reciprocal", 0)
@@ -21,16 +20,9 @@ class ColumnModel(StaticModel):
 
     They define `columns`, `column_slopes` where there are shape parameters, and `option_values`, by
     which people are simulated: the equation in natural parameters, apart from the columns.
-
-    Attributes
-    ----------
-    raised
-        Attributes whose logarithms the columns are given too, as "log " and the name: those that
-        are raised to a power.
     """
 
     weights: tuple[str, ...]
-    raised: ClassVar[tuple[str, ...]] = ()
 
     def columns(self, offers: Described, psi: Any) -> Matrix:
         """Variables (n, n_options, n_weights) of some decisions, each at a psi of its own.
@@ -43,16 +35,9 @@ class ColumnModel(StaticModel):
         """Their derivatives in each shape parameter, (n_shape, n, n_options, n_weights)."""
         raise NotImplementedError
 
-    def prepare(self, offers: Described) -> Prepared:
-        """The attributes, and the logarithms of those that are raised to a power."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logarithms = tuple(np.log(offers[name]) for name in self.raised)
-        return (*super().prepare(offers), *logarithms)
-
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """The columns of every person at every psi, of many pairs at once."""
         starts, which, psi = pairs
-        names = (*self.attributes, *(f"log {name}" for name in self.raised))
         counts = np.diff(starts)[which]
         ends = np.cumsum(counts)
         first = 0
@@ -62,26 +47,13 @@ class ColumnModel(StaticModel):
             some, mine = slice(first, last), slice(begin, ends[last - 1])
             skipped = starts[which[some]] - (ends[some] - counts[some])
             rows = np.arange(mine.start, mine.stop) + np.repeat(skipped, counts[some])
-            described = zip(names, prepared, strict=True)
+            described = zip(self.attributes, prepared, strict=True)
             offers = {name: np.take(values, rows, axis=0) for name, values in described}
             at = np.repeat(psi[some], counts[some], axis=0).T[:, :, None]
             x[mine] = self.columns(offers, at)
             if slopes.shape[1]:
                 slopes[:, mine] = self.column_slopes(offers, at)
             first = last
-
-
-def power(offers: Described, name: str, exponent: Any) -> Matrix:
-    """An attribute that is not negative, raised to a positive power, of each option or decision."""
-    logarithm = np.ascontiguousarray(offers[f"log {name}"])
-    found = np.array(np.broadcast_to(exponent, logarithm.shape))
-    raise_to(logarithm.reshape(-1), found.reshape(-1))
-    return found
-
-
-def finite(logarithm: Matrix) -> Matrix:
-    """Logarithms of attributes, 0 of those that are 0, which no power changes."""
-    return np.asarray(np.where(logarithm == -np.inf, 0.0, logarithm))
 
 
 def ratios(*names: str) -> tuple[Natural, ...]:

@@ -18,7 +18,7 @@ from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.columns import TEMPERATURE, ColumnModel, finite, power, ratios, shapes
+from penchant.models.offers.columns import TEMPERATURE, ColumnModel, ratios, shapes
 
 KINDS = ("linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid")
 POWER = Shape("effort_power", 0.1, 10.0, scale="log", n_grid=25)
@@ -57,7 +57,6 @@ class Effort(ColumnModel):
     turns: tuple[float, float] = (1e-3, 1e2)
 
     attributes = ("reward", "effort")
-    raised = ("effort",)
     positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
@@ -100,8 +99,7 @@ class Effort(ColumnModel):
         reward, effort = offers["reward"], offers["effort"]
         if self._subtracts:
             known = {"linear": 1.0, "quadratic": 2.0}.get(self.kind)
-            cost = effort**known if known else power(offers, "effort", psi[0])
-            return np.stack([reward, -cost], axis=-1)
+            return np.stack([reward, -(effort ** (known or psi[0]))], axis=-1)
         return np.asarray((reward * self._left(effort, psi))[:, :, None])
 
     def _left(self, effort: Matrix, psi: Any) -> Matrix:
@@ -120,7 +118,8 @@ class Effort(ColumnModel):
         reward, effort = offers["reward"], offers["effort"]
         found = np.zeros((len(self.shape), *reward.shape, len(self.weights)))
         if self.kind == "power":
-            found[0, :, :, 1] = -power(offers, "effort", psi[0]) * finite(offers["log effort"])
+            log_effort = np.log(np.where(effort > 0, effort, 1.0))
+            found[0, :, :, 1] = -(effort ** psi[0]) * log_effort
         elif self.kind == "hyperbolic":
             found[0, :, :, 0] = -reward * effort / (1.0 + psi[0] * effort) ** 2
         elif self.kind == "exponential":
