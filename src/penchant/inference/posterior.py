@@ -21,6 +21,7 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.inference.draws import log_t, quasi_random, sobol, turns
 from penchant.inference.profile import _kernels as compiled
+from penchant.inference.profile.pairs import Rows
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
@@ -168,7 +169,7 @@ def _about(
     x, _ = profiles.variables(subject, psi, False)
     rows = profiles.rows(subject)
     profiles.outside(x, None, rows)
-    information = _moments(x, rows.scored, theta)[1]
+    information = _moments(x, rows, theta)[1]
     curvature = np.swapaxes(bend, 1, 2) @ information @ bend + known.precision[q:, q:]
     width = _factor(curvature)
     n_draws = N_PLACES // N_SHAPES.get(q, MORE_SHAPES)
@@ -179,16 +180,16 @@ def _about(
     places[..., q:] += away
     many = rows.only(np.repeat(np.arange(n), n_draws))
     theta = coordinates.theta(places[..., q:])
-    value = _moments(x, many.scored, theta.reshape(-1, d))[0].reshape(n, n_draws)
+    value = _moments(x, many, theta.reshape(-1, d))[0].reshape(n, n_draws)
     from_mean = places - known.mean
     prior = -0.5 * np.einsum("nla,ab,nlb->nl", from_mean, known.precision, from_mean)
     return theta, np.asarray(value + prior - density)
 
 
-def _moments(x: Matrix, scored: tuple[Vector, ...], theta: Matrix) -> tuple[Vector, Matrix]:
+def _moments(x: Matrix, rows: Rows, theta: Matrix) -> tuple[Vector, Matrix]:
     n, d = theta.shape
     value, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *scored, np.ascontiguousarray(theta), value, gradient, information)
+    compiled.moments(x, *rows.scored, np.ascontiguousarray(theta), value, gradient, information)
     return np.where(np.isfinite(value), value, -np.inf), information
 
 
