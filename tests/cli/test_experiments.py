@@ -151,6 +151,7 @@ def test_a_model_for_a_choice_experiment_is_refused_with_what_to_type(refused, s
         (("--attributes", "prize"), "got 'prize', but they are"),
         (("--folds", "block"), "--folds must be a number, subject, or a column"),
         (("--price", "price"), "--price must be left out without --group"),
+        (("--covariates", "age"), "--covariates must be left out without --group"),
         (("--nested", "1,3"), "--nested must name models by their place, 1 to 2"),
         (("--group", "grup"), "got 'grup', but they are .* Did you mean 'group'"),
     ],
@@ -164,17 +165,21 @@ def test_wrong_sets_are_refused_in_one_sentence(refused, surveyed, typed, said):
 def test_groups_of_play_are_compared_under_the_best_model(penchant, folder):
     rng = np.random.default_rng(2)
     rows = [
-        [f"s{k}", "ab"[k % 2], t, int(rng.integers(0, 2)), int(rng.integers(0, 2))]
-        for k in range(6)
+        [f"s{k}", "ab"[k % 2], 20 + k % 4, t, int(rng.integers(0, 2)), int(rng.integers(0, 2))]
+        for k in range(8)
         for t in range(30)
     ]
-    text = csv(rows, ["subject", "arm", "trial", "chosen", "reward"])
+    text = csv(rows, ["subject", "arm", "age", "trial", "chosen", "reward"])
     (folder / "play.csv").write_text(text)
     asked = ("compare", str(folder / "play.csv"), "--model", "random", "--model", "q-learning")
     found = json.loads(penchant(*asked, "--group", "arm", "--json").out)
     assert [one["group"] for one in found["groups"]["groups"]] == ["a", "b"]
     names = {one["name"] for one in found["groups"]["differences"]}
     assert names == ({"bias_0"} if found["best"] == "random" else {"temperature", "learning_rate"})
+    same = json.loads(penchant(*asked, "--group", "arm", "--covariates", "age", "--json").out)
+    assert same["groups"]["covariates"] == ["age"]
+    first, adjusted = found["groups"]["differences"][0], same["groups"]["differences"][0]
+    assert adjusted["standard_error"] != first["standard_error"]
 
 
 def test_other_tables_are_told_what_is_wrong_with_them(refused, folder):
