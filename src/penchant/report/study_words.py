@@ -279,7 +279,8 @@ def methods(study: Findings) -> list[str]:
         )
     paragraphs = [
         f"Choices were modelled by {_own_words(study, model_words(plan.model))}. {shared} "
-        f"{_linear(study)} {how}{_search(study)}, with {100 * plan.level:g} % {kind} (Penchant {__version__}).",
+        f"{_linear(study)} {how}{_search(study)}, with {100 * plan.level:g} % {kind} "
+        f"(Penchant {__version__}).",
         *_compared(study, scale),
         *([_regret(study)] if study.plan.performance else []),
         *([_crossed(study)] if study.plan.performance else []),
