@@ -102,6 +102,35 @@ def test_a_fit_says_what_attributes_are_worth(penchant, surveyed):
     assert found["time_worth"] == pytest.approx(-weights["time"] / weights["price"], rel=1e-5)
     each = penchant("fit", "survey.csv", "--price", "price", "--subject", "subject", "--json")
     assert len(json.loads(each.out)) == 6
+    unsure = [
+        one["subject"]
+        for one in json.loads(each.out)
+        for p in one["parameters"]
+        if p["name"] == "price_sensitivity" and not p["low"] > 0 and not p["high"] < 0
+    ]
+    said = f"The sensitivity to price of {len(unsure)} subject"
+    assert (said in each.err) is bool(unsure) and all(who in each.err for who in unsure)
+
+
+def test_worth_has_robust_and_clustered_errors_and_the_name_of_its_interval(
+    penchant, surveyed, refused
+):
+    asked = ("fit", "survey.csv", "--price", "price")
+    clustered = ("--covariance", "clustered", "--subject", "subject")
+    errors = {}
+    for kind in ((), ("--covariance", "robust"), clustered):
+        found = json.loads(penchant(*asked, *kind, "--json").out)["parameters"]
+        errors[kind] = {one["name"]: one["standard_error"] for one in found}
+    plain = json.loads(penchant("fit", "survey.csv", *clustered, "--json").out)["parameters"]
+    weights = {one["name"]: one for one in plain}
+    assert errors[clustered]["price_sensitivity"] == pytest.approx(
+        weights["price"]["standard_error"], rel=1e-5
+    )
+    assert len({kind["time_worth"] for kind in errors.values()}) == 3
+    words = penchant(*asked).out.replace("\n", " ")
+    assert "Intervals: Wald, from standard errors, of ratios Fieller's" in words
+    said = refused(*asked, "--subject", "subject", "--covariance", "robust")
+    assert "--covariance must be model or clustered with --price and --subject" in said
 
 
 def test_choices_are_predicted_row_by_row(penchant, surveyed, refused):

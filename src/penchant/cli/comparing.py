@@ -27,6 +27,7 @@ from penchant.inference.fit_each import fit_each
 from penchant.output.table import NARROW
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison
+from penchant.population.worth import dragged
 from penchant.workflow.compare import compare_models
 from penchant.workflow.comparison import ModelComparison
 
@@ -136,6 +137,9 @@ def how_fitted(how: dict[str, Any]) -> str:
 
 def _groups(estimates: Any, contest: Contest) -> GroupComparison:
     """Groups compared in everybody's parameters, or a score with which they go."""
+    doubt = dragged(zip(estimates.subjects, estimates, strict=True))
+    if doubt:
+        say(f"Note: {doubt}")
     return compare_groups(estimates, by=contest.group, covariates=contest.covariates or None)
 
 
