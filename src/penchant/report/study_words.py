@@ -14,6 +14,7 @@ from penchant.figures.words import PARAMETERS, attribute_words, in_sentence, in_
 from penchant.output.notes import counted
 from penchant.output.table import number
 from penchant.population.subjects import positive
+from penchant.population.worth import dragged
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings
@@ -112,6 +113,8 @@ def in_short(study: Findings) -> list[str]:
     weak = study.counts().get("weakly identified", 0)
     kept = " Weakly identified estimates are kept in means: read their intervals." if weak else ""
     said.append(f"{capital(exact_words(study))} fits: {counts}.{kept}")
+    worth = dragged((s, study.fits[s].exact) for s in study.subjects)
+    said += [worth] if worth else []
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
     return [*said, *crossed, *_agreement(study)]
