@@ -27,6 +27,7 @@ from penchant.inference.search.peaks import Peaks
 
 MOST_STEPS = 300
 MOST_TRIALS = 40
+AHEAD = 3  # trials that are looked at together, whatever comes of each
 ENOUGH_RISE, ENOUGH_FALL = 1e-4, 0.9  # of the slope at the beginning of a step
 LEAST_GAIN = 1e-11
 MOST_POOR = 20  # steps in a row that gain less
@@ -44,9 +45,10 @@ def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vect
     way = _ridge(start, bounds)
     places = next(way)
     while True:
-        height, gradient = function(places[0])
+        told = [function(place) for place in places]
+        heights, gradients = np.array([one[0] for one in told]), np.array([one[1] for one in told])
         try:
-            places = way.send((np.array([height]), gradient[None]))
+            places = way.send((heights, gradients))
         except StopIteration as ended:
             end: tuple[Vector, float] = ended.value
             return end
@@ -98,17 +100,36 @@ def _weak_wolfe(
     low, high = 0.0, np.inf
     found = (0.0, value, gradient)
     share = min(1.0, furthest)
-    for _ in range(MOST_TRIALS):
-        heights, gradients = yield (u + share * way)[None]
-        there, steep = float(heights[0]), gradients[0]
+    told: dict[float, tuple[float, Vector]] = {}
+    for trial in range(MOST_TRIALS):
+        if share not in told:
+            shares = _halved(low, high, share, furthest, AHEAD if trial else 1)
+            heights, gradients = yield u + np.array(shares)[:, None] * way
+            told.update(zip(shares, zip(heights.tolist(), gradients, strict=True), strict=True))
+        there, steep = told[share]
         if not there >= value + ENOUGH_RISE * share * slope:
             high = share
         else:
             low, found = share, (share, there, steep)
             if share >= furthest or steep @ way <= ENOUGH_FALL * slope:
                 break
-        share = (low + high) / 2 if np.isfinite(high) else min(2 * share, furthest)
+        share = _next_share(low, high, share, furthest)
     return found
+
+
+def _next_share(low: float, high: float, share: float, furthest: float) -> float:
+    return (low + high) / 2 if np.isfinite(high) else min(2 * share, furthest)
+
+
+def _halved(low: float, high: float, share: float, furthest: float, n: int) -> list[float]:
+    """The share to try, and those that may be asked for in the n - 1 trials after it."""
+    if n == 0:
+        return []
+    rest = _halved(low, share, _next_share(low, share, share, furthest), furthest, n - 1)
+    if share < furthest:
+        further = _next_share(share, high, share, furthest)
+        rest += _halved(share, high, further, furthest, n - 1)
+    return [share, *rest]
 
 
 def _updated(inverse: Matrix, step: Vector, change: Vector) -> Matrix:
@@ -241,8 +262,8 @@ def _side_by_side(
     while asked:
         counts = [len(places) for places in asked.values()]
         u = np.clip(np.vstack(list(asked.values())), *profiles.bounds.T)
-        whose = np.repeat(subject[list(asked)], counts)
-        points = profiles.solve(whose, profiles.from_search(u))
+        row = np.repeat(list(asked), counts)
+        points = profiles.solve(subject[row], profiles.from_search(u))
         cuts = np.cumsum(counts)[:-1]
         told = zip(np.split(points.value, cuts), np.split(points.gradient, cuts), strict=True)
         for k, found in zip(list(asked), told, strict=True):
