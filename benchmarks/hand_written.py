@@ -563,6 +563,23 @@ def ambiguity(parameters, data) -> float:
     return loss_of_two(_advantage(believed * worth))
 
 
+def peers(parameters, data) -> float:
+    """Two lotteries, and a bonus for the one that others took."""
+    beta, influence, curvature = parameters
+    rho, p = math.exp(curvature), data["probability"]
+    worth = beta * (p * data["high"] ** rho + (1.0 - p) * data["low"] ** rho)
+    return loss_of_two(_advantage(worth + influence * data["taken"]))
+
+
+def stakes(parameters, data) -> float:
+    """Stakes on a colour, shown one after another."""
+    beta, impatience, loss = parameters
+    p, points, stake = data["probability"], data["points"] / 100.0, data["stake"]
+    lost = math.exp(loss) * points * (1.0 - stake)
+    worth = p * np.log(1.0 + points * (1.0 + stake)) + (1.0 - p) * np.log(1.0 + lost)
+    return loss_of_many(beta * worth - impatience * data["delay"], data["chosen"])
+
+
 def effort(parameters, data) -> float:
     """R - k E^q."""
     beta, cost, power = parameters

@@ -149,6 +149,14 @@ def offered(case: Case, decisions: Any) -> dict[str, Any]:
     return by_hand.offers_data(decisions)
 
 
+def followed(case: Case, decisions: Any) -> dict[str, Any]:
+    """The same, and 1 for what both peers took."""
+    taken = (decisions.offers["condition"] == (1, 3)).astype(float)
+    rows, chosen = np.arange(len(taken)), decisions.chosen
+    both = np.stack([taken[rows, chosen], taken[rows, 1 - chosen]], axis=1)
+    return offered(case, decisions) | {"taken": both}
+
+
 def relative(case: Case, episode: Any) -> dict[str, Any]:
     """Variables less those of the option chosen."""
     x = case.model.explanatory(episode)
@@ -253,6 +261,34 @@ def worked(rng: np.random.Generator) -> dict[str, np.ndarray]:
         "reward": np.column_stack([rng.uniform(1, 4, n), rng.uniform(2, 12, n)]),
         "effort": np.column_stack([rng.uniform(0.05, 0.3, n), rng.uniform(0.2, 3.0, n)]),
     }
+
+
+def shown_by_peers(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """A safer lottery and a riskier one, and what two others took of them."""
+    n = 1000
+    return {
+        "high": np.column_stack([rng.uniform(20, 30, n), rng.uniform(35, 60, n)]),
+        "low": np.column_stack([rng.uniform(14, 19, n), rng.uniform(1, 6, n)]),
+        "probability": np.repeat(rng.uniform(0.2, 0.8, (n, 1)), 2, axis=1),
+        "condition": np.repeat(rng.choice([0, 1, 2, 3], (n, 1)), 2, axis=1),
+    }
+
+
+def staked(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Five stakes on a colour, rising or falling, one after another."""
+    n = 1000
+    stakes, falls = np.array([0.05, 0.25, 0.5, 0.75, 0.95]), rng.random((n, 1)) < 0.5
+    return {
+        "stake": np.where(falls, stakes[::-1], stakes),
+        "delay": np.tile(np.arange(5) / 4, (n, 1)),
+        "points": np.repeat(rng.integers(20, 300, (n, 1)), 5, axis=1),
+        "probability": np.repeat(rng.integers(5, 10, (n, 1)) / 10, 5, axis=1),
+    }
+
+
+def listed(case: Case, decisions: Any) -> dict[str, Any]:
+    """Attributes of all options, and which was chosen."""
+    return {"chosen": decisions.chosen, **decisions.offers}
 
 
 def offered_shares(rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -429,6 +465,12 @@ CASES = (
     Case("ambiguity, Levy", pn.models.Ambiguity(),
          log_uniform({"curvature": (0.5, 1.2)}, temperature=(0.5, 2), ambiguity_aversion=(-0.5, 1)),
          task=hidden, likelihood=by_hand.ambiguity, prepare=offered, how="NumPy"),
+    Case("choices of peers", pn.models.PeerInfluence(),
+         log_uniform({"curvature": (0.4, 1.2)}, temperature=(0.3, 1.5), peer_influence=(-1, 2)),
+         task=shown_by_peers, likelihood=by_hand.peers, prepare=followed, how="NumPy"),
+    Case("Cambridge gamble, stakes", pn.models.CambridgeGamble(),
+         log_uniform({"loss_sensitivity": (0.2, 5)}, temperature=(0.1, 0.5), impatience=(-0.5, 1)),
+         task=staked, likelihood=by_hand.stakes, prepare=listed, how="NumPy"),
     Case("effort, power", pn.models.Effort("power"),
          log_uniform({"effort_power": (0.6, 2.5)}, temperature=(0.4, 1.5), effort_cost=(0.5, 3)),
          task=worked, likelihood=by_hand.effort, prepare=offered, how="NumPy"),

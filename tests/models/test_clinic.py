@@ -367,6 +367,14 @@ def test_a_filter_that_breaks_down_is_passed_over():
     assert np.isfinite(pn.fit(episode, model, parameter_prior=pn.ScaledPrior()).theta).all()
 
 
+def test_a_filter_that_jumps_beyond_all_numbers_is_passed_over():
+    """One psi at which a tendency passes 1e100 must not end the fits of everybody."""
+    model = pn.models.HGF(initial=(0.0, 0.1, 300.0, 1.0))
+    x = model.explanatory(played("filter", 1), 1.0, -1.0)[:, 1, 0]
+    assert np.isnan(x).any()
+    assert np.abs(x[np.isfinite(x)]).max() < 1e100
+
+
 @pytest.mark.slow
 def test_a_population_has_nobody_where_a_filter_breaks_down():
     """Places at which the model does not exist have likelihood 0, and the fit is finite."""

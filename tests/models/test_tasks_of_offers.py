@@ -7,6 +7,7 @@ import pytest
 import penchant as pn
 from offered_tasks import MODELS, delayed, hidden, ultimatum
 from penchant.errors import DataError
+from penchant.models.record import Record
 from penchant.models.simulate import weights_and_shape
 
 M = pn.models
@@ -64,6 +65,21 @@ def test_slopes_equal_differences(name):
         differences = (above - below) / (2 * step[q])
         size = np.abs(differences).max()
         np.testing.assert_allclose(slopes[q], differences, rtol=1e-6, atol=1e-8 * size)
+
+
+@EACH
+def test_many_at_once_are_each_by_itself(name, monkeypatch):
+    monkeypatch.setattr("penchant.models.offers.columns.AT_ONCE", 20)
+    model, *_ = MODELS[name]
+    several = [made(name, n, seed=n)[1] for n in (9, 1, 30, 4)]
+    which, rng = np.array([3, 2, 0, 0, 1, 2, 3]), np.random.default_rng(2)
+    psi = np.array([s.from_search(rng.uniform(*s.search_range, 7)) for s in model.shape]).T
+    psi = psi.reshape(7, len(model.shape))
+    x, slopes = model.explanatory_many(Record.of(several), which, psi, True)
+    pairs = zip(which, psi, strict=True)
+    alone = [model.explanatory_and_slopes(several[e], *at) for e, at in pairs]
+    np.testing.assert_array_equal(x, np.concatenate([a[0] for a in alone]))
+    np.testing.assert_array_equal(slopes, np.concatenate([a[1] for a in alone], axis=1))
 
 
 @EACH
@@ -127,6 +143,11 @@ def test_ultimatum_norms_are_learnt_offer_by_offer():
         if t != 4:  # an offer without an answer teaches nothing
             seen.append(o)
             f += 0.3 * (o - f)
+    slopes = M.Ultimatum("delta").explanatory_and_slopes(decisions, 0.3)[1]
+    beside = [M.Ultimatum("delta").explanatory(decisions, 0.3 + h) for h in (1e-6, -1e-6)]
+    rise = (beside[0] - beside[1]) / 2e-6
+    np.testing.assert_allclose(slopes[0], rise, rtol=1e-6, atol=1e-6)
+    assert np.abs(slopes).max() > 1.0
 
 
 @pytest.mark.parametrize(

@@ -337,6 +337,8 @@ def gaussian_filter(chosen, inputs, starts, which, psi, before, x):
                 precision = 1.0 + zero
             mu3 = mu3 + 0.5 * kappa * share * surprise / precision
             mu2, s2, s3 = mu2 + step, new_s2, 1.0 / precision
+            if not abs(mu2.real) < 1e100:  # a third level so uncertain that it jumps anywhere
+                mu2 = mu2 * np.nan
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -32,6 +32,70 @@ def hyperbolic(amount, delay, starts, which, psi, x, slopes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def by_magnitude(amount, delay, log_amount, starts, which, psi, utility, x, slopes):
+    """A / (1 + k A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
+    steep, m = slopes.shape[1] > 0, x.shape[1]
+    room = np.zeros(whole_blocks(longest_of(starts, which) * m))
+    row = 0
+    for k in range(len(which)):
+        rate, begin = psi[k, 0], starts[which[k]]
+        exponent = psi[k, 1] if utility else -psi[k, 1]
+        n = starts[which[k] + 1] - begin
+        powers = room[: whole_blocks(n * m)]
+        for t in range(n):
+            for i in range(m):
+                powers[t * m + i] = min(exponent * log_amount[begin + t, i], LARGE)
+        exponentials(powers)
+        for t in range(n):
+            for i in range(m):
+                a, d, power = amount[begin + t, i], delay[begin + t, i], powers[t * m + i]
+                weight = d if utility else d * power
+                value = (power if utility else a) / (1.0 + rate * weight)
+                x[row, i, 0] = value
+                if steep:
+                    fall = -value * weight / (1.0 + rate * weight)
+                    by_power = value if utility else -rate * fall
+                    slopes[0, row, i, 0] = fall
+                    slopes[1, row, i, 0] = by_power * log_amount[begin + t, i]
+            row += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def against_norms(offer, chosen, starts, which, psi, first, count, x, slopes):
+    """Offers, how far they fall short of the norm, and how far they exceed it; one column or two.
+
+    count : offers that the first norm counts for in the mean of all of them; below 0 norms move by
+        the rate psi[k, 0]. To reject, the first option, compares nothing.
+    """
+    steep, m, d = slopes.shape[1] > 0, x.shape[1], x.shape[2]
+    row = 0
+    for k in range(len(which)):
+        f, df, n = first, 0.0, count
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            o = offer[t, m - 1]
+            norm = (n * f + o) / (n + 1.0) if count >= 0 else f
+            for i in range(m):
+                x[row, i, 0] = offer[t, i]
+                x[row, i, 1] = -max(norm - offer[t, i], 0.0) if i > 0 else 0.0
+                if d > 2:
+                    x[row, i, 2] = -max(offer[t, i] - norm, 0.0) if i > 0 else 0.0
+                if steep:
+                    for q in range(len(slopes)):
+                        for a in range(d):
+                            slopes[q, row, i, a] = 0.0
+                        if i > 0 and norm > offer[t, i]:
+                            slopes[q, row, i, 1] = -df
+            row += 1
+            if chosen[t] < 0:
+                continue
+            if count >= 0:
+                f, n = norm, n + 1.0
+            else:
+                rate = psi[k, 0]
+                f, df = f + rate * (o - f), df * (1.0 - rate) + (o - f)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def longest_of(starts, which):
     """Most decisions that any of the trials has."""
     most = 0

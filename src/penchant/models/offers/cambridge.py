@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
@@ -113,7 +113,7 @@ class CambridgeGamble(ColumnModel):
             )
         return super().prepare(offers)
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
+    def columns(self, offers: Described, psi: Any) -> Matrix:
         """Expected utility and minus the delay; or log p, and 1 for the first colour."""
         p = offers["probability"]
         if self.part == "colours":
@@ -124,7 +124,7 @@ class CambridgeGamble(ColumnModel):
         utility = p * np.log1p(won) + (1.0 - p) * np.log1p(psi[0] * lost)
         return np.stack([utility, -offers["delay"]], axis=-1)
 
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """(1 - q) L / (1 + rho L), with L what is left after a loss."""
         p = offers["probability"]
         found = np.zeros((len(self.shape), *p.shape, 2))

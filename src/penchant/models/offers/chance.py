@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
@@ -80,16 +80,16 @@ class ProbabilityDiscounting(ColumnModel):
         """Temperature, and the rates."""
         return (TEMPERATURE, *shapes(*(s.name for s in self.shape)))
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
+    def columns(self, offers: Described, psi: Any) -> Matrix:
         """A / ((1 + k D) (1 + h odds))."""
         return np.asarray(self._value(offers, psi)[:, :, None])
 
-    def _value(self, offers: Described, psi: Vector) -> Matrix:
+    def _value(self, offers: Described, psi: Any) -> Matrix:
         p = offers["probability"]
         value = offers["amount"] * p / (p + psi[-1] * (1.0 - p))
         return np.asarray(value / (1.0 + psi[0] * offers["delay"]) if self.delays else value)
 
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """- V odds / (1 + h odds), and - V D / (1 + k D)."""
         p, value = offers["probability"], self._value(offers, psi)
         by_odds = -value * (1.0 - p) / (p + psi[-1] * (1.0 - p))
@@ -164,7 +164,7 @@ class Ambiguity(ColumnModel):
             return (*ratios("ambiguity_aversion"), *shapes("curvature"))
         return (TEMPERATURE, *shapes("curvature", "ambiguity_aversion"))
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
+    def columns(self, offers: Described, psi: Any) -> Matrix:
         """p v^alpha and -(a / 2) v^alpha; or p^(1 + beta a) v^alpha."""
         utility = offers["amount"] ** psi[0]
         p, a = offers["probability"], offers["ambiguity"]
@@ -172,7 +172,7 @@ class Ambiguity(ColumnModel):
             return np.stack([p * utility, -0.5 * a * utility], axis=-1)
         return np.asarray((p ** (1.0 + psi[1] * a) * utility)[:, :, None])
 
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """Times log v, and times a log p."""
         x, v = self.columns(offers, psi), offers["amount"]
         by_alpha = x * np.log(np.where(v > 0, v, 1.0))[:, :, None]
@@ -230,7 +230,7 @@ class PeerInfluence(ColumnModel):
         """Curvature of utility."""
         return (CURVATURE,)
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
+    def columns(self, offers: Described, psi: Any) -> Matrix:
         """Expected utility, and 1 for what peers took."""
         p = offers["probability"]
         value = p * offers["high"] ** psi[0] + (1.0 - p) * offers["low"] ** psi[0]
@@ -239,7 +239,7 @@ class PeerInfluence(ColumnModel):
         taken[:, -1] = offers["condition"][:, -1] == 3
         return np.stack([value, taken], axis=-1)
 
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """Utilities times the logarithms of the amounts."""
         p = offers["probability"]
         found = np.zeros((1, *p.shape, 2))

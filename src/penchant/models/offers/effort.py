@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import special
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
@@ -94,38 +94,38 @@ class Effort(ColumnModel):
         first = ratios("effort_cost") if self._subtracts else (TEMPERATURE,)
         return (*first, *shapes(*(s.name for s in self.shape)))
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
+    def columns(self, offers: Described, psi: Any) -> Matrix:
         """What a reward is worth; and minus what the effort costs where it is subtracted."""
         reward, effort = offers["reward"], offers["effort"]
         if self._subtracts:
-            power = {"linear": 1.0, "quadratic": 2.0}.get(self.kind) or float(psi[0])
-            return np.stack([reward, -(effort**power)], axis=-1)
+            known = {"linear": 1.0, "quadratic": 2.0}.get(self.kind)
+            return np.stack([reward, -(effort ** (known or psi[0]))], axis=-1)
         return np.asarray((reward * self._left(effort, psi))[:, :, None])
 
-    def _left(self, effort: Matrix, psi: Vector) -> Matrix:
+    def _left(self, effort: Matrix, psi: Any) -> Matrix:
         """Share of a reward that is left after an effort."""
-        k = float(psi[0])
+        k = psi[0]
         if self.kind == "hyperbolic":
             return np.asarray(1.0 / (1.0 + k * effort))
         if self.kind == "exponential":
             return np.asarray(np.exp(-k * effort))
-        p = float(psi[1])
+        p = psi[1]
         rise = special.expit(k * (effort - p)) - special.expit(-k * p)
         return np.asarray(1.0 - rise * (1.0 + np.exp(-k * p)))
 
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """Their derivatives in q, k or p."""
         reward, effort = offers["reward"], offers["effort"]
         found = np.zeros((len(self.shape), *reward.shape, len(self.weights)))
         if self.kind == "power":
             log_effort = np.log(np.where(effort > 0, effort, 1.0))
-            found[0, :, :, 1] = -(effort ** float(psi[0])) * log_effort
+            found[0, :, :, 1] = -(effort ** psi[0]) * log_effort
         elif self.kind == "hyperbolic":
             found[0, :, :, 0] = -reward * effort / (1.0 + psi[0] * effort) ** 2
         elif self.kind == "exponential":
             found[0, :, :, 0] = -reward * effort * np.exp(-psi[0] * effort)
         elif self.kind == "sigmoid":
-            k, p = float(psi[0]), float(psi[1])
+            k, p = psi
             here, start = special.expit(k * (effort - p)), special.expit(-k * p)
             fade = np.exp(-k * p)
             bend, begin = here * (1.0 - here), start * (1.0 - start)

@@ -17,13 +17,14 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.columns import TEMPERATURE, ColumnModel, shapes
+from penchant.models.offers._kernels import by_magnitude
+from penchant.models.offers.columns import TEMPERATURE, shapes
 from penchant.models.offers.discounting import RATES
 from penchant.models.offers.variables import Pairs, Prepared, StaticModel
 
 
 @dataclass(frozen=True)
-class MagnitudeDiscounting(ColumnModel):
+class MagnitudeDiscounting(StaticModel):
     """Hyperbolic discounting that depends on the amount: V = A / (1 + k0 A^-m D).
 
     theta = 1/tau; psi = (k0, m): the rate of an amount of 1, per unit of delay, and how fast it
@@ -76,28 +77,11 @@ class MagnitudeDiscounting(ColumnModel):
                 "offers['amount'] must be positive for MagnitudeDiscounting; got "
                 f"{offers['amount'].min():g}. Leave such decisions out."
             )
-        return super().prepare(offers)
+        return (*super().prepare(offers), np.log(offers["amount"]))
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
-        """A / (1 + k0 A^-m D), or A^s / (1 + k D)."""
-        amount, delay = offers["amount"], offers["delay"]
-        if self.kind == "rate":
-            value = amount / (1.0 + psi[0] * amount ** -psi[1] * delay)
-        else:
-            value = amount ** psi[1] / (1.0 + psi[0] * delay)
-        return np.asarray(value[:, :, None])
-
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
-        """Their derivatives in the rate, and in m or s."""
-        amount, delay, log_amount = offers["amount"], offers["delay"], np.log(offers["amount"])
-        if self.kind == "rate":
-            weight = amount ** -psi[1] * delay
-            fall = -amount / (1.0 + psi[0] * weight) ** 2 * weight
-            both = fall, -fall * psi[0] * log_amount
-        else:
-            value = amount ** psi[1] / (1.0 + psi[0] * delay)
-            both = -value * delay / (1.0 + psi[0] * delay), value * log_amount
-        return np.stack(both)[:, :, :, None]
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """A / (1 + k0 A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
+        by_magnitude(*prepared, *pairs, self.kind == "utility", x, slopes)
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A / (1 + k D) with k = k0 / A^m, or A^s / (1 + k D)."""

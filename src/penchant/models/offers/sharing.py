@@ -14,16 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
+from penchant.models.offers._kernels import against_norms
 from penchant.models.offers.columns import ColumnModel, ratios, shapes
-from penchant.models.offers.variables import check_attributes
+from penchant.models.offers.variables import StaticModel, check_attributes
 from penchant.models.record import Record
 
 NORM_RATE = Shape("norm_rate", 1e-8, 1.0, n_grid=41)
@@ -74,7 +75,7 @@ class Inequity(ColumnModel):
         """Temperature, envy and guilt; or temperature and equality."""
         return ratios("equality") if self.kind == "erc" else ratios("envy", "guilt")
 
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
+    def columns(self, offers: Described, psi: Any) -> Matrix:
         """Own, less envy and guilt, or less the squared distance from half."""
         own, other = offers["own"], offers["other"]
         if self.kind == "erc":
@@ -85,7 +86,7 @@ class Inequity(ColumnModel):
             [own, -np.maximum(other - own, 0.0), -np.maximum(own - other, 0.0)], axis=-1
         )
 
-    def column_slopes(self, offers: Described, psi: Vector) -> Matrix:
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
         """There is no shape."""
         return np.empty((0, *offers["own"].shape, len(self.weights)))
 
@@ -106,7 +107,7 @@ class Inequity(ColumnModel):
 
 
 @dataclass(frozen=True)
-class Ultimatum(ColumnModel):
+class Ultimatum(StaticModel):
     """Ultimatum game: V(accept) = o - envy (f - o)+ - guilt (o - f)+, V(reject) = 0.
 
     f is the offer that is usual, learnt from offers (Xiang, Lohrenz & Montague 2013). With
@@ -148,7 +149,7 @@ class Ultimatum(ColumnModel):
             )
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by norm
+    def weights(self) -> tuple[str, ...]:
         """1/tau, envy/tau, and guilt/tau with norm="bayes"."""
         more = ("guilt_weight",) if self.norm == "bayes" else ()
         return ("inverse_temperature", "envy_weight", *more)
@@ -169,48 +170,17 @@ class Ultimatum(ColumnModel):
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """Offers of each person in their order; see `CompiledModel`."""
-        for decisions in record.episodes:
-            check_attributes(decisions, self.attributes, type(self).__name__)
-        parts = []
-        for k, e in enumerate(which):
-            decisions = record.episodes[e]
-            offer = decisions.offers["offer"]
-            parts.append(self._described(offer, decisions.chosen >= 0, psi[k]))
-        x = np.concatenate([part[0] for part in parts])
-        return x, np.concatenate([part[1] for part in parts], axis=1) if with_slopes else None
-
-    def columns(self, offers: Described, psi: Vector) -> Matrix:
-        """Of offers that were all answered."""
-        offer = offers["offer"]
-        return self._described(offer, np.ones(len(offer), dtype=bool), psi)[0]
-
-    def _described(self, offer: Matrix, taught: Matrix, psi: Vector) -> tuple[Matrix, Matrix]:
-        """Variables and slopes of one person: every option against the norm before it."""
-        norm, slope = self._norms(offer[:, -1], taught, psi)
-        below = np.maximum(norm[:, None] - offer, 0.0)
-        above = np.maximum(offer - norm[:, None], 0.0)
-        kept = np.arange(offer.shape[1]) > 0  # to reject, the first option, compares nothing
-        columns = [offer, np.where(kept, -below, 0.0), np.where(kept, -above, 0.0)]
-        x = np.stack(columns[: len(self.weights)], axis=-1)
-        slopes = np.zeros((len(self.shape), *x.shape))
-        if len(slopes):
-            slopes[0, :, :, 1] = np.where(kept & (below > 0), -slope[:, None], 0.0)
-        return x, slopes
-
-    def _norms(self, offer: Vector, taught: Matrix, psi: Vector) -> tuple[Vector, Vector]:
-        """The norm that each offer is compared with, and its derivative in the rate."""
-        norm, slope = np.empty(len(offer)), np.zeros(len(offer))
-        if self.norm == "bayes":
-            counts = np.cumsum(taught) - taught
-            sums = np.cumsum(np.where(taught, offer, 0.0)) - np.where(taught, offer, 0.0)
-            norm = (self.count * self.first + sums + offer) / (self.count + counts + 1.0)
-            return norm, slope
-        f, df, rate = self.first, 0.0, float(psi[0])
-        for t, o in enumerate(offer):
-            norm[t], slope[t] = f, df
-            if taught[t]:
-                f, df = f + rate * (o - f), df * (1.0 - rate) + (o - f)
-        return norm, slope
+        if "offer" not in record.offers:
+            for decisions in record.episodes:
+                check_attributes(decisions, self.attributes, type(self).__name__)
+        offer = record.offers["offer"]
+        n_rows = int(record.lengths(which).sum())
+        x = np.empty((n_rows, offer.shape[1], len(self.weights)))
+        slopes = np.empty((len(self.shape), n_rows if with_slopes else 0, *x.shape[1:]))
+        count = self.count if self.norm == "bayes" else -1.0
+        pairs = record.starts, which, np.ascontiguousarray(psi)
+        against_norms(offer, record.chosen, *pairs, self.first, count, x, slopes)
+        return x, slopes if with_slopes else None
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Of offers that are all answered, in their order: to reject is worth its own offer."""
