@@ -34,8 +34,9 @@ WEAK = pn.ScaledPrior()
 RUNS = Path("build/people.jsonl")
 POPULATION = "population of other people"
 LOOKED = (
-    "Each person is fitted under a population of people in the three other groups of four; that "
-    "its spread is diagonal was settled after a look at the folds left out of one of them"
+    "Each person is fitted under a population of people in the three other groups of four, with "
+    'its defaults but for links="weights": that weights carry it instead of their ratios was '
+    "settled by a brief written before, and again after a look at folds of one group"
 )
 
 
@@ -152,7 +153,7 @@ def at_the_best(estimate, test: pn.Episode) -> float:
 
 
 def averaged(estimate, test: pn.Episode) -> float:
-    """Loss of predictions averaged over the length scale."""
+    """Loss of predictions averaged: over the length scale, or over all under a population."""
     p = estimate.predict(test, average=True)
     return -float(np.log(p[np.arange(len(p)), test.scored_options]).sum())
 
@@ -163,7 +164,7 @@ N_GROUPS = 4  # of people: the population of three is the prior of the fourth
 def population_of(others: list[Fold], model) -> pn.results.PopulationFit:
     """The population of people, with all their rounds of one horizon."""
     rounds = [replace(fold.test, subject=fold.subject) for fold in others]
-    return pn.fit_population(rounds, model, spread="diagonal", nodes=5, threads=1)
+    return pn.fit_population(rounds, model, links="weights", threads=1)
 
 
 def under_population(every: list[Fold], horizon: int, group: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What goes wrong, in one sentence: what, where, and what to do."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
@@ -45,11 +46,16 @@ class PenchantWarning(UserWarning):
         self.code = code
 
 
+_BRACKETS = re.compile(r"\([^()]*\)")
+
+
 def listing(places: Iterable[str], total: int | None = None) -> str:
     """Up to ten places in words, then how many there are in all.
 
     >>> listing(["row 2", "row 5"])
     'row 2, row 5'
+    >>> listing(["depression, treated", "controls"])
+    'depression, treated; controls'
     >>> listing([f"row {i}" for i in range(12)])[-28:]
     'row 8, row 9 (... 12 in all)'
     """
@@ -60,7 +66,9 @@ def listing(places: Iterable[str], total: int | None = None) -> str:
         if count <= SHOWN:
             shown.append(place)
     count = count if total is None else total
-    return ", ".join(shown) + (f" (... {count} in all)" if count > len(shown) else "")
+    bare = (_BRACKETS.sub("", str(place)) for place in shown)
+    between = "; " if any(", " in place for place in bare) else ", "
+    return between.join(shown) + (f" (... {count} in all)" if count > len(shown) else "")
 
 
 def named(columns: Iterable[Any]) -> str:

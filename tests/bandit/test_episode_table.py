@@ -491,3 +491,12 @@ def test_a_flag_may_say_the_opposite(backend):
     assert parts(found) == parts(expected)
     assert [e.is_choice.tolist() for e in found] == [e.is_choice.tolist() for e in expected]
     assert sum(e.n_decisions for e in found) == 4
+
+
+def test_a_column_that_tells_repeated_numbers_apart_is_named():
+    assert_refused(
+        table(),
+        "2 again at row 4 (subject 9). Column game tells them apart: add block='game' if each of "
+        "its labels is a play of its own, or drop repeated rows.",
+        block=None,
+    )

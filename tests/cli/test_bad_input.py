@@ -125,7 +125,7 @@ CASES = {
         [],
         ["byte 0xfa", "offset", "line 3", "--encoding cp1252"],
     ),
-    "D36 UTF-16": (lambda rows: csv(rows).encode("utf-16"), [], ["line 1", "--encoding utf-16"]),
+    "D36 UTF-16": (lambda rows: csv(rows).encode("utf-16-le"), [], ["line 1", "--encoding utf-16"]),
     "D37 wrong delimiter": (csv, ["--delimiter", ";"], ["--delimiter", "line 1", "--delimiter ,"]),
     "D37 ragged": (
         lambda rows: csv([*rows[:4], rows[4][:3], *rows[5:]]),

@@ -79,12 +79,22 @@ def test_choices_have_a_mixed_logit_on_the_command_line(penchant, folder):
     assert document["spread"][1][1] == 0
 
 
+def test_links_are_those_asked_for(penchant, play):
+    command = "population", "play.csv", "--model", "q-learning", "--spread", "diagonal", "--json"
+    usual = json.loads(penchant(*command).out)["links"]
+    assert json.loads(penchant(*command, "--links", "learning_rate=0..1").out)["links"] == usual
+    assert json.loads(penchant(*command, "--links", "weights").out)["links"] == usual
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--covariates", "group"), "column must be one of the table; got 'group'"),
         (("--formula", "group"), "--formula must be PARAMETER ~ COVARIATES; got 'group'"),
         (("--spread", "wide"), "spread must be 'full', 'diagonal' or 'by group'; got 'wide'"),
+        (("--links", "log"), "--links must be NAME=LINK, or weights alone; got 'log'"),
+        (("--links", "learning_rate=0..much"), "--links must have numbers about the dots"),
+        (("--links", "temperature=weight"), "must be 'weight' for a ratio of weights alone"),
         (("--figure", "x.svg"), "--figure must be left out with population"),
         (("--people", "nowhere.csv"), "nowhere.csv"),
     ],

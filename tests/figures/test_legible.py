@@ -9,7 +9,8 @@ from matplotlib.text import Text
 
 from penchant import figures
 from penchant.figures.edges import Scale
-from penchant.figures.letters import FONT_SIZE, lines, width, wrapped
+from penchant.figures.letters import FONT_SIZE, lines, row_height, width, wrapped
+from penchant.figures.style import give_room
 from penchant.figures.ticks import plain
 from penchant.figures.words import in_words, on_axis
 
@@ -344,3 +345,40 @@ def test_a_short_logarithmic_axis_has_round_numbers():
     plain_logarithmic(axes.xaxis)
     axes.figure.canvas.draw()
     assert [label.get_text() for label in axes.get_xticklabels()] == ["3", "4", "5"]
+
+
+DISORDERS = [
+    "major depressive disorder, medicated",
+    "major depressive disorder, unmedicated",
+    "generalised anxiety disorder",
+]
+
+
+def test_rows_are_as_high_as_their_names_need_and_names_stay_whole():
+    high = row_height(DISORDERS, 3.5)
+    canvas = figures.figure(height=0.8 + high * len(DISORDERS))
+    ends = [[-1, 1]] * 3
+    axes = figures.coefficients(canvas.subplots(), DISORDERS, [0.2, 0.4, 0.1], ends)
+    said = [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
+    assert said == DISORDERS
+
+
+def test_low_rows_give_long_names_more_of_the_width_before_they_lose_their_ends():
+    ends = [[-1, 1]] * 3
+    flat = figures.figure(columns=2, height=1.2).subplots(1, 1)
+    figures.coefficients(flat, DISORDERS, [0.2, 0.4, 0.1], ends)
+    said = [label.get_text() for label in flat.get_yticklabels()]
+    assert [one.replace("\n", " ") for one in said] == DISORDERS
+
+
+def test_a_legend_of_many_lines_makes_the_figure_higher_not_the_axes_lower():
+    heights = []
+    for n in (1, 6):
+        canvas = figures.figure(height=2.4)
+        x, density = np.linspace(0, 1, 9), np.tile(np.hanning(9), (n, 1))
+        names = [f"{DISORDERS[k % 3]}, site {k}" for k in range(n)]
+        figures.population_density(canvas.subplots(), x, density, categories=names)
+        give_room(canvas)
+        finished(canvas)
+        heights.append(canvas.axes[0].get_window_extent().height)
+    assert heights[1] > 0.9 * heights[0]

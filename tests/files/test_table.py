@@ -106,6 +106,12 @@ def test_unicode_is_read_with_or_without_a_byte_order_mark(write, encoding):
     assert table.to_pylist() == [{"Größe": 3, "naïve": "é"}]
 
 
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_utf_16_that_says_so_is_read_unasked(write, mark):
+    table = read_table(write("\ufeffGröße\tnaïve\r\n3\té\r\n".encode(mark)))
+    assert table.to_pylist() == [{"Größe": 3, "naïve": "é"}]
+
+
 def test_another_encoding_is_read_when_named(write):
     table = read_table(write("option,price\ncafé,2\n".encode("cp1252")), encoding="cp1252")
     assert table["option"].to_pylist() == ["café"]

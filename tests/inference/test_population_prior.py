@@ -1,5 +1,7 @@
 """A new person of a known population."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -17,9 +19,9 @@ PRIOR = pn.PopulationPrior(
 )
 
 
-def objective(episode, model, prior):
+def objective(episode, model, prior, links=None):
     """Log-likelihood plus log-density on the links, by the model's own variables."""
-    coordinates = Coordinates.of_model(model)
+    coordinates = Coordinates.of_model(model, links)
     order = [prior.names.index(name) for name in coordinates.names]
     mean, covariance = prior.mean[order], prior.covariance[np.ix_(order, order)]
 
@@ -131,6 +133,75 @@ def test_predictions_are_averaged_over_what_the_population_leaves_open(episodes,
     assert np.abs(best - mean).max() > 1e-3
     weak = pn.fit(episodes[2], MODEL, parameter_prior=pn.ScaledPrior())
     assert np.abs(weak.predict(episodes[3]) - best).max() > 1e-3
+
+
+WITH_WEIGHT = pn.PopulationPrior(
+    ("temperature", "exploration/temperature"), [-1.0, 0.5], [[0.3, 0.1], [0.1, 0.6]],
+    ("log", "identity"),
+)  # fmt: skip
+WITH_RATIO = pn.PopulationPrior(
+    ("temperature", "exploration"), [-1.0, 0.2], [[0.3, 0.05], [0.05, 0.1]], ("log", "identity")
+)
+UCB1 = pn.models.UCB1(2, initial_value=0.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "prior", "links"),
+    [(MODEL, PRIOR, None), (UCB1, WITH_RATIO, None), (UCB1, WITH_WEIGHT, "weights")],
+    ids=["a shape", "a ratio", "its weight"],
+)
+@pytest.mark.parametrize("n", [4, 30])
+def test_averages_are_integrals_over_the_posterior(model, prior, links, n):
+    rng = np.random.default_rng(n)
+    seen, new = (q_learner(PRIOR.mean, size, rng, "new") for size in (n, 12))
+    value = objective(seen, model, prior, links)
+    coordinates = Coordinates.of_model(model, links)
+    order = [prior.names.index(name) for name in coordinates.names]
+    axes = [prior.mean[a] + np.sqrt(prior.covariance[a, a]) * np.linspace(-5, 5, 61) for a in order]
+    places = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+    height = np.array([value(h) for h in places])
+    share = np.exp(height - height.max())
+    share /= share.sum()
+    expected = 0.0
+    for h, own in zip(places[share > 1e-7], share[share > 1e-7], strict=True):
+        psi, _ = coordinates.psi(h[None])
+        theta = coordinates.theta(h[None, coordinates.n_shape :])[0]
+        p = np.exp(model.explanatory(new, *psi[0]) @ theta)
+        expected = expected + own * p / p.sum(axis=1, keepdims=True)
+    found = pn.fit(seen, model, parameter_prior=prior)
+    off = np.abs(found.predict(new, average=True) - expected).max()
+    assert off < 0.01
+    assert np.abs(found.predict(new) - expected).max() > 2 * off
+    h = coordinates.from_parts(*np.split(found.theta[None], [len(model.weights)], axis=1))[0]
+    best = optimize.minimize(lambda x: -value(x), h, method="Nelder-Mead",
+                             options={"xatol": 1e-7, "fatol": 1e-10})  # fmt: skip
+    assert -best.fun - value(h) < 1e-6
+
+
+def test_people_whom_nothing_was_asked_yet_are_predicted_like_the_population(episodes):
+    hardly = pn.Episode([0, 1], [0.0, 0.0], subject="x")  # values do not move: nothing is told
+    found = pn.fit(hardly, MODEL, parameter_prior=PRIOR)
+    h = np.random.default_rng(0).multivariate_normal(PRIOR.mean, PRIOR.covariance, size=4000)
+    rates, weights = 1 / (1 + np.exp(-h[:, 0])), np.exp(-h[:, 1])
+    x = [MODEL.explanatory(episodes[1], rate)[:, :, 0] for rate in rates]
+    u = np.array(x) * weights[:, None, None]
+    p = np.exp(u - np.logaddexp.reduce(u, axis=2, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(found.predict(episodes[1], average=True), p, atol=0.025)
+
+
+def test_an_average_needs_the_decisions_that_were_fitted(alone, episodes):
+    stored = replace(alone, source=alone.source.stored())
+    with pytest.raises(pn.errors.DataError, match="episodes must be at hand"):
+        stored.predict(episodes[3], average=True)
+    again = stored.attach(episodes[2]).predict(episodes[3], average=True)
+    np.testing.assert_allclose(again, alone.predict(episodes[3], average=True), atol=1e-6)
+
+
+def test_a_range_that_differs_in_its_last_digits_is_the_same(alone, episodes):
+    whole = pn.PopulationPrior(PRIOR.names, PRIOR.mean, PRIOR.covariance, (("logit", 0, 1), "log"))
+    assert estimates(pn.fit(episodes[2], MODEL, parameter_prior=whole)) == pytest.approx(
+        estimates(alone), rel=1e-6
+    )
 
 
 def test_a_prior_that_was_saved_fits_the_same(episodes, alone, tmp_path):

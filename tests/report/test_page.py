@@ -110,3 +110,14 @@ def test_labels_are_text_whatever_they_hold(section):
 
 def test_the_same_page_has_the_same_bytes():
     assert made() == made()
+
+
+def test_a_table_of_sentences_is_set_as_paragraphs_on_a_narrow_page():
+    long = "an estimate, but the data hardly limit some direction: read the interval"
+    told = DataTable("Status", ("status", "fits", "for example"), [["weak", "3", long]],
+                     words=frozenset((0, 2)))  # fmt: skip
+    numbers = DataTable("Numbers", ("who", "a", "b"), [["x", "1", "2"]])
+    assert told.told and not numbers.told
+    text = page("t", "", [Section("s", [told, numbers])])
+    assert text.count('class="scroll told"') == 1
+    assert 'data-name="for example"' in text and 'data-name="a"' not in text

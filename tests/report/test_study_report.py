@@ -13,7 +13,8 @@ from markupsafe import escape
 import penchant as pn
 from penchant.errors import DataError
 from penchant.output.table import number, p_value
-from penchant.report.study_everybody import population_figures
+from penchant.report.page import DataTable
+from penchant.report.study_everybody import population_figures, population_section
 from penchant.report.study_figures import study_figures
 from penchant.report.study_page import study_page
 from penchant.report.study_words import in_short, shown
@@ -379,7 +380,8 @@ def test_those_without_either_estimate_have_no_place_in_the_scatter(found):
     known = np.isfinite([[f.parameters[j].estimate for j in (0, 2)] for f in fits])
     neither = int((~known).all(axis=1).sum())
     caption = next(one for one in study_figures(found) if one.name == "scatter").caption
-    assert (f"{neither} without either have no place here" in caption) is bool(neither)
+    have = "has" if neither == 1 else "have"
+    assert (f"{neither} without either {have} no place here" in caption) is bool(neither)
     assert ("marked at the edge" in caption) is bool((known[:, 0] != known[:, 1]).any())
 
 
@@ -416,8 +418,30 @@ def test_the_population_has_its_parameters_and_people_in_the_order_of_all_other_
         for axes in drawn["population-forest"].axes
     ]
     assert rows[0] == rows[1]
-    (alone,) = drawn["population-coefficients"].axes
-    named = [label.get_text().replace("\n", " ") for label in alone.get_yticklabels()]
-    assert named == ["temperature: b", "learning rate: b"]
+    panels = drawn["population-coefficients"].axes
+    said = [axes.get_xlabel().replace("\n", " ").partition(":")[0] for axes in panels]
+    assert said == ["temperature", "learning rate"]
+    assert [[label.get_text() for label in axes.get_yticklabels()] for axes in panels] == [
+        ["b"]
+    ] * 2
+    assert panels[0].get_xlim() == panels[1].get_xlim()
+    caption = next(one for one in population_figures(made) if "coeff" in one.name).caption
+    assert "Of a it is minus the sum of the others." in caption
     rows = cells(study_page(made, [], title="x", command="y"), "The typical person")[1:3]
     assert [row[0] for row in rows] == ["temperature", "learning rate"]
+    text = study_page(made, [], title="x", command="y")
+    assert "p = &lt;" not in text and "The typical person (" not in text
+
+    class Several:
+        """The same study, as if of many groups, in which no spread was found."""
+
+        def __getattr__(self, name):
+            return getattr(made, name)
+
+        def columns(self, name):
+            table = made.columns(name)
+            return {} if name == "population-spreads" else {k: v * 13 for k, v in table.items()}
+
+    blocks = population_section(Several(), {})
+    tables = {one.caption: one.folded for one in blocks if isinstance(one, DataTable)}
+    assert tables == {"Differences in the population": True, "The typical person": False}

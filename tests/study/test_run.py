@@ -291,3 +291,18 @@ def test_an_interval_of_a_logarithm_without_bound_is_infinite_in_its_own_units()
     (found,) = natural_again(Pooled(), 0.95)
     assert (found.name, found.low, found.high) == ("temperature", 0.0, np.inf)
     assert found.estimate == pytest.approx(np.exp(0.5))
+
+
+def test_a_pooled_rate_and_its_interval_stay_between_0_and_1():
+    class Pooled:
+        def parameters_at(self, level):
+            return (
+                Parameter("log temperature", 0.5, 0.4, -0.3, 1.3),
+                Parameter("learning_rate", 0.83, 0.0964, 0.641, 1.019),
+            )
+
+    model = pn.QLearning(n_options=3)
+    assert natural_again(Pooled(), 0.95)[1].high == 1.019
+    warm, rate = natural_again(Pooled(), 0.95, model)
+    assert (rate.estimate, rate.standard_error, rate.low, rate.high) == (0.83, 0.0964, 0.641, 1.0)
+    assert warm.high == pytest.approx(np.exp(1.3))  # what has no such limit stays

@@ -49,6 +49,8 @@ from penchant.wording import argument, either
 Owners = dict[str, Coded]
 Seeable = str | Sequence[Any] | Mapping[str, Any]
 
+FEW_BLOCKS = 20  # labels of a column that may name the plays of people
+
 
 @as_it_came
 def episodes_from_frame(
@@ -229,7 +231,34 @@ def _event_order(
     episode = joint_codes(tuple(owners.values()))[0] if owners else zeros
     person = owners["subject"].codes if "subject" in owners else zeros
     number = None if decision is None else _numbers(table, decision, owners)
-    return in_time(episode, person, number, gaps, _row_places(owners)), number
+    if number is None:
+        return in_time(episode, person, None, gaps, _row_places(owners)), None
+
+    def apart() -> list[Any]:
+        return _telling_apart(table, episode, number)
+
+    return in_time(episode, person, number, gaps, _row_places(owners), apart), number
+
+
+def _telling_apart(table: Table, episode: IntVector, number: IntVector) -> list[Any]:
+    """Columns of few labels, each of rows that stand together, that divide episodes into plays.
+
+    In a play no two rows have the same number.
+    """
+    found = []
+    for name in table.columns:
+        try:
+            own = column_labels(table, name, "block").codes
+        except DataError:
+            continue
+        if len(np.unique(own)) > FEW_BLOCKS or (own < 0).any():
+            continue
+        apart = len(np.unique(np.stack([episode, number, own], axis=1), axis=0)) == len(own)
+        plays = np.stack([episode, own], axis=1)
+        runs = 1 + int((np.diff(plays, axis=0) != 0).any(axis=1).sum())
+        if apart and runs == len(np.unique(plays, axis=0)) <= len(own) / 2:
+            found.append(name)
+    return found
 
 
 def _check_settings(base: int, gaps: Gaps, chosen: Any, options: Any, locations: Any) -> None:

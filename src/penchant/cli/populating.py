@@ -21,6 +21,7 @@ from penchant.errors import DataError
 from penchant.files.output import TABLES, write_table
 from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
+from penchant.models.coordinates import WEIGHTS
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.reading.played import event_labels
@@ -66,6 +67,7 @@ def run_population(
             varying=populated.varying or None,
             random=populated.random or None,
             spread=populated.spread,
+            links=_links(populated.links),
             estimator=populated.estimator,
             nodes=populated.nodes,
             covariance=populated.covariance,
@@ -164,3 +166,29 @@ def _formulas(words: list[str]) -> dict[str, str]:
             )
         found[name.strip()] = "~ " + right.strip()
     return found
+
+
+def _links(words: list[str]) -> dict[str, Any] | str | None:
+    """price=log, rate=0..1, or weights alone."""
+    if words == [WEIGHTS]:
+        return WEIGHTS
+    found: dict[str, Any] = {}
+    for word in words:
+        name, told, link = (part.strip() for part in word.partition("="))
+        if not (name and told and link):
+            raise DataError(
+                f"--links must be NAME=LINK, or {WEIGHTS} alone; got {word!r}. Try --links "
+                "price=log."
+            )
+        low, dots, high = link.partition("..")
+        found[name] = ("logit", _number(word, low), _number(word, high)) if dots else link
+    return found or None
+
+
+def _number(word: str, end: str) -> float:
+    try:
+        return float(end)
+    except ValueError:
+        raise DataError(
+            f"--links must have numbers about the dots; got {word!r}. Try --links price=-5..0."
+        ) from None

@@ -419,6 +419,9 @@ class Populated:
         Parameters that differ between subjects; all if not given.
     spread
         full: correlated between people; diagonal: not; by group: of each level of a factor.
+    links
+        Scale of a parameter: price=log, 'price=negative log', rate=0..1, bonus=weight (the ratio is
+        carried by its weight); or weights, for all ratios. May be repeated.
     estimator
         ml or reml; reml below 50 subjects if not given.
     nodes
@@ -438,6 +441,7 @@ class Populated:
     varying: Columns = field(default_factory=list)
     random: Columns = field(default_factory=list)
     spread: str = "full"
+    links: Annotated[list[str], Parameter(metavar="NAME=LINK")] = field(default_factory=list)
     estimator: Literal["ml", "reml"] | None = None
     nodes: OptionalNumber = None
     covariance: Literal["model", "robust"] = "model"

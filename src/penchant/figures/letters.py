@@ -159,20 +159,34 @@ def _even(text: str, longest: float, n: int) -> list[str]:
     return best
 
 
+NAMES_OF_ROWS = (0.5, 0.62, 0.75)  # of the width that they may take: the first that will do
+MOST_NARROW = 0.28  # inches of a row
+
+
 def name_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look: Any) -> None:
     """Name rows at the y axis: over several lines where rows are high, whole where that fits.
 
-    The end of a long name is cut only where rows are low, and no two names would read the same.
+    Where rows are low, long names take more of the width; the end of one is cut only where they
+    would take most of it, and no two names would read the same.
     """
     across, up = room(axes)
     low, high = sorted(axes.get_ylim())
     pitch = up / (high - low)
     most = max(1, min(4, floor(pitch / LINE_HEIGHT)))
-    longest = 0.5 * across
-    said = [wrapped(name, longest, most) for name in names]
+    for share in NAMES_OF_ROWS:
+        said = [wrapped(name, share * across, most) for name in names]
+        if not any(CUT in one for one in said):
+            break
     if len(set(said)) < len(set(names)):
         said = list(names)
     axes.set_yticks(list(places), said, fontsize=FONT_SIZE, **look)
+
+
+def row_height(names: Sequence[str], inches: float) -> float:
+    """Inches that a row takes in a panel of this width whose names stand whole at its left."""
+    longest = NAMES_OF_ROWS[0] * (72 * inches - LABELS[0])
+    most = max((len(_filled(name, longest)) for name in names), default=1)
+    return float(max(MOST_NARROW, (most + 0.5) * LINE_HEIGHT / 72))
 
 
 def rows_fit(axes: Axes, n: float) -> bool:

@@ -292,6 +292,18 @@ def legend(
     stay_clear(axes)
 
 
+def give_room(figure: Figure) -> None:
+    """Make a figure higher by what legends of many lines would take from its axes."""
+    dots, taken = figure.dpi / 72, dict[int, float]()
+    for axes in figure.axes:
+        spec, made = axes.get_subplotspec(), axes.get_legend()
+        if made is not None and made.get_gid() == ABOVE:
+            row = 0 if spec is None else spec.rowspan.start
+            beyond = made.get_window_extent().height / dots - ABOVE_LEGEND
+            taken[row] = max(taken.get(row, 0.0), beyond)
+    figure.set_figheight(figure.get_figheight() + sum(taken.values()) / 72)
+
+
 def bars_first(axes: Axes, side: str = "left") -> None:
     """Add a legend in the order of drawing; matplotlib would list bars last."""
     handles = axes.get_legend_handles_labels()[0]

@@ -105,6 +105,18 @@ def in_words(name: str) -> str:
     return name.replace("_", " ").replace("/", " / ") if NAME.match(name) else name
 
 
+def in_sentence(name: str) -> str:
+    """A name of the code in words that a sentence may hold: without a colon.
+
+    Examples
+    --------
+    >>> in_sentence("learning_rate:drug[placebo]"), in_sentence("learning_rate")
+    ('learning rate (placebo)', 'learning rate')
+    """
+    parameter, colon, rest = in_words(name).partition(": ")
+    return f"{parameter} ({rest})" if colon else parameter
+
+
 def _attribute(name: str) -> str:
     """An attribute in words: of the level brand:Zen both, of a constant its option alone."""
     kind, _, level = name.partition(":")

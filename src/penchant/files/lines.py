@@ -55,11 +55,35 @@ def header(source: Source, *, delimiter: str | None, encoding: str) -> Header:
     hint = re.fullmatch(r"sep=(.)\s*", sample[0])  # Excel's own first line
     if hint:
         sample.pop(0)
+    _refuse_titles(source, sample)
     divided = _delimiter(hint[1] if hint and delimiter is None else delimiter, sample)
     cells, n_lines = _first_record(source, sample, divided)
     if len(cells) == 1:
         _check_single_column(source, divided, sample)
     return Header(divided, _names(source, cells), n_lines + bool(hint))
+
+
+def _refuse_titles(source: Source, sample: list[str]) -> None:
+    """Say where the names of columns are, if titles stand above them as spreadsheets have them."""
+    for delimiter in DELIMITERS:
+        try:
+            reader = csv.reader(sample, delimiter=delimiter)
+            records = [(reader.line_num, cells) for cells in reader if cells]
+        except csv.Error:
+            continue
+        filled = [[cell.strip() for cell in cells if cell.strip()] for _, cells in records]
+        for k in range(1, len(records) - 1):
+            names, wide = filled[k], len(records[k][1])
+            # others are found by their width
+            padded = filled[0] and (len(records[0][1]) == wide or delimiter != ",")
+            alone = padded and all(len(own) < 2 for own in filled[:k])
+            named = len({*names}) == wide > 2 and not any(map(_is_number, names))
+            if alone and named and len(records[k + 1][1]) == wide:
+                raise DataError(
+                    f"{source.name} must name its columns on its first line; got a title, "
+                    f"{filled[0][0]!r}, and what look like names on line {records[k][0]} "
+                    f"({', '.join(names[:3])} ...). Delete the lines above line {records[k][0]}."
+                )
 
 
 def _delimiter(given: str | None, sample: list[str]) -> str:

@@ -160,6 +160,8 @@ def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _decoded(source: Source, encoding: str) -> Iterator[bytes]:
+    if encoding == "utf-8" and _is_marked_utf_16(source):
+        encoding = "utf-16"  # its mark says so, and no UTF-8 begins like it
     decoder = codecs.getincrementaldecoder(encoding)()
     plain = codecs.lookup(encoding).name == "utf-8"
     offset = 0
@@ -176,12 +178,15 @@ def _decoded(source: Source, encoding: str) -> Iterator[bytes]:
         offset += len(block)
 
 
+def _is_marked_utf_16(source: Source) -> bool:
+    head = source.head(4)
+    marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return head.startswith(marks) and head != codecs.BOM_UTF32_LE
+
+
 def _wrong_encoding(source: Source, encoding: str, error: UnicodeDecodeError, at: int) -> DataError:
-    utf_16 = source.head(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     advice = (
-        f"It looks like UTF-16: pass {argument('encoding', 'utf-16')}."
-        if utf_16
-        else f"Pass the {argument('encoding')} it was saved in, such as "
+        f"Pass the {argument('encoding')} it was saved in, such as "
         f"{argument('encoding', 'cp1252')} or {either(repr('latin-1'), 'latin-1')}."
     )
     got = error.object[error.start : error.start + 1].hex()

@@ -17,6 +17,7 @@ from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
 from penchant.inference.intervals import profile_intervals, profile_positions, values_at
+from penchant.inference.posterior import Places, posterior_places
 from penchant.inference.profile.pairs import Planes
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid, whole_grids
@@ -26,6 +27,7 @@ from penchant.models import record
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.natural import Natural
 from penchant.models.natural_prior import Prior
+from penchant.models.population_prior import OnLinks, PopulationPrior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
 from penchant.softmax.covariance import sandwich, summed
@@ -336,17 +338,21 @@ class FromEpisodes(Source):
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
         if available is not None:
             raise DataError("available must be left out for a model; got one. Episodes have it.")
+        work: Any = predict.Predicted(self.model, *self._working(found))
+        if average and isinstance(self.prior, PopulationPrior):
+            work = predict.PredictedOverPosterior(self.model, self.places)
+        elif average:
+            work = predict.PredictedOnAverage(self.model, self.profile, self.peak)
         if isinstance(data, ManyPeople):
-            work: Any = (
-                predict.PredictedOnAverage(self.model, self.profile, self.peak)
-                if average
-                else predict.Predicted(self.model, *self._working(found))
-            )
             return data.portions(work, "Predicting")
-        episodes = self.problem().episodes if data is None else record.as_episodes(data)
-        if average:
-            return predict.averaged(self.model, episodes, self.profile, self.peak)
-        return predict.probabilities(self.model, episodes, *self._working(found))
+        return work(self.problem().episodes if data is None else data)
+
+    @cached_property
+    def places(self) -> Places:
+        """Where the parameters may lie under the population that is the prior."""
+        profiles = self.problem().profiles
+        assert isinstance(profiles.density, OnLinks)
+        return posterior_places(profiles, profiles.density, self.profile, self.peak)
 
     def log_likelihoods(self, found: Found, data: Any) -> Any:
         """Log-probability of each decision scored."""

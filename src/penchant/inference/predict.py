@@ -1,4 +1,4 @@
-"""Probabilities of the decisions in episodes, at one psi or averaged over psi."""
+"""Probabilities of decisions in episodes: at one estimate, or averaged over what is not known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
+from penchant.choices import Choices
 from penchant.errors import DataError
+from penchant.inference.posterior import SEEN, Places
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
@@ -28,17 +30,33 @@ def _log_probabilities(
             f"predict must have a finite estimate; got one that is not. Fit with {weak_prior()} to "
             "predict."
         )
-    problem = Problem(model, tuple(episodes))
-    choices = problem.choices(psi)
-    log_p = np.asarray(log_probabilities(theta, choices).reshape(choices.n_decisions, -1))
-    record = problem.profiles.record
-    if record.shown is None:
-        return log_p
-    scored = np.concatenate([episode.scored for episode in episodes])
-    masks = [e.available[e.scored] for e in episodes if e.available is not None]
-    every = np.full(np.concatenate(masks).shape, -np.inf)
-    np.put_along_axis(every, record.shown[scored], log_p, axis=1)
-    return every
+    return _Asked.of(model, episodes, psi).log_probabilities(theta)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Decisions to predict, described at one psi."""
+
+    problem: Problem
+    choices: Choices
+
+    @classmethod
+    def of(cls, model: Model, episodes: Sequence[Episode], psi: Vector) -> _Asked:
+        problem = Problem(model, tuple(episodes))
+        return cls(problem, problem.choices(psi))
+
+    def log_probabilities(self, theta: Vector) -> Matrix:
+        """Of every option at every decision scored."""
+        choices, episodes = self.choices, self.problem.episodes
+        log_p = np.asarray(log_probabilities(theta, choices).reshape(choices.n_decisions, -1))
+        record = self.problem.profiles.record
+        if record.shown is None:
+            return log_p
+        scored = np.concatenate([episode.scored for episode in episodes])
+        masks = [e.available[e.scored] for e in episodes if e.available is not None]
+        every = np.full(np.concatenate(masks).shape, -np.inf)
+        np.put_along_axis(every, record.shown[scored], log_p, axis=1)
+        return every
 
 
 def probabilities(model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector) -> Matrix:
@@ -92,6 +110,30 @@ class PredictedOnAverage:
     def __call__(self, data: Any) -> Matrix:
         """Probability of every option at every decision scored."""
         return averaged(self.model, as_episodes(data), self.grid, self.peak)
+
+
+@dataclass(frozen=True)
+class PredictedOverPosterior:
+    """The same averaged over all that a person may be under a population."""
+
+    model: Model
+    places: Places
+
+    def __call__(self, data: Any) -> Matrix:
+        """Probability of every option at every decision scored."""
+        return over_posterior(self.model, as_episodes(data), self.places)
+
+
+def over_posterior(model: Model, episodes: Sequence[Episode], places: Places) -> Matrix:
+    """Probabilities averaged over places in a posterior."""
+    found: Any = np.zeros(())
+    for psi, theta, share in zip(*places, strict=True):
+        mine = np.flatnonzero(share > SEEN)
+        if len(mine):
+            asked = _Asked.of(model, episodes, psi)
+            each = (share[i] * np.exp(asked.log_probabilities(theta[i])) for i in mine)
+            found = sum(each, start=found)
+    return np.asarray(found / places.share[places.share > SEEN].sum())
 
 
 def averaged(model: Model, episodes: Sequence[Episode], grid: Grid, peak: Peak) -> Matrix:

@@ -62,9 +62,18 @@ def _held(problem: Problem) -> BoolVector:
     """Shape parameters that the prior has a density of."""
     held = np.zeros(problem.n_shape, dtype=bool)
     if isinstance(problem.prior, DensityPrior):
-        named = [n for n in problem.profiles.natural if problem.prior.holds(n.name)]
+        named = [n for n in problem.profiles.natural if _has_density(problem, n)]
         held[[n.index for n in named if n.is_shape]] = True
     return held
+
+
+def _has_density(problem: Problem, natural: Natural) -> bool:
+    """Whether the prior has a density of a parameter, or of the weight that stands for a ratio."""
+    assert isinstance(problem.prior, DensityPrior)
+    names = [natural.name]
+    if natural.is_ratio:
+        names.append(problem.model.weights[natural.index])
+    return any(map(problem.prior.holds, names))
 
 
 def _information(columns: Matrix, objective: Matrix, possible: BoolVector) -> Matrix:
@@ -178,7 +187,7 @@ def held_rows(problem: Problem, theta: Vector) -> Matrix:
     d = len(theta)
     assert isinstance(problem.prior, DensityPrior)
     for natural in problem.profiles.natural:
-        if natural.is_shape or not problem.prior.holds(natural.name):
+        if natural.is_shape or not _has_density(problem, natural):
             continue
         row = natural.denominator(theta) * np.eye(d)[natural.index]
         for other in natural.weights[1:]:
@@ -254,7 +263,7 @@ def separated_advice(sentence: str, problem: Problem) -> str:
     free = [
         natural.name
         for natural in problem.profiles.natural
-        if not natural.is_shape and not problem.prior.holds(natural.name)
+        if not natural.is_shape and not _has_density(problem, natural)
     ]
     if not free:
         return sentence.replace(f"Use {argument('method', 'firth')} or {weak_prior()}, or r", "R")

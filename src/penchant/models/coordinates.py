@@ -3,7 +3,9 @@
 Every natural parameter has a link, on which it may be any number: a learning rate the logit of its
 range, a temperature its logarithm, a weight that may have either sign itself. Of a parameter that
 is one weight over another, such as a prior mean, the denominator has a logarithm: the ratio has all
-its moments, and carries the population under its own name.
+its moments, and carries the population under its own name. Or the weight itself carries it, if
+asked for: what a decision weighs is then alike between people, and not what it weighs in units of
+another weight, which few decisions tell of a person who hardly decides by it.
 
 Shape parameters come first, so that nodes in them are shared by all nodes in the weights.
 """
@@ -22,6 +24,10 @@ from penchant.errors import DataError, nearest
 from penchant.models.links import Link, read_link
 from penchant.models.model import Model, natural_parameters, positive_weights
 from penchant.models.natural import Natural, Shape
+
+WEIGHT = "weight"  # the link of a ratio that its weight carries
+WEIGHTS = "weights"  # the same of all ratios
+Links = Mapping[str, Any] | str | None
 
 
 @dataclass(frozen=True)
@@ -69,27 +75,43 @@ class Coordinates:
     n_weights: int
 
     @classmethod
-    def of_model(cls, model: Model, links: Mapping[str, Any] | None = None) -> Coordinates:
+    def of_model(cls, model: Model, links: Links = None) -> Coordinates:
         """Of a model, with the links that its declarations ask for, or others."""
         naturals = _one_to_one(model)
         must = positive_weights(model)
         below = {n.other for n in naturals if n.is_ratio}
-        asked = dict(links or {})
-        _check_names(asked, [n.name for n in naturals])
+        if isinstance(links, str):
+            asked = dict.fromkeys((n.name for n in naturals if n.is_ratio), _all_weights(links))
+        else:
+            asked = dict(links or {})
+        declared = [n.name for n in naturals]
+        naturals = [_on_weight(model, n) if _as_weight(n, asked) else n for n in naturals]
+        _check_names(asked, list(dict.fromkeys([*declared, *(n.name for n in naturals)])))
         found = []
         for natural in naturals:
             default = natural.link(model.shape, natural.index in must, natural.index in below)
             link = read_link(natural.name, asked[natural.name]) if natural.name in asked else None
-            _check_link(natural, link, default)
-            found.append(Coordinate(natural, link or default))
+            found.append(Coordinate(natural, _checked(natural, link, default)))
         found.sort(key=lambda c: not c.is_shape)
         return cls(tuple(found), tuple(model.shape), len(model.weights))
 
     @classmethod
-    def of_variables(
-        cls, names: Sequence[str], links: Mapping[str, Any] | None = None
-    ) -> Coordinates:
+    def of_names(cls, model: Model, names: Sequence[str], links: Mapping[str, Any]) -> Coordinates:
+        """Of a model, where names tell which ratios are carried by their weights."""
+        ratios = {model.weights[n.index]: n.name for n in _one_to_one(model) if n.is_ratio}
+        weights = {ratios[name]: WEIGHT for name in names if name in ratios}
+        own = cls.of_model(model, weights)
+        if set(own.names) != set(names):
+            return own
+        free = {n: links[n] for n in own.names if own.each[own.index(n)].link != links[n]}
+        return cls.of_model(model, {**weights, **free}) if free else own
+
+    @classmethod
+    def of_variables(cls, names: Sequence[str], links: Links = None) -> Coordinates:
         """Of the weights of explanatory variables: themselves, or on the links asked for."""
+        if isinstance(links, str):
+            _all_weights(links)
+            links = None  # they are
         asked = dict(links or {})
         _check_names(asked, list(names))
         each = tuple(
@@ -195,16 +217,42 @@ def _check_names(asked: Mapping[str, Any], known: list[str]) -> None:
             )
 
 
-def _check_link(natural: Natural, link: Link | None, default: Link) -> None:
+def _all_weights(asked: str) -> str:
+    if asked != WEIGHTS:
+        raise DataError(
+            f"links must be {WEIGHTS!r} or a link by parameter; got {asked!r}. Give "
+            "{'price': 'log'}, say."
+        )
+    return WEIGHT
+
+
+def _as_weight(natural: Natural, asked: Mapping[str, Any]) -> bool:
+    """Whether a parameter's weight is to carry the population."""
+    if asked.get(natural.name) != WEIGHT:
+        return False
+    if not natural.is_ratio:
+        raise DataError(
+            f"links[{natural.name!r}] must be {WEIGHT!r} for a ratio of weights alone; got it for "
+            "a parameter that is none. Leave it out."
+        )
+    return True
+
+
+def _on_weight(model: Model, ratio: Natural) -> Natural:
+    return Natural(model.weights[ratio.index], "weight", ratio.index)
+
+
+def _checked(natural: Natural, link: Link | None, default: Link) -> Link:
     """What is limited must stay inside; only free weights and ratios have a choice."""
-    if link is None or link == default:
-        return
+    if link is None or link.is_close(default):
+        return default
     free = natural.is_ratio or (natural.is_weight and default.name != "log")
     if not free:
         raise DataError(
             f"links[{natural.name!r}] must be {str(default)!r}, which keeps it inside its limits; "
             f"got {str(link)!r}. Leave it out."
         )
+    return link
 
 
 def _one_to_one(model: Model) -> list[Natural]:
@@ -226,7 +274,7 @@ def _one_to_one(model: Model) -> list[Natural]:
     singles = {n.index for n in found if not (n.is_shape or n.is_ratio)}
     for a, natural in enumerate(found):
         if natural.is_ratio and natural.other not in singles:
-            found[a] = Natural(model.weights[natural.index], "weight", natural.index)
+            found[a] = _on_weight(model, natural)
     found += [
         Natural(name, "weight", a) for a, name in enumerate(model.weights) if a not in told_weights
     ]

@@ -76,6 +76,11 @@ class Link:
             below, above = 1.0 / (value - self.low), 1.0 / (self.high - value)
             return below + above, above**2 - below**2
 
+    def is_close(self, other: Link) -> bool:
+        """Whether it is the same but for the last digits of a range."""
+        ends = (self.low, self.high), (other.low, other.high)
+        return self.name == other.name and np.allclose(*ends, rtol=0.0, atol=1e-6)
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         bounds = {"low": self.low, "high": self.high} if self.name == "logit" else {}

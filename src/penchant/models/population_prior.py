@@ -13,8 +13,7 @@ from penchant.errors import DataError
 from penchant.files.output import read_document, write_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.links import Link, read_link
-from penchant.models.model import Model
-from penchant.models.natural_prior import Density
+from penchant.models.model import Model, natural_parameters
 from penchant.output.document import numbers, plain
 from penchant.softmax.prior import GaussianPrior
 
@@ -92,24 +91,21 @@ class PopulationPrior:
 
     def coordinates_of(self, model: Model) -> Coordinates:
         """The coordinates of a model under these links, if it has these parameters."""
-        asked = dict(zip(self.names, self.links, strict=True))
-        own = Coordinates.of_model(model)
+        links = dict(zip(self.names, self.links, strict=True))
+        own = Coordinates.of_names(model, self.names, links)
         if set(own.names) != set(self.names):
             raise DataError(
                 f"parameter_prior must be of the model's parameters {', '.join(own.names)}; got "
                 f"{', '.join(self.names)}. Fit the population with the same model."
             )
-        free = {
-            name: asked[name] for name in own.names if own.each[own.index(name)].link != asked[name]
-        }
-        return Coordinates.of_model(model, free) if free else own
+        return own
 
-    def of_model(self, model: Model) -> Density:
+    def of_model(self, model: Model) -> OnLinks:
         """The density of a model's weights and shape parameters."""
         coordinates = self.coordinates_of(model)
         order = [self.names.index(name) for name in coordinates.names]
         precision = self.precision[np.ix_(order, order)]
-        return _OfCoordinates(coordinates, self.mean[order], precision)
+        return OnLinks(coordinates, self.mean[order], precision)
 
     def holds(self, name: str) -> bool:
         """Whether a natural parameter is one of the population's."""
@@ -176,8 +172,22 @@ class PopulationPrior:
         return f"population ({', '.join(self.names)})"
 
 
-class _OfCoordinates(NamedTuple):
-    """The density of one model, on the scales without limits."""
+def with_ratios(
+    prior: PopulationPrior, model: Model, drawn: Mapping[str, Vector]
+) -> dict[str, Vector]:
+    """Numbers of people by parameter, with ratios instead of the weights that carry them."""
+    coordinates = prior.coordinates_of(model)
+    values = np.stack([drawn[name] for name in coordinates.names], axis=1)
+    theta = coordinates.theta(coordinates.coordinates(values)[:, coordinates.n_shape :])
+    found = dict(drawn)
+    for natural in natural_parameters(model):
+        if natural.is_ratio and found.pop(model.weights[natural.index], None) is not None:
+            found[natural.name] = np.asarray(natural.of_weights(theta))
+    return found
+
+
+class OnLinks(NamedTuple):
+    """The density of a model's parameters: a `Density`, normal on the scales without limits."""
 
     coordinates: Coordinates
     mean: Vector

@@ -163,6 +163,20 @@ def positive(model: Any) -> BoolVector:
     return np.array([n.is_positive(model.shape) for n in natural_parameters(model)])
 
 
+def shares(model: Any) -> BoolVector:
+    """Which natural parameters of the model lie between 0 and 1: rates of learning, shares."""
+    return np.array(
+        [
+            n.is_open or (n.is_shape and _is_share(model.shape[n.index]))
+            for n in natural_parameters(model)
+        ]
+    )
+
+
+def _is_share(shape: Any) -> bool:
+    return bool(shape.scale == "linear" and 0 <= shape.low < 0.01 and 0.99 < shape.high <= 1)
+
+
 def logarithms(values: Vector, covariance: Matrix, logs: BoolVector) -> tuple[Vector, Matrix]:
     """Estimates with the logarithms of some: d log x = dx / x divides their covariances."""
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -15,10 +15,12 @@ from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
 from penchant.reading.doubts import data_notes, near_duplicates, play_doubts
+from penchant.reading.marks import ask_about_flags, ask_about_marks
 from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.columns import (
     COORDINATES,
     NO_COLUMN,
+    USUAL,
     PlayColumns,
     plain_name,
     play_columns,
@@ -45,6 +47,9 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     if asked.columns.get("chosen") is None and isinstance(found.chosen, str):
         _check_places(table, found.chosen)
         _check_sides(table, found.chosen, clean.own)
+        ask_about_flags(table, found.chosen, clean.own, found.decision)
+    if asked.options is None and isinstance(found.chosen, str) and locations is None:
+        ask_about_marks(table, found.chosen, found.decision)
     table, notes = with_rewards(table, found, asked)
     if clean.program is not None and "missing_reward" not in policies:
         _check_other_tasks(table, found)
@@ -80,7 +85,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     n_options = len(labels) if labels is not None else _n_options(episodes)
     if isinstance(asked.options, Mapping):
         n_options = max(int(index) for index in words.values()) + 1
-    doubts = (*data_notes(episodes), *_alike_options(labels))
+    doubts = (*data_notes(episodes), *_alike_options(labels), *_other_rewards(table, found))
     if locations is None or isinstance(locations, str) or not isinstance(found.chosen, str):
         doubts = (*doubts, *play_doubts(episodes, table, found, arguments))
     return Built(
@@ -167,6 +172,29 @@ def _alike_options(labels: Sequence[Any] | None) -> tuple[str, ...]:
     return (
         f"{listing(alike)} are taken for different options: pass {options_said(one)} if they are "
         "one.",
+    )
+
+
+def _other_rewards(table: pa.Table, found: PlayColumns) -> tuple[str, ...]:
+    """That other columns of numbers may be the reward, too, where none was named."""
+    if "reward" not in found.found or not isinstance(found.reward, str):
+        return ()
+    usual = {plain_name(name) for name in USUAL["reward"]}
+    others = [
+        name
+        for name in table.column_names
+        if name not in found.used()
+        and plain_name(name) in usual
+        and (pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type))
+        and table[name].to_pylist() != table[found.reward].to_pylist()
+    ]
+    if not others:
+        return ()
+    ways = " or ".join(argument("reward", name) for name in others)
+    be = "is" if len(others) == 1 else "are"
+    return (
+        f"{listing(others)} {be} not used, and might be the reward as well as {found.reward}: pass "
+        f"{ways} if so.",
     )
 
 

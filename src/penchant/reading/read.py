@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -196,6 +197,12 @@ def read(
     return marked(found, came_as(source))
 
 
+_TOTAL = re.compile(
+    r"(total|cumulative|cum|running|balance|bank|guthaben|konto)(points|score|reward|win|earn|$)"
+    r"|(points|score|reward|earnings?)(total|sofar|cum)"
+)
+
+
 def has_choices(names: Sequence[str]) -> bool:
     """Whether one of the columns has a name that choices often have."""
     return named_column(CHOSEN, names) is not None
@@ -369,6 +376,7 @@ def _kind(
             f"{named(free)}. Pass {argument('reward')} with one of these; or name offers by "
             f"{argument('offers')}, attributes by {argument('attributes')}."
         )
+    _refuse_totals(clean, names)
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
         "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
@@ -376,6 +384,19 @@ def _kind(
         f"play, {argument('offers')} for offers, {argument('option')} and "
         f"{argument('attributes')} for choices; in a wide table, {argument('options')}."
     )
+
+
+def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
+    """Say that a running total is no reward, where nothing else could be one."""
+    total = next((name for name in names if _TOTAL.match(plain_name(name))), None)
+    if total is not None and named_column(CHOSEN, names) is not None:
+        raise DataError(
+            f"{argument('reward')} must be given, as no column has a usual name of rewards, and "
+            f"{total} sounds like what was earned so far, not by each choice; got columns "
+            f"{named(names)}. Pass {argument('reward')} with the column of what each choice paid, "
+            f"{argument('reward', total)} if that is one; of a running total, write the "
+            "differences in a column of their own."
+        )
 
 
 def _accepts(clean: Cleaned, asked: Asked) -> bool:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 TEMPLATE = "page.html"
+FEW, SENTENCE = 5, 48  # columns of a table of sentences, and letters of one
 OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]*(?: weak(?::[\d.]+)?| profile| wald)?)")
 
 
@@ -48,6 +49,12 @@ class DataTable:
     folded: bool = False
     words: frozenset[int] = frozenset((0,))
     kind: str = "table"
+
+    @property
+    def told(self) -> bool:
+        """Whether it tells sentences: on a narrow page its rows are set as paragraphs."""
+        cells = [str(row[i]) for row in self.rows for i in self.words]
+        return 2 < len(self.header) <= FEW and any(len(cell) > SENTENCE for cell in cells)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,12 @@ import numpy as np
 from penchant.output.table import p_value
 from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name
-from penchant.report.study_groups import some_columns
+from penchant.report.study_groups import MANY, some_columns
 from penchant.report.study_words import shown
 from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG
 from penchant.wording import either, weak_prior
 
-MANY = 12  # rows of pairs of groups that are shown only when asked for
 RANKS = (
     "The rank tests keep people without a finite estimate: an estimate at an end of the "
     "parameter's range (a temperature of 0, where choices are separated) ranks at that end, any "

@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.errors import listing
 from penchant.figures import coefficients, forest, population_density, shrinkage
+from penchant.figures.edges import scale
+from penchant.figures.letters import row_height
+from penchant.figures.style import WIDTHS
 from penchant.figures.subjects import MOST_LABELS
-from penchant.figures.words import in_words
+from penchant.figures.words import in_sentence, in_words
 from penchant.models.links import Link
 from penchant.output.notes import counted
 from penchant.output.table import p_value
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.report.page import Block, DataTable, Drawing, Listing
+from penchant.report.study_answers import p_words
 from penchant.report.study_figures import NAMED, UNNAMED, Drawn, edges_said, panelled
-from penchant.report.study_groups import some_columns, some_drawn
-from penchant.report.study_words import for_reader, shown
+from penchant.report.study_groups import MANY, some_columns, some_drawn
+from penchant.report.study_words import capital, for_reader, shown
 from penchant.studies.everybody import StudyPopulation
 from penchant.studies.findings import Findings
 from penchant.wording import either
@@ -41,7 +46,7 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     blocks: list[Block] = [Listing(_first(study, found))]
     blocks += [_contrasts(study)] if found.contrasts else []
     blocks += some_drawn(drawn, "population-coefficients")
-    blocks += [_typical(study, found), _spreads(study)]
+    blocks += [_typical(study, found), *_spreads(study)]
     blocks += some_drawn(drawn, "population-density", "population-shrinkage", "population-forest")
     said = [*([fit.message] if fit.message else []), *fit.notes]
     blocks += [Listing([for_reader(_typed(words)) for words in said])] if said else []
@@ -68,7 +73,7 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
                     f"{contrast.words} = {shown(float(contrast.difference[a]))} on the "
                     f"{contrast.links[a]} scale "
                     f"({100 * study.plan.level:g} % interval {shown(float(contrast.low[a]))} to "
-                    f"{shown(float(contrast.high[a]))}, p = {p_value(float(contrast.p_value[a]))}, "
+                    f"{shown(float(contrast.high[a]))}, p {p_words(float(contrast.p_value[a]))}, "
                     f"{p_value(adjusted[a])} adjusted for all differences here)."
                 )
     if found.contrasts and not said:
@@ -78,7 +83,7 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
         )
     said.append(
         f"All {counted(fit.n_subjects, 'subject')} count, also those without an estimate "
-        f"of their own. Status: {fit.status}."
+        f"of their own. Status: {for_reader(fit.status)}."
     )
     told = [*fit.reliability.items()]
     said += [_told(*told[a]) for a in _in_order(study, [name for name, _ in told])]
@@ -98,7 +103,7 @@ def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
 
 
 def _told(name: str, value: float) -> str:
-    share = f"{in_words(name).capitalize()}: reliability {value:.2f}"
+    share = f"{capital(in_sentence(name))}: reliability {value:.2f}"
     if value < LITTLE:
         return (
             f"{share}. People are hardly told apart: most of the differences between their own "
@@ -111,12 +116,14 @@ def _told(name: str, value: float) -> str:
 
 def _contrasts(study: Findings) -> DataTable:
     keep = ("parameter", "contrast", "difference", "low", "high", "t", "degrees_of_freedom")
+    table = _ordered(study, study.columns("population-contrasts"), "parameter")
     return some_columns(
         "Differences in the population",
-        _ordered(study, study.columns("population-contrasts"), "parameter"),
+        table,
         (*keep, "p_value", "adjusted_p_value", "link"),
         note="On the link of each parameter: of a logarithm, the logarithm of a ratio. Welch's "
         "tests of the people's own estimates are in the sections on groups.",
+        folded=len(table["parameter"]) > MANY,
         names={"t": "t"},
     )
 
@@ -140,7 +147,8 @@ def _typical(study: Findings, found: StudyPopulation) -> DataTable:
             rows.append([in_words(name), whose, *map(shown, (p.estimate, p.low, p.high))])
     header = ("parameter", "of whom", "typical", "low", "high")
     note = f"At the mean of the link; low and high: {100 * level:g} % intervals of the mean."
-    return DataTable("The typical person", header, rows, note, words=frozenset((0, 1)))
+    words = frozenset((0, 1))
+    return DataTable("The typical person", header, rows, note, len(rows) > MANY, words)
 
 
 def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
@@ -151,14 +159,18 @@ def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
     return kinds
 
 
-def _spreads(study: Findings) -> DataTable:
-    return some_columns(
-        "How far people differ",
-        _ordered(study, study.columns("population-spreads"), "name"),
-        ("name", "sd", "low", "high", "reliability", "link"),
-        note="Standard deviations between people on the link; reliability: the share of the "
-        "differences between people that their decisions tell.",
+def _spreads(study: Findings) -> list[Block]:
+    """The spreads, where some were found."""
+    table = study.columns("population-spreads")
+    if not table:
+        return []
+    note = (
+        "Standard deviations between people on the link; reliability: the share of the "
+        "differences between people that their decisions tell."
     )
+    keep = ("name", "sd", "low", "high", "reliability", "link")
+    ordered = _ordered(study, table, "name")
+    return [some_columns("How far people differ", ordered, keep, note=note)]
 
 
 # -- figures ---------------------------------------------------------------------------------------
@@ -179,22 +191,44 @@ def population_figures(study: Findings) -> Iterator[Drawn]:
 
 def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
     fit, what = found.fit, "group" if found.between else "condition"
-    mine = [a for a in _in_order(study, fit.names) if ":" in fit.names[a]]
-    ends = fit.interval(study.plan.level)[mine]
-    names = [in_words(fit.names[a]) for a in mine]
+    panels: dict[str, list[int]] = {}
+    for a in _in_order(study, fit.names):
+        parameter, _, rest = fit.names[a].partition(":")
+        if rest:
+            panels.setdefault(parameter, []).append(a)
+    mine = [a for one in panels.values() for a in one]
+    ends = fit.interval(study.plan.level)
+    alike = scale(np.append(fit.coefficients[mine], 0.0), ends[mine], False, None)
+    names = {a: in_words(fit.names[a]).partition(": ")[2] for a in mine}
 
-    def draw(axes: Any, _: int) -> None:
-        coefficients(axes, names, fit.coefficients[mine], ends, name="coefficient, on the link")
+    def draw(axes: Any, i: int) -> None:
+        parameter, own = list(panels.items())[i]
+        axis = f"{in_words(parameter)}: coefficient on the {fit.links.get(parameter, 'link')} scale"
+        said = [names[a] for a in own]
+        limits = (alike.low, alike.high)
+        coefficients(axes, said, fit.coefficients[own], ends[own], name=axis, limits=limits)
 
-    made = panelled(1, draw, row=0.9 + 0.28 * len(mine))
+    high = row_height([*names.values()], WIDTHS[1])
+    row = 0.8 + high * max(map(len, panels.values()))
+    made = panelled(len(panels), draw, row=row, least=row)
     return Drawn(
         "population-coefficients",
         "What differs in the population",
         f"Coefficients of the population with {100 * study.plan.level:g} % interval: how far a "
         f"{what} lies from the average of all {what}s, on the link of its parameter."
-        f"{edges_said(made)}",
+        f"{_implied(found)}{edges_said(made)}",
         made,
     )
+
+
+def _implied(found: StudyPopulation) -> str:
+    """Whose coefficients are not drawn, as they follow from the others."""
+    source = found.fit.source
+    if source is None:
+        return ""
+    first = [str(source.design.factor(column).levels[0]) for column in found.between]
+    first += [] if source.conditions is None else [str(source.conditions.labels[0])]
+    return f" Of {listing(first)} it is minus the sum of the others."
 
 
 def _links(fit: PopulationFit) -> list[Link]:

@@ -21,13 +21,13 @@ from penchant.figures import (
     regret_growth,
 )
 from penchant.figures.letters import columns_fit
-from penchant.figures.style import WIDTHS, heading
+from penchant.figures.style import WIDTHS, give_room, heading
 from penchant.figures.subjects import MOST_LABELS
 from penchant.figures.words import in_words
-from penchant.models.model import Declared, Model, natural_parameters
+from penchant.models.model import Declared, Model
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
-from penchant.population.subjects import positive
+from penchant.population.subjects import positive, shares
 from penchant.report.study_words import capital, exact_words, not_simulated, simulation_words
 from penchant.softmax.estimate import Estimate
 from penchant.studies.findings import Findings
@@ -91,11 +91,12 @@ def panelled(
     row: float = ROW,
     alike: bool = False,
     wide: bool = False,
+    least: float = 2.4,
 ) -> Figure:
     """Panels in rows, each drawn by its number; alike: with the same ends of their axes."""
     columns = min(n, columns)
     rows = -(-n // columns)
-    made = figure(columns=2 if wide else min(n, 2), height=max(row * rows, 2.4))
+    made = figure(columns=2 if wide else min(n, 2), height=max(row * rows, least))
     axes = list(np.atleast_1d(made.subplots(rows, columns, squeeze=False)).ravel())
     for spare in axes[n:]:
         spare.remove()
@@ -106,19 +107,13 @@ def panelled(
             ends = np.array([getattr(one, f"get_{which}")() for one in axes[:n]])
             for one in axes[:n]:
                 one.set(**{which: (ends[:, 0].min(), ends[:, 1].max())})
+    give_room(made)
     return made
 
 
 def bounds_of(model: Model) -> list[tuple[float, float] | None]:
     """What natural parameters of the model can be where that is 0 to 1; None for others."""
-    return [
-        (0.0, 1.0) if n.is_open or (n.is_shape and _is_share(model.shape[n.index])) else None
-        for n in natural_parameters(model)
-    ]
-
-
-def _is_share(shape: Any) -> bool:
-    return bool(shape.scale == "linear" and 0 <= shape.low < 0.01 and 0.99 < shape.high <= 1)
+    return [(0.0, 1.0) if share else None for share in shares(model)]
 
 
 def _growth(study: Findings) -> Iterator[Drawn]:
@@ -261,6 +256,7 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
         bounds=(bounds[first], bounds[second]),
         logarithmic=(bool(logs[first] and (x > 0).any()), bool(logs[second] and (y > 0).any())),
     )
+    give_room(made)
     unit = "subject" if study.data.people is None else "fit"
     yield Drawn(
         "scatter",
@@ -276,7 +272,8 @@ def _lacking(x: BoolVector, y: BoolVector) -> str:
     """Where those are who lack one estimate, or both."""
     said = " Those with one of the two are marked at the edge." if (x != y).any() else ""
     neither = int((~x & ~y).sum())
-    return f"{said} {neither} without either have no place here." if neither else said
+    have = "has" if neither == 1 else "have"
+    return f"{said} {neither} without either {have} no place here." if neither else said
 
 
 def _populations(study: Findings) -> Iterator[Drawn]:
@@ -286,7 +283,8 @@ def _populations(study: Findings) -> Iterator[Drawn]:
     logs, bounds = positive(study.plan.model), bounds_of(study.plan.model)
     names = study.fits[study.subjects[0]].exact.natural_names
     pooled = [
-        natural_again(study.exact[g.label]["random-effects"], study.plan.level) for g in groups
+        natural_again(study.exact[g.label]["random-effects"], study.plan.level, study.plan.model)
+        for g in groups
     ]
 
     def draw(axes: Any, j: int) -> None:

@@ -27,6 +27,7 @@ from penchant.tables.labels import in_natural_order
 
 P_VALUES = ("p_value", "adjusted_p_value")
 SHOWN_AS_P = (*P_VALUES, "wilcoxon_p_value")
+MANY = 12  # rows from which on a table of groups is shown only when asked for
 OF_T_TESTS = {"statistic": "t"}
 
 
@@ -130,7 +131,7 @@ def _table_2(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
 
 def _exact(study: Findings, column: LinearizedGroup) -> tuple[Parameter, ...]:
     population = study.exact[column.group.label]["random-effects"]
-    return natural_again(population, study.plan.level)
+    return natural_again(population, study.plan.level, study.plan.model)
 
 
 def _name(column: LinearizedGroup) -> str:

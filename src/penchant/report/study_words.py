@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import listing
-from penchant.figures.words import PARAMETERS, in_words
+from penchant.figures.words import PARAMETERS, in_sentence, in_words
 from penchant.output.notes import counted
 from penchant.output.table import number
 from penchant.population.subjects import positive
@@ -53,6 +53,7 @@ def _groups_asked(column: str, study: Findings) -> str:
 
 
 _NAMES = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b(?![=(])")
+_OF_CONDITIONS = re.compile(r"\b[a-z]\w*(?::\w+)?\[[^\[\]]+\]")  # of parameters in a population
 
 
 def for_reader(message: str) -> str:
@@ -60,7 +61,10 @@ def for_reader(message: str) -> str:
 
     >>> for_reader("Of prior_mean = 3: give a parameter_prior.")
     'Of prior mean = 3: give a parameter_prior.'
+    >>> for_reader("No spread was found in learning_rate:drug[placebo].")
+    'No spread was found in learning rate (placebo).'
     """
+    message = _OF_CONDITIONS.sub(lambda found: in_sentence(found[0]), message)
     return _NAMES.sub(
         lambda found: in_words(found[0]) if found[0] in PARAMETERS else found[0], message
     )
@@ -354,7 +358,7 @@ def _everybody(study: Findings) -> list[str]:
     if study.everybody is None:
         return []
     fit = study.everybody.fit
-    scales = ", ".join(f"{in_words(name)} {link}" for name, link in fit.links.items())
+    scales = ", ".join(f"{in_sentence(name)}: {link}" for name, link in fit.links.items())
     how = "restricted maximum likelihood" if fit.estimator == "reml" else "maximum likelihood"
     return [
         "Everybody was also fitted at once: parameters were taken for normal between people on "

@@ -386,8 +386,8 @@ class Estimate(Found, Framed):
         available
             Mask, for an array.
         average
-            For a model: average over psi, each weighted by its profile likelihood, instead of
-            taking the best.
+            For a model: average instead of taking the best. Under a `PopulationPrior`, over all
+            parameters, by their posterior; else over psi, each weighted by its profile likelihood.
 
         Returns
         -------

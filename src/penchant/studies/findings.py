@@ -155,7 +155,7 @@ def _table_2(study: Findings) -> Columns:
         population = study.exact[group.label]["random-effects"]
         rows += [
             ("exact", group, p, population, float("nan"), None)
-            for p in natural_again(population, study.plan.level)
+            for p in natural_again(population, study.plan.level, study.plan.model)
         ]
     return _by_rows(
         {
@@ -185,7 +185,9 @@ def _populations(study: Findings) -> Columns:
         for rule, population in rules.items():
             known = population.heterogeneity
             i2 = [float("nan")] * len(population.names) if known is None else known.i2_each
-            for p, share in zip(natural_again(population, study.plan.level), i2, strict=True):
+            for p, share in zip(
+                natural_again(population, study.plan.level, study.plan.model), i2, strict=True
+            ):
                 rows.append((group, rule, population, p, float(share)))
     return _by_rows(
         {

@@ -8,7 +8,7 @@ holds. Their logarithms are well behaved; the average, mapped back, is a geometr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from penchant.models.model import Model, natural_parameters
 from penchant.population.estimate import PopulationEstimate
-from penchant.population.subjects import SubjectEstimates, logarithms, positive
+from penchant.population.subjects import SubjectEstimates, logarithms, positive, shares
 from penchant.softmax.transformations import Parameter
 from penchant.studies.data import ALL, StudyData
 from penchant.studies.plan import CATEGORIES, Category
@@ -44,21 +44,34 @@ def exact_on_working_scale(
     )
 
 
-def natural_again(population: PopulationEstimate, level: float) -> tuple[Parameter, ...]:
+def natural_again(
+    population: PopulationEstimate, level: float, model: Model | None = None
+) -> tuple[Parameter, ...]:
     """A population's parameters in their own units: geometric means where logarithms were pooled.
 
-    The standard error of a geometric mean is that of the logarithm times the mean.
+    The standard error of a geometric mean is that of the logarithm times the mean. Of rates and
+    shares of a model, what lies beyond 0 and 1 is cut off: a mean of shares is a share, so that
+    the interval holds it as often as before.
     """
     found = []
+    limited = () if model is None else _names_of_shares(model)
     for p in population.parameters_at(level):
         if p.name.startswith(LOG):
             with np.errstate(over="ignore"):  # an end that nothing bounds is infinite
                 value, low, high = (float(np.exp(v)) for v in (p.estimate, p.low, p.high))
             error = value * p.standard_error
             found.append(Parameter(p.name.removeprefix(LOG), value, error, low, high))
+        elif p.name in limited:
+            value, low, high = (float(np.clip(v, 0.0, 1.0)) for v in (p.estimate, p.low, p.high))
+            found.append(replace(p, estimate=value, low=low, high=high))
         else:
             found.append(p)
     return tuple(found)
+
+
+def _names_of_shares(model: Model) -> tuple[str, ...]:
+    named = zip(natural_parameters(model), shares(model), strict=True)
+    return tuple(n.name for n, share in named if share)
 
 
 @dataclass(frozen=True)

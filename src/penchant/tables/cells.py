@@ -162,6 +162,46 @@ def amount_and_delay(cell: Any, decimal: str = ".") -> tuple[str, str] | None:
     return None
 
 
+_CHANCE = re.compile(
+    r"(?:an?\s+)?(?P<p>\d+(?:[.,]\d+)?)\s*%\s*(?:chance|probability)?\s*"
+    r"(?:of|to win|to get|to receive|for|:)?\s+(?P<paid>.+)",
+    re.IGNORECASE,
+)
+_WITH = re.compile(
+    r"(?P<paid>.+?)\s+(?:with|at)\s+(?:an?\s+)?(?:probability\s+(?:of\s+)?|chance\s+of\s+)?"
+    r"(?P<p>\d+(?:[.,]\d+)?)\s*(?P<percent>%)?(?:\s*(?:chance|probability))?",
+    re.IGNORECASE,
+)
+_SURE = re.compile(
+    r"(?:(?:certain|sure|guaranteed|safe)\s+)?(?P<paid>.+?)"
+    r"(?:\s+(?:for sure|for certain|guaranteed|certain|sure))?",
+    re.IGNORECASE,
+)
+
+
+def amount_and_chance(cell: Any, decimal: str = ".") -> tuple[str, str] | None:
+    """Both parts of a gamble in words, such as 50% chance of $20; None if it is no such offer.
+
+    >>> amount_and_chance("50% chance of $20"), amount_and_chance("$8 for sure")
+    (('$20', '0.5'), ('$8', '1'))
+    >>> amount_and_chance("£12 with probability 0.25"), amount_and_chance("heads")
+    (('£12', '0.25'), None)
+    """
+    text = str(cell).strip()
+    for pattern in (_CHANCE, _WITH, _SURE):
+        found = pattern.fullmatch(text)
+        paid = found and amount(found["paid"], decimal)
+        if not found or not paid or paid[1] in (*TIMES, "%"):
+            continue
+        if pattern is _SURE:
+            return found["paid"], "1"
+        p = float(found["p"].replace(",", "."))
+        percent = pattern is _CHANCE or found["percent"] is not None
+        if p <= (100 if percent else 1):
+            return found["paid"], f"{p / 100 if percent else p:g}"
+    return None
+
+
 def amounts(
     cells: Sequence[Any], name: str, *, decimal: str = ".", units: Mapping[str, float] | None = None
 ) -> Amounts | None:

@@ -83,7 +83,8 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("selected_option", "selected_arm", "selection", "stim_chosen", "tile", "bandit"),
         *("button_pressed", "key_press", "choices", "actions", "responses"),
         *("wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
-        *("antwort", "reponse", "respuesta", "antwoord", "risposta"),
+        *("antwort", "reponse", "respuesta", "antwoord", "risposta", "entscheidung", "resp"),
+        *("chosen_side", "side_chosen", "choice_side"),
     ),
     "reward": (
         *("reward", "rewards", "outcome", "payoff", "points", "score", "payout", "rew"),

@@ -125,6 +125,7 @@ def cleaned(
     work.rewards_from_below()
     work.leave_out_other_kinds(loops)
     work.unfold()
+    work.find_arms()
     return work.done(loops)
 
 
@@ -165,6 +166,10 @@ class _Work:
     def filled(self, name: str) -> BoolVector:
         """Which cells of a column hold something."""
         return np.array([not is_nothing(cell) for cell in self.cells(name)])
+
+    def find_arms(self) -> None:
+        """Look for arms of a trial again, where lists have become rows."""
+        self.of_people |= self._arms()
 
     def _arms(self) -> frozenset[str]:
         """Columns that have a name of options, but tell people apart: the arm of a trial."""

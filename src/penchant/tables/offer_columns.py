@@ -38,12 +38,14 @@ SOONER_AMOUNT = (
     *("immediate_amount", "amount_immediate", "amount_now", "ss_value", "value_ss", "SSAmount"),
     *("ss_amt", "amt_ss", "sooner_amt", "immediate_reward", "smaller_amount", "now_amount"),
     *("SIR", "ssa", "iamt", "x1", "a1", "ss", "smaller_sooner", "betrag_sofort"),
+    *("montant_immediat", "monto_inmediato", "importo_subito"),
 )
 LATER_AMOUNT = (
     *("amount_later", "ll_amount", "amount_ll", "later_amount", "later_reward", "ll_reward"),
     *("delayed_amount", "amount_delayed", "ll_value", "value_ll", "LLAmount", "ll_amt", "amt_ll"),
     *("later_amt", "delayed_reward", "larger_amount", "LDR", "lla", "damt", "x2", "a2"),
-    *("ll", "larger_later", "betrag_spater", "betrag_spaeter"),
+    *("ll", "larger_later", "betrag_spater", "betrag_spaeter", "montant_differe"),
+    *("monto_demorado", "importo_dopo"),
 )
 SOONER_DELAY = (
     *("delay_sooner", "ss_delay", "delay_ss", "sooner_delay", "ss_time", "time_ss", "ss_days"),
@@ -52,7 +54,8 @@ SOONER_DELAY = (
 LATER_DELAY = (
     *("delay_later", "ll_delay", "delay_ll", "later_delay", "ll_time", "time_ll", "ll_days"),
     *("later_time", "lld", "delay", "delay_days", "delay_in_days", "days", "t2", "d2"),
-    "wartezeit",
+    *("wartezeit", "verzogerung", "delai", "delai_jours", "plazo", "demora", "attesa"),
+    *("ritardo", "wachttijd"),
 )
 GAIN = (
     *("gain", "win", "gamble_gain", "gamble_win", "risky_gain", "potential_gain", "gain_amount"),
@@ -75,14 +78,16 @@ FIRST_WORDS = frozenset(
     (
         *("ss", "sooner", "soon", "now", "today", "immediate", "smaller", "smallersooner", "cert"),
         *("certain", "sure", "safe", "reject", "rejected", "decline", "no", "stronglyreject"),
-        *("weaklyreject", "sofort", "fruher", "frueher", "jetzt", "heute"),
+        *("weaklyreject", "sofort", "fruher", "frueher", "jetzt", "heute", "immediat"),
+        *("maintenant", "inmediato", "ahora", "subito", "sicher"),
     )
 )
 SECOND_WORDS = frozenset(
     (
         *("ll", "later", "delayed", "delay", "wait", "larger", "largerlater", "gamble", "risky"),
         *("risk", "lottery", "accept", "accepted", "yes", "stronglyaccept", "weaklyaccept"),
-        *("spater", "spaeter", "warten"),
+        *("spater", "spaeter", "warten", "differe", "plustard", "demorado", "despues", "dopo"),
+        *("attendre", "esperar", "riskant"),
     )
 )
 NOTHING_WORDS = frozenset(

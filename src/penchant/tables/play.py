@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,7 +42,12 @@ class InTime(NamedTuple):
 
 
 def in_time(
-    episode: IntVector, person: IntVector, number: IntVector | None, gaps: Gaps, place: Place
+    episode: IntVector,
+    person: IntVector,
+    number: IntVector | None,
+    gaps: Gaps,
+    place: Place,
+    apart: Callable[[], Sequence[Any]] = tuple,
 ) -> InTime:
     """Rows sorted by episode and time.
 
@@ -56,6 +62,8 @@ def in_time(
         row), or "order" (nothing: the numbers only say what came first).
     place
         Where a row is, in words.
+    apart
+        Columns that tell decisions of the same number apart, if it comes to that.
     """
     if number is None:
         rows = np.argsort(episode, kind="stable")
@@ -65,7 +73,7 @@ def in_time(
     numbers = number[rows]
     step = np.diff(numbers, prepend=numbers[0] - 1)
     step[start] = 1
-    _check_distinct(numbers, step, rows, place)
+    _check_distinct(numbers, step, rows, place, apart)
     if gaps == "order":
         return InTime(rows, start)
     first = numbers[start]
@@ -97,14 +105,27 @@ def _runs_on(first: IntVector, last: IntVector, person: IntVector, *, strict: bo
     return found
 
 
-def _check_distinct(numbers: IntVector, step: IntVector, rows: IntVector, place: Place) -> None:
+def _check_distinct(
+    numbers: IntVector,
+    step: IntVector,
+    rows: IntVector,
+    place: Place,
+    apart: Callable[[], Sequence[Any]],
+) -> None:
     again = np.flatnonzero(step == 0)
     if again.size:
         cells = (f"{numbers[k]} again at {place(rows[k])}" for k in again[:11])
+        columns = [str(column) for column in apart()]
+        ways = " or ".join(argument("block", column) for column in columns)
+        remedy = (
+            f"Column {' or '.join(columns)} tells them apart: add {ways} if each of its labels is "
+            "a play of its own"
+            if columns
+            else f"Name {ticked('subject')} and {ticked('block')}"
+        )
         raise DataError(
             "decision must differ between the rows of an episode; got "
-            f"{listing(cells, again.size)}. Name {ticked('subject')} and {ticked('block')}, or "
-            "drop repeated rows."
+            f"{listing(cells, again.size)}. {remedy}, or drop repeated rows."
         )
 
 
@@ -155,7 +176,8 @@ FILLERS = (0.0, -1.0)
 def without_fillers(chosen: Vector, rewards: Vector, base: int) -> tuple[Vector, Vector]:
     """Options and rewards, both NaN where nothing was chosen.
 
-    Files often have a reward in these rows, too, always 0 or always -1, and where options are
+    Files often have a reward in these rows, too, always 0, always -1 or a code such as -99 that no
+    choice was paid, and where options are
     counted from 1 they often have option 0. Rewards that differ there, or are other numbers, are
     left as they are: more likely it is the options that are not numbered as `base` says.
 
@@ -167,7 +189,10 @@ def without_fillers(chosen: Vector, rewards: Vector, base: int) -> tuple[Vector,
     (array([1., 0., 2.]), array([5., 6., 7.]))
     """
     missed = np.isnan(chosen) | (chosen == NOTHING) | (chosen == base - 1)
-    if not _is_filler(rewards[missed]):
+    codes = [sign * mark for mark in MARKS for sign in (1.0, -1.0)]
+    if not _is_filler(
+        rewards[missed], (*FILLERS, *(c for c in codes if c not in rewards[~missed]))
+    ):
         return chosen, rewards
     return np.where(missed, np.nan, chosen), np.where(missed, np.nan, rewards)
 
@@ -222,10 +247,10 @@ def _no_reward(zero: BoolVector, place: Place) -> str:
     )
 
 
-def _is_filler(rewards: Vector) -> bool:
+def _is_filler(rewards: Vector, fillers: Sequence[float] = FILLERS) -> bool:
     """Whether rewards are missing, or all the same number that means nothing."""
     given = np.unique(rewards[~np.isnan(rewards)])
-    return len(given) == 0 or (len(given) == 1 and given[0] in FILLERS)
+    return len(given) == 0 or (len(given) == 1 and given[0] in fillers)
 
 
 def chosen_after(n_shown: int, start: IntVector, n_events: int) -> BoolVector:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,13 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector
 from penchant.errors import DataError, listing
 from penchant.files.json_table import typed
-from penchant.tables.cells import amount, amount_and_delay, array_cell, is_nothing
+from penchant.tables.cells import (
+    amount,
+    amount_and_chance,
+    amount_and_delay,
+    array_cell,
+    is_nothing,
+)
 from penchant.tables.columns import FEWEST, USUAL, plain_name
 from penchant.tables.frames import row_place
 from penchant.tables.offer_columns import USUAL as OFFERED
@@ -305,31 +311,54 @@ def _item(value: Any) -> Any:
 
 
 def offers_apart(table: pa.Table, chosen: str | None, decimal: str = ".") -> Unfolded:
-    """A table whose columns of offers in words, £20 in 30 days, are amounts and delays apart.
+    """A table whose columns of offers in words are amounts and delays, or chances, apart.
 
-    A choice that repeats the words of an offer becomes the name of its column.
+    These are £20 in 30 days, or 50% chance of £20. A choice that repeats the words of an offer
+    becomes the name of its column.
     """
     same: IntVector = np.arange(len(table))
-    offered: dict[str, list[tuple[str, str] | None]] = {}
+    parts, offered = _DELAYED, _offered(table, chosen, amount_and_delay, decimal)
+    if len(offered) < 2:
+        parts, offered = _GAMBLE, _offered(table, chosen, _gamble, decimal)
+        risky = any(one is not None and one[1] != "1" for own in offered.values() for one in own)
+        offered = offered if risky else {}
+    if len(offered) < 2:
+        return Unfolded(table, same)
+    if chosen is not None:
+        table = _by_words(table, chosen, list(offered))
+    for name, both in offered.items():
+        table = table.remove_column(table.column_names.index(name))
+        for k, part in enumerate(parts):
+            cells = [None if one is None else one[k] for one in both]
+            table = table.append_column(f"{name}_{part}", pa.array(cells, pa.string()))
+    said = f"{listing(offered)} taken for an {parts[0]} and a {parts[1]} each"
+    return Unfolded(table, same, (said,))
+
+
+_DELAYED, _GAMBLE = ("amount", "delay"), ("amount", "probability")
+_Offer = tuple[str, str] | None
+
+
+def _gamble(cell: Any, decimal: str) -> _Offer:
+    """A gamble in words; a bare number is none."""
+    return None if amount(cell, decimal) is not None else amount_and_chance(cell, decimal)
+
+
+def _offered(
+    table: pa.Table, chosen: str | None, read: Callable[[Any, str], _Offer], decimal: str
+) -> dict[str, list[_Offer]]:
+    """Columns all of whose cells are offers in words, and what these say."""
+    offered: dict[str, list[_Offer]] = {}
     for name in table.column_names:
         if name == chosen or not pa.types.is_string(table[name].type):
             continue
         cells = table[name].to_pylist()
         if not any(cell and any(mark.isdigit() for mark in cell) for cell in cells[:20]):
             continue
-        read = [None if is_nothing(cell) else amount_and_delay(cell, decimal) for cell in cells]
-        if any(read) and all(one or is_nothing(c) for one, c in zip(read, cells, strict=True)):
-            offered[name] = read
-    if len(offered) < 2:
-        return Unfolded(table, same)
-    if chosen is not None:
-        table = _by_words(table, chosen, list(offered))
-    for name, read in offered.items():
-        table = table.remove_column(table.column_names.index(name))
-        for k, part in enumerate(("amount", "delay")):
-            cells = [None if one is None else one[k] for one in read]
-            table = table.append_column(f"{name}_{part}", pa.array(cells, pa.string()))
-    return Unfolded(table, same, (f"{listing(offered)} taken for an amount and a delay each",))
+        own = [None if is_nothing(cell) else read(cell, decimal) for cell in cells]
+        if any(own) and all(one or is_nothing(c) for one, c in zip(own, cells, strict=True)):
+            offered[name] = own
+    return offered
 
 
 def _by_words(table: pa.Table, chosen: str, names: Sequence[str]) -> pa.Table:

@@ -80,6 +80,8 @@ def test_columns_that_tell_each_other_are_refused(episodes, table):
         ({"covariance": "hc3"}, "covariance must be 'model' or 'robust'; got 'hc3'"),
         ({"links": {"temperature": "identity"}}, "links\\['temperature'\\] must be 'log'"),
         ({"links": {"alpha": "log"}}, "links must name parameters; got 'alpha'"),
+        ({"links": {"temperature": "weight"}}, "must be 'weight' for a ratio of weights alone"),
+        ({"links": "weight"}, "links must be 'weights' or a link by parameter; got 'weight'"),
         ({"links": {"temperature": "probit"}}, "must be one of identity, log, negative log, logit"),
         ({"within": "drug"}, "within must be known of every episode; got 'drug', but an episode"),
         ({"within": {"drug": [1, 2]}}, "within must have a label per episode \\(6\\); got 2"),

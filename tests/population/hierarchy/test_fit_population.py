@@ -277,6 +277,34 @@ def test_weights_may_be_log_normal_or_bounded():
     assert bounded.links["p"] == "logit of -6 to 0"
 
 
+def test_ratios_may_be_carried_by_their_weights():
+    """Two options whose counts differ: log-odds are w0 (v1 - v0) + w1 (s1 - s0), w normal."""
+    rng, model = np.random.default_rng(17), pn.models.UCB1(2, initial_value=0.0)
+    weights = np.column_stack([np.exp(rng.normal(0.7, 0.4, 30)), rng.normal(0.8, 0.5, 30)])
+    episodes = []
+    for i, own in enumerate(weights):
+        chosen, rewards = np.zeros(60, int), rng.normal(size=60)
+        for t in range(60):
+            so_far = pn.Episode(chosen[: t + 1], rewards[: t + 1])
+            u = model.explanatory(so_far)[t] @ own
+            chosen[t] = rng.random() < 1 / (1 + np.exp(u[0] - u[1]))
+        episodes.append(pn.Episode(chosen, rewards, subject=f"s{i}"))
+    found = pn.fit_population(episodes, model, links="weights", spread="diagonal")
+    assert found.names == ("temperature", "exploration/temperature")
+    assert found.links == {"temperature": "log", "exploration/temperature": "identity"}
+    assert (np.abs(found.coefficients - [-0.7, 0.8]) < 3 * found.standard_errors).all()
+    one = pn.fit_population(episodes, model, links={"exploration": "weight"}, spread="diagonal")
+    np.testing.assert_allclose(one.coefficients, found.coefficients)
+    drawn = found.draw(2000, rng=rng)
+    assert sorted(drawn) == ["exploration", "temperature"]
+    product = drawn["exploration"] / drawn["temperature"]
+    assert product.mean() == pytest.approx(found.coefficients[1], abs=0.05)
+    new = pn.fit(episodes[0], model, parameter_prior=found.prior)
+    assert new.status == "converged"
+    again = pn.results.PopulationFit.from_dict(found.to_dict())
+    assert again.prior.coordinates_of(model).names == found.names
+
+
 def test_options_not_on_offer_weights_and_offsets_count_as_in_fit():
     rng = np.random.default_rng(8)
     x = rng.normal(size=(120, 4, 2))

@@ -14,7 +14,7 @@ from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError, listing, nearest
 from penchant.inference.profile.profiles import Profiles
-from penchant.models.coordinates import Coordinates
+from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, for_task, refuse_no_model
 from penchant.population.hierarchy.assemble import result_of
@@ -42,7 +42,7 @@ def fit_population(
     varying: Sequence[str] | None = None,
     random: Sequence[str] | None = None,
     spread: str = "full",
-    links: Mapping[str, Any] | None = None,
+    links: Links = None,
     estimator: Literal["ml", "reml"] | None = None,
     nodes: int | None = None,
     covariance: Literal["model", "robust"] = "model",
@@ -85,7 +85,9 @@ def fit_population(
         sex" for the factor sex).
     links
         Scales by parameter: "identity", "log", "negative log" or ("logit", low, high); for weights
-        and ratios. A weight on "log" is log-normal.
+        and ratios. A weight on "log" is log-normal. A ratio of weights, such as a bonus in units of
+        rewards, on "weight" is carried by its weight (bonus/temperature); "weights": all ratios
+        are. That predicts people better who hardly decide by what they would be measured in.
     estimator
         "ml", or "reml", which does not count the means as known; REML below 50 subjects, if not
         given.
@@ -186,7 +188,7 @@ def people_of_data(
     model: Model | None,
     within: Any,
     varying: Sequence[str] | None,
-    links: Mapping[str, Any] | None,
+    links: Links,
     threads: int,
 ) -> tuple[People, Model | None, Within | None]:
     """Subjects with their likelihoods, the model as it is for the task, and the conditions."""

@@ -15,7 +15,7 @@ from penchant.arguments import check_level
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
-from penchant.models.population_prior import PopulationPrior
+from penchant.models.population_prior import PopulationPrior, with_ratios
 from penchant.output.document import plain, plain_label
 from penchant.output.shown import Framed
 from penchant.output.table import ABSENT, Table, number
@@ -359,7 +359,10 @@ class PopulationFit(Framed):
         >>> sorted(found.draw(3, rng=np.random.default_rng(0)))
         ['discount_rate', 'temperature']
         """
-        return self.prior_for(**covariates).draw(n, rng=rng)
+        prior = self.prior_for(**covariates)
+        drawn = prior.draw(n, rng=rng)
+        model = None if self.source is None else self.source.model
+        return drawn if model is None else with_ratios(prior, model, drawn)
 
     def predict(self, data: Any, *, average: bool = True) -> Matrix:
         """Probabilities of every option at the decisions of new data.

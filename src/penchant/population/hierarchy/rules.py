@@ -17,6 +17,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
+from penchant.inference.draws import TAIL, log_t, quasi_random, whitened
 
 EACH = {0: 1, 1: 11, 2: 9, 3: 7, 4: 5}
 MOST = 4  # coordinates of a product of nodes
@@ -24,7 +25,6 @@ ROUGH = 5  # nodes in each direction while the search is under way
 N_DRAWS = 128
 FEWER = {0: (1, 256), 1: (5, 128), 2: (5, 64), 3: (3, 32)}  # by shapes: nodes of each, draws
 LEAST = (3, 16)
-TAIL = 7.0  # degrees of freedom
 FROM_POPULATION = 0.1  # share of draws
 
 
@@ -135,7 +135,7 @@ class Rule:
         mine = self.from_population
         own = _to_normal(z[:, mine])
         h[:, :, mine] = known[:, :, None] + np.einsum("nkab,nlb->nkla", other, own)
-        near = _log_t(h - middle[:, :, None], width)
+        near = log_t(h - middle[:, :, None], width)
         far = _log_normal(h - known[:, :, None], other)
         share = mine.mean()
         density = np.logaddexp(np.log1p(-share) + near, np.log(share) + far)
@@ -158,22 +158,6 @@ def hermite(n: int, k: int) -> tuple[Matrix, Vector]:
     return grid, weights.sum(axis=1)
 
 
-@cache
-def _sobol(n: int, count: int) -> Matrix:
-    from scipy.stats import qmc  # costly, and rarely needed
-
-    return np.asarray(qmc.Sobol(n, rng=np.random.default_rng(20260101)).random(count))
-
-
-def quasi_random(n: int, count: int) -> Matrix:
-    """Places of a standard Student t in n dimensions, each with its opposite: (count, n)."""
-    u = np.clip(_sobol(n + 1, (count + 1) // 2), 1e-6, 1 - 1e-6)
-    z = special.ndtri(u[:, :n])
-    divisor = np.sqrt(special.chdtri(TAIL, u[:, n]) / TAIL)
-    own = z / divisor[:, None]
-    return np.concatenate([own, -own])[:count]
-
-
 def _to_normal(z: Matrix) -> Matrix:
     """Places of Student's t at about the length that they have under a normal density."""
     n = z.shape[-1]
@@ -182,30 +166,6 @@ def _to_normal(z: Matrix) -> Matrix:
     return np.asarray(z * np.sqrt(special.chdtri(n, share) / squared)[..., None])
 
 
-@cache
-def turns(n: int, d: int) -> Matrix:
-    """Orthogonal matrices (n, d, d), each turned its own way; always the same ones."""
-    rng = np.random.default_rng([20260101, d])
-    found, triangle = np.linalg.qr(rng.standard_normal((n, d, d)))
-    return np.asarray(found * np.sign(np.einsum("naa->na", triangle))[:, None])
-
-
-def _whitened(away: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
-    inverse = np.linalg.inv(factor)
-    z = np.einsum("nkab,nklb->nkla", inverse, away)
-    level = np.log(np.einsum("nkaa->nka", factor)).sum(axis=-1)
-    return (z**2).sum(axis=-1), level[:, :, None]
-
-
-def _log_t(away: Matrix, factor: Matrix) -> Matrix:
-    """Log-density of the Student t that `quasi_random` draws from."""
-    n = away.shape[-1]
-    squared, level = _whitened(away, factor)
-    constant = special.gammaln((TAIL + n) / 2) - special.gammaln(TAIL / 2)
-    constant -= 0.5 * n * np.log(TAIL * np.pi)
-    return np.asarray(constant - level - 0.5 * (TAIL + n) * np.log1p(squared / TAIL))
-
-
 def _log_normal(away: Matrix, factor: Matrix) -> Matrix:
-    squared, level = _whitened(away, factor)
+    squared, level = whitened(away, factor)
     return np.asarray(-0.5 * squared - level - 0.5 * away.shape[-1] * np.log(2 * np.pi))

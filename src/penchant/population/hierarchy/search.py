@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.draws import turns
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Known, Marginal, Nodes, Structure
 from penchant.population.hierarchy.modes import find_modes, starting_places
-from penchant.population.hierarchy.rules import MOST, N_DRAWS, ROUGH, Rule, turns
+from penchant.population.hierarchy.rules import MOST, N_DRAWS, ROUGH, Rule
 
 MOST_ROUNDS = 60
 MOST_STEPS = 60
