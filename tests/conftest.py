@@ -1,5 +1,6 @@
 """What all tests share: compiled code, and where the certified results are."""
 
+import gc
 import os
 import zlib
 from pathlib import Path
@@ -18,29 +19,48 @@ settings.register_profile(
 )
 settings.load_profile("penchant")
 
+# Thousands of tests and large libraries live to the end: to look through them again and again for
+# what can be freed takes longer than many a test.
+gc.set_threshold(50_000, 20, 20)
+
+
+def pytest_collection_finish():
+    """Leave what was imported and collected out of that look."""
+    gc.collect()
+    gc.freeze()
+
 
 def pytest_configure(config):
-    """Let workers compile a function one at a time: what one compiled, others read from disk."""
+    """Let workers take turns: what one compiled or rewrote, others read from disk."""
     try:
         import fcntl
-    except ImportError:  # not a POSIX system: each compiles for itself
+    except ImportError:  # not a POSIX system: each does all for itself
         return
     if not hasattr(config, "workerinput"):
         return
+    from _pytest.assertion.rewrite import AssertionRewritingHook
     from numba.core.dispatcher import Dispatcher
 
-    compiled, turns = Dispatcher.compile, os.open(__file__, os.O_RDWR)  # a byte for each function
+    turns = os.open(__file__, os.O_RDWR)  # a byte for each function and file
 
-    def compiled_in_turn(self, signature):
-        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}"
-        place = zlib.crc32(name.encode())
-        fcntl.lockf(turns, fcntl.LOCK_EX, 1, place)
-        try:
-            return compiled(self, signature)
-        finally:
-            fcntl.lockf(turns, fcntl.LOCK_UN, 1, place)
+    def in_turn(work, name):
+        def waited(self, thing):
+            place = zlib.crc32(name(self, thing).encode())
+            fcntl.lockf(turns, fcntl.LOCK_EX, 1, place)
+            try:
+                return work(self, thing)
+            finally:
+                fcntl.lockf(turns, fcntl.LOCK_UN, 1, place)
 
-    Dispatcher.compile = compiled_in_turn
+        return waited
+
+    Dispatcher.compile = in_turn(
+        Dispatcher.compile,
+        lambda self, _: f"{self.py_func.__module__}.{self.py_func.__qualname__}",
+    )
+    AssertionRewritingHook.exec_module = in_turn(
+        AssertionRewritingHook.exec_module, lambda _, module: module.__spec__.origin
+    )
 
 
 @pytest.fixture(scope="session")

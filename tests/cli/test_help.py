@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 from penchant._version import __version__
+from penchant.cli import helping
 from penchant.cli.helping import EXAMPLES, USUAL, topics
 from penchant.cli.main import app, run
 
@@ -16,6 +17,21 @@ COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
 COMMANDS += ["ask", "assist", "believe", "serve", "play", "export", "forget", "backup"]
 COMMANDS += ["completion"]
+FOUND = helping._arguments
+
+
+@cache
+def arguments(command):
+    """All that a command takes, with the words about it."""
+    return FOUND(app, command)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def found_once():
+    """Find what a command takes once for all pages about it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(helping, "_arguments", lambda _, command: arguments(command))
+        yield
 
 
 def test_every_command_is_listed_and_no_other(penchant):
@@ -29,7 +45,7 @@ def test_every_command_is_listed_and_no_other(penchant):
 def test_every_option_of_a_command_is_explained(penchant, command):
     ended = penchant(command, "--help-all")
     assert ended.code == 0
-    for argument in app[command].assemble_argument_collection(parse_docstring=True):
+    for argument in arguments(command):
         if not argument.children:
             assert argument.parameter.help, argument.name
             assert argument.name in ended.out
@@ -88,7 +104,7 @@ def test_small_commands_say_all_on_one_screen(penchant, command):
     assert not any(line.endswith(" ") for line in lines)
     text = "\n".join(lines)
     assert "Examples:\n  penchant " + command in text and "Parameters" not in text
-    for argument in app[command].assemble_argument_collection(parse_docstring=True):
+    for argument in arguments(command):
         assert argument.children or f"  {argument.name} " in text
 
 
@@ -167,7 +183,7 @@ def test_the_first_screen_lists_topics_that_tell_every_option(penchant, command)
         page = penchant(command, f"--help={topic}")
         assert page.code == 0 and max(map(len, page.out.splitlines())) <= 80
         told += page.out
-    for argument in app[command].assemble_argument_collection(parse_docstring=True):
+    for argument in arguments(command):
         if not argument.children and argument.name.startswith("-"):
             assert f"  {argument.name}" in told
 
@@ -180,11 +196,7 @@ def test_a_topic_may_stand_apart_and_an_unknown_one_is_refused(penchant, refused
 
 @pytest.mark.parametrize("command", USUAL)
 def test_examples_of_help_use_options_that_there_are(command):
-    known = {
-        name
-        for argument in app[command].assemble_argument_collection(parse_docstring=True)
-        for name in argument.names
-    }
+    known = {name for argument in arguments(command) for name in argument.names}
     for example in EXAMPLES[command]:
         words = [word for word in example.split() if word.startswith("--")]
         assert example.startswith(f"penchant {command} ") and {*words} <= known

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,6 +46,25 @@ def played(folder):
     ]
     (folder / "means.csv").write_text("\n".join(rows) + "\n")
     return folder
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A folder to keep what `studied` made."""
+    return tmp_path_factory.mktemp("done")
+
+
+@pytest.fixture
+def studied(penchant, played, done):
+    """The study of the table in a folder of this name; it is made once, and copied."""
+
+    def _studied(name):
+        if not (done / "study").exists():
+            assert penchant(*STUDY, "-o", "made").code == 0
+            shutil.move(played / "made", done / "study")
+        return shutil.copytree(done / "study", played / name)
+
+    return _studied
 
 
 def written(folder):
@@ -100,12 +120,12 @@ def test_json_tells_what_was_found(penchant, played):
     assert sum(group["n_subjects"] for group in found["groups"]) == 9
 
 
-def test_other_names_labels_and_a_decimal_comma(penchant, played):
+def test_other_names_labels_and_a_decimal_comma(penchant, played, studied):
     names = [f"tile {i:02d}" for i in range(12)]
     frame = table().assign(choice=[names[i] for i in table().choice])
     renamed = frame.rename(columns={"subject": "subjID", "choice": "response", "reward": "outcome"})
     renamed.to_csv(played / "other.csv", index=False, sep=";", decimal=",")
-    penchant(*STUDY, "-o", "one")
+    studied("one")
     ended = penchant("study", "other.csv", *STUDY[2:], "--decimal", ",", "-o", "two")
     assert ended.code == 0, ended.err
     assert "chosen = response; reward = outcome; subject = subjID" in ended.err
@@ -134,10 +154,10 @@ def test_a_table_as_it_comes(penchant, played):
     assert kept["subject"] == sorted(ids.values())
 
 
-def test_places_instead_of_numbers(penchant, played):
+def test_places_instead_of_numbers(penchant, played, studied):
     frame = table().assign(x=table().choice % 4 + 1, y=table().choice // 4 + 1)
     frame.drop(columns="choice").to_csv(played / "places.csv", index=False)
-    penchant(*STUDY, "-o", "one")
+    studied("one")
     ended = penchant("study", "places.csv", *STUDY[2:], "--base", "1", "-o", "two")
     assert ended.code == 0, ended.err
     assert written(played / "one" / "tables") == written(played / "two" / "tables")
@@ -276,9 +296,8 @@ def test_a_study_interrupted_anywhere_and_resumed_equals_one_that_was_not(
     assert written(played / "parts") == WHOLE
 
 
-def test_a_study_that_is_done_may_be_resumed_without_a_change(penchant, played):
-    penchant(*STUDY, "-o", "out")
-    before = written(played / "out")
+def test_a_study_that_is_done_may_be_resumed_without_a_change(penchant, played, studied):
+    before = written(studied("out"))
     assert penchant(*STUDY, "-o", "out", "--resume").code == 0
     assert written(played / "out") == before
 
@@ -311,8 +330,8 @@ def test_a_process_that_is_stopped_or_killed_leaves_what_is_done(penchant, playe
 # -- refused ---------------------------------------------------------------------------------------
 
 
-def test_an_existing_folder_is_not_overwritten(penchant, refused, played):
-    penchant(*STUDY, "-o", "out")
+def test_an_existing_folder_is_not_overwritten(refused, studied):
+    studied("out")
     message = refused(*STUDY, "-o", "out")
     assert "output must not exist, or be empty; got out, which holds files." in message
     assert "--resume" in message
@@ -328,15 +347,15 @@ def test_an_existing_folder_is_not_overwritten(penchant, refused, played):
         (["--joint"], "joint True, was False"),
     ],
 )
-def test_another_study_is_not_resumed(penchant, refused, played, changes, words):
-    penchant(*STUDY, "-o", "out")
+def test_another_study_is_not_resumed(refused, studied, changes, words):
+    studied("out")
     message = refused(*STUDY, *changes, "-o", "out", "--resume")
     assert "--resume must go on with the data and settings that out was begun with" in message
     assert words in message
 
 
-def test_other_data_are_not_resumed(penchant, refused, played):
-    penchant(*STUDY, "-o", "out")
+def test_other_data_are_not_resumed(refused, played, studied):
+    studied("out")
     frame = table()
     frame.loc[0, "reward"] += 0.5
     frame.to_csv(played / FILE, index=False)

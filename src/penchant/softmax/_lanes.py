@@ -17,8 +17,6 @@ LANES = 8
 
 DOUBLE = ir.DoubleType()
 INT = ir.IntType(64)
-VECTOR = ir.VectorType(DOUBLE, LANES)
-INTS = ir.VectorType(INT, LANES)
 
 _SMALL_INT = ir.IntType(32)
 _FUSED = ("contract",)
@@ -38,34 +36,37 @@ def at(number):
 
 
 class Emit:
-    """Instructions on lanes, written to one builder."""
+    """Instructions on vectors of some lanes, written to one builder."""
 
-    def __init__(self, builder):
+    def __init__(self, builder, lanes=LANES):
         self.builder = builder
+        self.lanes = lanes
+        self.vector = ir.VectorType(DOUBLE, lanes)
+        self.ints = ir.VectorType(INT, lanes)
 
     def all(self, number):
-        return ir.Constant(VECTOR, [ir.Constant(DOUBLE, number)] * LANES)
+        return ir.Constant(self.vector, [ir.Constant(DOUBLE, number)] * self.lanes)
 
     def all_ints(self, number):
-        return ir.Constant(INTS, [ir.Constant(INT, number)] * LANES)
+        return ir.Constant(self.ints, [ir.Constant(INT, number)] * self.lanes)
 
     def spread(self, scalar):
         """One number in every lane."""
         one = self.builder.insert_element(
-            ir.Constant(VECTOR, ir.Undefined), scalar, ir.Constant(_SMALL_INT, 0)
+            ir.Constant(self.vector, ir.Undefined), scalar, ir.Constant(_SMALL_INT, 0)
         )
-        zeros = ir.Constant(ir.VectorType(_SMALL_INT, LANES), [0] * LANES)
+        zeros = ir.Constant(ir.VectorType(_SMALL_INT, self.lanes), [0] * self.lanes)
         return self.builder.shuffle_vector(one, one, zeros)
 
     def load(self, pointer, index):
         place = self.builder.gep(pointer, [index])
-        value = self.builder.load(self.builder.bitcast(place, VECTOR.as_pointer()))
+        value = self.builder.load(self.builder.bitcast(place, self.vector.as_pointer()))
         value.align = 8
         return value
 
     def store(self, value, pointer, index):
         place = self.builder.gep(pointer, [index])
-        self.builder.store(value, self.builder.bitcast(place, VECTOR.as_pointer()), align=8)
+        self.builder.store(value, self.builder.bitcast(place, self.vector.as_pointer()), align=8)
 
     def add(self, a, b):
         return self.builder.fadd(a, b, flags=_FUSED)
@@ -91,8 +92,8 @@ class Emit:
 
     def absolute(self, x):
         """|x| by clearing the sign bit."""
-        bits = self.builder.bitcast(x, INTS)
-        return self.builder.bitcast(self.builder.and_(bits, self.all_ints(2**63 - 1)), VECTOR)
+        bits = self.builder.bitcast(x, self.ints)
+        return self.builder.bitcast(self.builder.and_(bits, self.all_ints(2**63 - 1)), self.vector)
 
     def max(self, a, b):
         return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
@@ -118,23 +119,23 @@ class Emit:
         k = self.builder.fsub(shifted, self.all(_ROUND))
         r = self.fma(k, self.all(-_LN2_HIGH), inside)
         r = self.fma(k, self.all(-_LN2_LOW), r)
-        bits = self.builder.bitcast(self.polynomial(_EXP, r), INTS)
-        power = self.builder.shl(self.builder.bitcast(shifted, INTS), self.all_ints(52))
-        return self.builder.bitcast(self.builder.add(bits, power), VECTOR)
+        bits = self.builder.bitcast(self.polynomial(_EXP, r), self.ints)
+        power = self.builder.shl(self.builder.bitcast(shifted, self.ints), self.all_ints(52))
+        return self.builder.bitcast(self.builder.add(bits, power), self.vector)
 
     def log(self, x):
         """log for normal x > 0: x = 2^k m, log m by the series of atanh((m - 1)/(m + 1))."""
-        bits = self.builder.bitcast(x, INTS)
+        bits = self.builder.bitcast(x, self.ints)
         k = self.builder.ashr(
             self.builder.sub(bits, self.all_ints(_SQRT_HALF_BITS)), self.all_ints(52)
         )
         m = self.builder.bitcast(
-            self.builder.sub(bits, self.builder.shl(k, self.all_ints(52))), VECTOR
+            self.builder.sub(bits, self.builder.shl(k, self.all_ints(52))), self.vector
         )
         f = self.builder.fdiv(self.sub(m, self.all(1.0)), self.add(m, self.all(1.0)))
         square = self.mul(f, f)
         tail = self.polynomial([2.0 / (2 * j + 3) for j in range(10)], square)
-        exponent = self.builder.sitofp(k, VECTOR)
+        exponent = self.builder.sitofp(k, self.vector)
         small = self.fma(exponent, self.all(_LN2_LOW), self.mul(self.mul(f, square), tail))
         log_m = self.add(self.add(f, f), small)
         return self.fma(exponent, self.all(_LN2_HIGH), log_m)
@@ -150,7 +151,7 @@ class Emit:
         self.builder.cbranch(empty, after, head)
         self.builder.position_at_end(head)
         row = self.builder.phi(INT)
-        carried = [self.builder.phi(VECTOR) for _ in starts]
+        carried = [self.builder.phi(self.vector) for _ in starts]
         ends = body(row, carried)
         tail = self.builder.block
         following = self.builder.add(row, at(1))
@@ -163,7 +164,7 @@ class Emit:
         self.builder.position_at_end(after)
         results = []
         for start, end in zip(starts, ends, strict=True):
-            phi = self.builder.phi(VECTOR)
+            phi = self.builder.phi(self.vector)
             phi.add_incoming(start, before)
             phi.add_incoming(end, tail)
             results.append(phi)
@@ -391,7 +392,7 @@ def _gathered(builder, begins, d):
     """Vectors of the d variables of the eight rows that begin at these places."""
     vectors = []
     for a in range(d):
-        vector = ir.Constant(VECTOR, ir.Undefined)
+        vector = ir.Constant(Emit(builder).vector, ir.Undefined)
         for lane, begin in enumerate(begins):
             number = builder.load(builder.gep(begin, [at(a)]))
             vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), lane))
@@ -407,7 +408,7 @@ def _begins(builder, table, places, first):
     ]
 
 
-WRITTEN_OUT, TILES = 12, 6  # variables and tiles, beyond which writing out all pairs compiles long
+WRITTEN_OUT = 12  # variables, beyond which writing out all pairs compiles long
 FEW = 5  # variables, for which sets of two options have code of their own
 AHEAD = 16  # rows, at least, between what is computed and what is fetched
 
@@ -427,32 +428,36 @@ WIDE = [
 PLAIN = ("generic", "x86-64", "nocona", "core2", "penryn", "nehalem", "westmere", "btver1")
 
 
-def _slots():
-    """How many vectors of eight lanes the processor's registers hold.
+def _registers():
+    """Vector registers of the processor, and how many numbers one holds.
 
     As numba has it: the host's features, or those of the processor that NUMBA_CPU_NAME names.
     """
     if not binding.get_process_triple().startswith(("x86_64", "i686", "amd64")):
-        return 32 * 2 // LANES  # arm64: 32 registers of two numbers
+        return 32, 2  # arm64
     features, name = config.CPU_FEATURES, str(config.CPU_NAME)
     if features is None:
         features = binding.get_host_cpu_features().flatten()
     if "+avx512f" in features or (not features and any(word in name for word in WIDE)):
-        return 32 * 8 // LANES
+        return 32, 8
     if "+avx" in features or (not features and name not in PLAIN):
-        return 16 * 4 // LANES
-    return 16 * 2 // LANES
+        return 16, 4
+    return 16, 2
 
 
-def _tile(slots):
+def _tile(registers):
     """Variables whose sums e x_a x_c and e x_a stay in registers, with the row that is added."""
     size = 1
-    while (size + 1) * (size + 4) // 2 + size + 2 <= slots:
+    while (size + 1) * (size + 4) // 2 + size + 2 <= registers:
         size += 1
     return size
 
 
-TILE = _tile(_slots())
+REGISTERS, WIDTH = _registers()
+TILE = _tile(REGISTERS)
+# Where tiles are written out: variables of one, of the variables before them those summed in the
+# same pass over rows, and those in each further one. Measured (benchmarks/WIDTHS.md).
+HIGH, BESIDE, ACROSS = (5, 0, 5) if REGISTERS == 32 else (2, 2, 5)
 
 
 class _Block:
@@ -467,11 +472,8 @@ class _Block:
         self.stride = (d + has_offset) * LANES
         self.has_offset = has_offset
 
-    def variable(self, row, first, a):
-        """The a-th variable from the first on."""
-        base = self.builder.mul(row, at(self.stride))
-        place = self.builder.add(base, self.builder.mul(first, at(LANES)))
-        return self.emit.load(self.rows, self.builder.add(place, at(a * LANES)))
+    def variable(self, row, a):
+        return _variable(self.emit, self.rows, self.stride, row, (at(0), a))
 
     def fetch_next(self, row):
         """Ask for a row of the block that follows while this one keeps the processor busy."""
@@ -494,9 +496,9 @@ class _Block:
 
         def body(row, carried):
             (top,) = carried
-            q = self.emit.mul(weights[0], self.variable(row, at(0), 0))
+            q = self.emit.mul(weights[0], self.variable(row, 0))
             for a in range(1, self.d + self.has_offset):
-                q = self.emit.fma(weights[a], self.variable(row, at(0), a), q)
+                q = self.emit.fma(weights[a], self.variable(row, a), q)
             self.emit.store(q, self.scratch, self.scratch_index(row))
             return [self.emit.max(q, top)]
 
@@ -553,7 +555,7 @@ class _Block:
                 largest = self.objectives(theta)
                 sum_of_all = self.exponentials(largest)
                 end = builder.block
-        top, mass = builder.phi(VECTOR), builder.phi(VECTOR)
+        top, mass = builder.phi(self.emit.vector), builder.phi(self.emit.vector)
         top.add_incoming(self.emit.all(0.0), zero_end)
         top.add_incoming(largest, end)
         mass.add_incoming(options, zero_end)
@@ -563,9 +565,9 @@ class _Block:
     def two_shares(self):
         """The same where sets have two options: of the two exponentials, the larger is 1."""
         emit = self.emit
-        q = emit.mul(emit.spread(self.weight(0)), self.variable(at(0), at(0), 0))
+        q = emit.mul(emit.spread(self.weight(0)), self.variable(at(0), 0))
         for a in range(1, self.d + self.has_offset):
-            q = emit.fma(emit.spread(self.weight(a)), self.variable(at(0), at(0), a), q)
+            q = emit.fma(emit.spread(self.weight(a)), self.variable(at(0), a), q)
         top = emit.max(q, emit.all(0.0))
         small = emit.exp(emit.sub(emit.sub(q, top), top))
         other_wins = self.builder.fcmp_ordered(">", q, emit.all(0.0))
@@ -574,32 +576,6 @@ class _Block:
         emit.store(e, self.scratch, at(0))
         start = emit.mul(chosen, emit.sub(emit.all(1.0), self.filling()))
         return top, emit.add(start, e)
-
-    def tile(self, left, right, diagonal):
-        """Sums over rows of e x_a x_c, c <= a, and where left is right of e x_a.
-
-        left, right : first variable, and how many; sums are named by counts from the first.
-        """
-        pairs = [(k, o) for k in range(left[1]) for o in range(right[1]) if not diagonal or o <= k]
-
-        def body(row, carried):
-            e = self.emit.load(self.scratch, self.scratch_index(row))
-            of_left = [self.variable(row, left[0], k) for k in range(left[1])]
-            weighted = [self.emit.mul(e, x) for x in of_left]
-            of_right = of_left
-            if not diagonal:
-                of_right = [self.variable(row, right[0], o) for o in range(right[1])]
-            products = [self.emit.mul(weighted[k], of_right[o]) for k, o in pairs]
-            added = products + weighted if diagonal else products
-            return [self.emit.add(a, c) for a, c in zip(added, carried, strict=True)]
-
-        n = len(pairs) + left[1] * diagonal
-        sums = self.emit.over_rows(self.n_rows, body, [self.emit.all(0.0)] * n)
-        return dict(zip(pairs, sums, strict=False)), sums[len(pairs) :]
-
-    def add_to_total(self, slot, value):
-        index = self.builder.mul(slot, at(LANES))
-        self.emit.store(self.emit.add(self.emit.load(self.total, index), value), self.total, index)
 
     def moments(self):
         """Add log-likelihood, gradient and information of the eight decisions to `total`."""
@@ -618,40 +594,73 @@ class _Block:
     def add_moments(self, top, mass):
         """Add log-likelihood, gradient and information, given what `shares` returns."""
         weight = self.emit.load(self.side, at(0))
-        share = self.builder.fdiv(self.emit.all(1.0), mass)
-        loss = self.emit.add(self.emit.log(mass), top)
-        self.add_to_total(at(0), self.emit.sub(self.emit.all(0.0), self.emit.mul(weight, loss)))
+        loss = self.emit.mul(weight, self.emit.add(self.emit.log(mass), top))
+        _add_to(self.emit, self.total, at(0), self.emit.sub(self.emit.all(0.0), loss))
         with self.builder.goto_entry_block():
-            means = self.builder.alloca(DOUBLE, self.d * LANES)
+            shares = self.builder.alloca(DOUBLE, LANES)
+            shares.align = 8 * LANES  # and so what registers cannot hold crosses no line, either
+        self.emit.store(self.builder.fdiv(self.emit.all(1.0), mass), shares, at(0))
+        pointers = self.rows, self.scratch, self.total, shares, self.side
+
+        def part(i, carried):
+            first = self.builder.mul(i, at(WIDTH))
+            moved = [self.builder.gep(pointer, [first]) for pointer in pointers]
+            _Products(self.builder, moved, self.n_rows, self.d, self.stride).add()
+            return []
+
+        self.emit.over_rows(at(LANES // WIDTH), part, [])
+
+
+def _variable(emit, rows, stride, row, name):
+    """A variable of a row; it is named by a first one, and how many come before it from there."""
+    first, a = name
+    base = emit.builder.mul(row, at(stride))
+    place = emit.builder.add(base, emit.builder.mul(first, at(LANES)))
+    return emit.load(rows, emit.builder.add(place, at(a * LANES)))
+
+
+def _add_to(emit, total, slot, value):
+    index = emit.builder.mul(slot, at(LANES))
+    emit.store(emit.add(emit.load(total, index), value), total, index)
+
+
+class _Products:
+    """Gradient and information of some decisions of a block, given e of its rows and 1 / sum of e.
+
+    Of as many decisions as a register has numbers: sums of eight would not stay in few registers.
+    """
+
+    def __init__(self, builder, pointers, n_rows, d, stride):
+        self.emit = Emit(builder, WIDTH)
+        self.builder = builder
+        self.rows, self.scratch, self.total, shares, side = pointers
+        self.share, self.weight = self.emit.load(shares, at(0)), self.emit.load(side, at(0))
+        self.n_rows = n_rows
+        self.d = d
+        self.stride = stride
+        with builder.goto_entry_block():
+            self.means = builder.alloca(DOUBLE, d * LANES)
+
+    def add(self):
+        """Add them to the total, tile after tile of pairs of variables."""
+        if self.d <= WRITTEN_OUT:
+            self.written_out()
+            return
         n_whole, rest = divmod(self.d, TILE)
 
         def row_of_tiles(i, size):
             left = self.builder.mul(i, at(TILE)), size
-            second, first = self.tile(left, left, diagonal=True)
-            for k in range(size):
-                a = self.builder.add(left[0], at(k))
-                mean = self.emit.mul(first[k], share)
-                self.emit.store(mean, means, self.builder.mul(a, at(LANES)))
-                self.add_to_total(self.builder.add(a, at(1)), self.emit.mul(weight, mean))
-            self.add_information(second, left, left, means, share, weight)
-
-            def off_diagonal(j):
-                right = self.builder.mul(j, at(TILE)), TILE
-                second, _ = self.tile(left, right, diagonal=False)
-                self.add_information(second, left, right, means, share, weight)
-
-            self.over_tiles(i, off_diagonal)
+            self.add_tile(left, (left[0], 0), own=True)
+            self.over_tiles(
+                i, lambda j: self.add_tile(left, (self.builder.mul(j, at(TILE)), TILE), own=False)
+            )
 
         self.over_tiles(at(n_whole), lambda i: row_of_tiles(i, TILE))
         if rest:
             row_of_tiles(at(n_whole), rest)
 
     def over_tiles(self, n, body):
-        """Tile after tile: written out for a few variables, for more of them in a loop."""
-        if self.d <= min(WRITTEN_OUT, TILES * TILE):
-            for i in range(n.constant):
-                body(at(i))
-            return
+        """Tile after tile in a loop."""
 
         def in_loop(i, carried):
             body(i)
@@ -659,13 +668,65 @@ class _Block:
 
         self.emit.over_rows(n, in_loop, [])
 
-    def add_information(self, second, left, right, means, share, weight):
-        """Add the covariances of two tiles, given the sums of e x_a x_c."""
-        builder = self.builder
-        for (k, o), value in second.items():
-            a, c = builder.add(left[0], at(k)), builder.add(right[0], at(o))
-            mean_a, mean_c = (self.emit.load(means, builder.mul(v, at(LANES))) for v in (a, c))
-            covariance = self.emit.sub(self.emit.mul(value, share), self.emit.mul(mean_a, mean_c))
-            before = builder.lshr(builder.mul(a, builder.add(a, at(1))), at(1))
-            slot = builder.add(builder.add(before, c), at(1 + self.d))
-            self.add_to_total(slot, self.emit.mul(weight, covariance))
+    def written_out(self):
+        """Tile after tile, each in instructions of its own."""
+        high = self.d if self.d <= TILE else HIGH
+        for first in range(0, self.d, high):
+            left = at(first), min(high, self.d - first)
+            before = max(0, first - BESIDE)
+            self.add_tile(left, (at(before), first - before), own=True)
+            n = -(-before // ACROSS)
+            for j in range(n):
+                begin, end = before * j // n, before * (j + 1) // n
+                self.add_tile(left, (at(begin), end - begin), own=False)
+
+    def add_tile(self, left, right, own):
+        """Add the means of the variables of the left where `own`, and the covariances of pairs."""
+        second, first = self.tile(left, right, own)
+        for a, value in first.items():
+            mean = self.emit.mul(value, self.share)
+            self.emit.store(mean, self.means, self.builder.mul(self.number(a), at(LANES)))
+            slot = self.builder.add(self.number(a), at(1))
+            _add_to(self.emit, self.total, slot, self.emit.mul(self.weight, mean))
+        for (a, c), value in second.items():
+            both = self.emit.mul(self.mean(a), self.mean(c))
+            covariance = self.emit.sub(self.emit.mul(value, self.share), both)
+            slot = self.slot(self.number(a), self.number(c))
+            _add_to(self.emit, self.total, slot, self.emit.mul(self.weight, covariance))
+
+    def tile(self, left, right, own):
+        """Sums over rows of e x_a x_c, and where `own` of e x_a, by pairs and singles of variables.
+
+        left, right : first variable, and how many. a is of the left; c is of the right, and where
+        `own` of the left up to a.
+        """
+        of_left = [(left[0], k) for k in range(left[1])]
+        of_right = [(right[0], o) for o in range(right[1])]
+        pairs = [(a, c) for k, a in enumerate(of_left) for c in of_left[: (k + 1) * own]]
+        pairs += [(a, c) for a in of_left for c in of_right]
+
+        def body(row, carried):
+            e = self.emit.load(self.scratch, self.builder.mul(row, at(LANES)))
+            x = {a: _variable(self.emit, self.rows, self.stride, row, a) for a in of_left}
+            weighted = {a: self.emit.mul(e, x[a]) for a in of_left}
+            x |= {c: _variable(self.emit, self.rows, self.stride, row, c) for c in of_right}
+            added = [self.emit.mul(weighted[a], x[c]) for a, c in pairs]
+            added += [weighted[a] for a in of_left * own]
+            return [self.emit.add(a, c) for a, c in zip(added, carried, strict=True)]
+
+        n = len(pairs) + left[1] * own
+        sums = self.emit.over_rows(self.n_rows, body, [self.emit.all(0.0)] * n)
+        singles = zip(of_left * own, sums[len(pairs) :], strict=True)
+        return dict(zip(pairs, sums, strict=False)), dict(singles)
+
+    def number(self, name):
+        """Of a variable that is named by a first one, and how many come before it from there."""
+        return self.builder.add(name[0], at(name[1]))
+
+    def mean(self, name):
+        return self.emit.load(self.means, self.builder.mul(self.number(name), at(LANES)))
+
+    def slot(self, a, c):
+        """Place of a pair in the total."""
+        before = self.builder.lshr(self.builder.mul(a, self.builder.add(a, at(1))), at(1))
+        return self.builder.add(self.builder.add(before, c), at(1 + self.d))

@@ -15,25 +15,26 @@ Overton 2013).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
 
 import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.climb import Climbs, free_inverse
-from penchant.inference.search.peaks import Peak, Peaks
+from penchant.inference.search.peaks import Peaks
 
 MOST_STEPS = 300
 MOST_TRIALS = 40
+AHEAD = 3  # trials that are looked at together, whatever comes of each
 ENOUGH_RISE, ENOUGH_FALL = 1e-4, 0.9  # of the slope at the beginning of a step
 LEAST_GAIN = 1e-11
 MOST_POOR = 20  # steps in a row that gain less
 
 Function = Callable[[Vector], tuple[float, Vector]]
+# A way up that asks for heights and gradients at places (n, n_shape): many go side by side.
+Way = Generator[Matrix, tuple[Vector, Matrix], tuple[Vector, float]]
 
 
 def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vector, float]:
@@ -41,7 +42,23 @@ def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vect
 
     `function` gives height and gradient.
     """
-    u, (value, gradient) = start, function(start)
+    way = _ridge(start, bounds)
+    places = next(way)
+    while True:
+        told = [function(place) for place in places]
+        heights, gradients = np.array([one[0] for one in told]), np.array([one[1] for one in told])
+        try:
+            places = way.send((heights, gradients))
+        except StopIteration as ended:
+            end: tuple[Vector, float] = ended.value
+            return end
+
+
+def _ridge(start: Vector, bounds: Matrix) -> Way:
+    """The way of BFGS, one place after another."""
+    u = start
+    heights, gradients = yield u[None]
+    value, gradient = float(heights[0]), gradients[0]
     inverse, poor = np.eye(len(u)), 0
     held = _held(u, gradient, bounds)
     for _ in range(MOST_STEPS):
@@ -49,7 +66,7 @@ def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vect
         if not way @ gradient > 0 or poor > MOST_POOR:
             break
         furthest = _furthest(u, way, bounds)
-        share, higher, steeper = _weak_wolfe(function, u, value, gradient, way, furthest)
+        share, higher, steeper = yield from _weak_wolfe(u, value, gradient, way, furthest)
         if share == 0:
             break
         step, change = share * way, gradient - steeper
@@ -76,23 +93,43 @@ def _furthest(u: Vector, way: Vector, bounds: Matrix) -> float:
 
 
 def _weak_wolfe(
-    function: Function, u: Vector, value: float, gradient: Vector, way: Vector, furthest: float
-) -> tuple[float, float, Vector]:
+    u: Vector, value: float, gradient: Vector, way: Vector, furthest: float
+) -> Generator[Matrix, tuple[Vector, Matrix], tuple[float, float, Vector]]:
     """A share of the step that rises enough, with height and gradient there; 0 if none does."""
     slope = float(gradient @ way)
     low, high = 0.0, np.inf
     found = (0.0, value, gradient)
     share = min(1.0, furthest)
-    for _ in range(MOST_TRIALS):
-        there, steep = function(u + share * way)
+    told: dict[float, tuple[float, Vector]] = {}
+    for trial in range(MOST_TRIALS):
+        if share not in told:
+            shares = _halved(low, high, share, furthest, AHEAD if trial else 1)
+            heights, gradients = yield u + np.array(shares)[:, None] * way
+            told.update(zip(shares, zip(heights.tolist(), gradients, strict=True), strict=True))
+        there, steep = told[share]
         if not there >= value + ENOUGH_RISE * share * slope:
             high = share
         else:
             low, found = share, (share, there, steep)
             if share >= furthest or steep @ way <= ENOUGH_FALL * slope:
                 break
-        share = (low + high) / 2 if np.isfinite(high) else min(2 * share, furthest)
+        share = _next_share(low, high, share, furthest)
     return found
+
+
+def _next_share(low: float, high: float, share: float, furthest: float) -> float:
+    return (low + high) / 2 if np.isfinite(high) else min(2 * share, furthest)
+
+
+def _halved(low: float, high: float, share: float, furthest: float, n: int) -> list[float]:
+    """The share to try, and those that may be asked for in the n - 1 trials after it."""
+    if n == 0:
+        return []
+    rest = _halved(low, share, _next_share(low, share, share, furthest), furthest, n - 1)
+    if share < furthest:
+        further = _next_share(share, high, share, furthest)
+        rest += _halved(share, high, further, furthest, n - 1)
+    return [share, *rest]
 
 
 def _updated(inverse: Matrix, step: Vector, change: Vector) -> Matrix:
@@ -122,8 +159,8 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
     """
     stuck = np.flatnonzero(~peaks.converged & ~lost)
     moved = _moved_up(profiles, stuck, peaks)
-    for k in moved.tolist():
-        peaks.put([k], _settled(_Place(profiles, k), peaks[k]))
+    if len(moved):
+        peaks.put(moved, _settled(profiles, moved, peaks))
     peaks.converged[np.setdiff1d(stuck, moved)] = True
     there = stuck[peaks.converged[stuck]]
     peaks.kinked[there] = _are_kinks(profiles, there, peaks)
@@ -193,29 +230,6 @@ def _expect_curvature(profiles: Profiles, peaks: Peaks) -> None:
     peaks.curvature[kinked] = points.fisher + points.mixed.transpose(0, 2, 1) @ drift
 
 
-@dataclass(frozen=True)
-class _Place:
-    """The profile of one subject, in search units."""
-
-    profiles: Profiles
-    subject: int
-
-    def at(self, u: Matrix) -> Points:
-        """Weights, values and gradients."""
-        whose = np.full(len(u), self.subject)
-        return self.profiles.solve(whose, self.profiles.from_search(u))
-
-    def height(self, u: Vector) -> tuple[float, Vector]:
-        """Value and gradient at one place."""
-        point = self.at(np.clip(u, *self.profiles.bounds.T)[None])
-        return float(point.value[0]), point.gradient[0]
-
-    def around(self, u: Vector, distance: float) -> Matrix:
-        """Places so far away to all sides, inside the range."""
-        low, high = self.profiles.bounds.T
-        return np.clip(u + distance * _directions(len(u)), low, high)
-
-
 def _directions(n: int) -> Matrix:
     """Unit vectors to all sides; they come in pairs of opposites."""
     if n == 1:
@@ -225,42 +239,71 @@ def _directions(n: int) -> Matrix:
     return np.concatenate([ways, -ways])
 
 
-def _settled(place: _Place, peak: Peak) -> Peaks:
-    """Lead a peak up along kinks; whether it is a maximum."""
-    u, value = _led_up(place, peak)
-    rounding = 1e-12 * (1.0 + abs(value))
-    around = np.vstack([place.around(u, NEAR), place.around(u, NEARER)])
-    highest = bool((place.at(around).value <= value + rounding).all())
-    climbs = Climbs(place.profiles, np.array([place.subject]), max_steps=0)
-    climbs.begin(np.zeros(1, dtype=np.int64), place.profiles.from_search(u[None]), None)
+def _settled(profiles: Profiles, subject: IntVector, peaks: Peaks) -> Peaks:
+    """Lead peaks up along kinks, side by side; whether they are maxima."""
+    ways = [_led_up(u, profiles.bounds) for u in peaks.u[subject]]
+    ends = _side_by_side(profiles, subject, ways)
+    climbs = Climbs(profiles, subject, max_steps=0)
+    u = np.array([end for end, _ in ends])
+    climbs.begin(np.arange(len(subject)), profiles.from_search(u), None)
     climbs.run()
     climbs.finish()
     found = climbs.peaks()
-    found.n_steps[0], found.converged[0] = peak.n_steps, highest
+    found.n_steps[:], found.converged[:] = peaks.n_steps[subject], [top > 0 for _, top in ends]
     return found
 
 
-def _led_up(place: _Place, peak: Peak) -> tuple[Vector, float]:
-    """Along ridges, then by the shortest combination of gradients near by, until nothing does."""
-    u, value = climb_ridge(place.height, peak.u, place.profiles.bounds)
+def _side_by_side(
+    profiles: Profiles, subject: IntVector, ways: Sequence[Way]
+) -> list[tuple[Vector, float]]:
+    """Where ways end that each ask for the profile of a subject; all are answered together."""
+    asked = {k: next(way) for k, way in enumerate(ways)}
+    ends: dict[int, tuple[Vector, float]] = {}
+    while asked:
+        counts = [len(places) for places in asked.values()]
+        u = np.clip(np.vstack(list(asked.values())), *profiles.bounds.T)
+        row = np.repeat(list(asked), counts)
+        points = profiles.solve(subject[row], profiles.from_search(u))
+        cuts = np.cumsum(counts)[:-1]
+        told = zip(np.split(points.value, cuts), np.split(points.gradient, cuts), strict=True)
+        for k, found in zip(list(asked), told, strict=True):
+            try:
+                asked[k] = ways[k].send(found)
+            except StopIteration as ended:
+                ends[k] = ended.value
+                del asked[k]
+    return [ends[k] for k in range(len(ways))]
+
+
+def _around(u: Vector, distance: float, bounds: Matrix) -> Matrix:
+    """Places so far away to all sides, inside the range."""
+    return np.clip(u + distance * _directions(len(u)), *bounds.T)
+
+
+def _led_up(start: Vector, bounds: Matrix) -> Way:
+    """Along ridges, then by the shortest combination of gradients near by, until nothing does.
+
+    Returns where, and 1 if nothing around is higher, else 0.
+    """
+    u, value = yield from _ridge(start, bounds)
     distance = FIRST
     for _ in range(MOST_ROUNDS):
         if distance < LAST:
             break
-        beside = place.around(u, distance)
-        near = place.at(np.vstack([u[None], beside]))
-        uphill = _shortest(near.gradient, _outwards(place.profiles.bounds, u))
+        beside = _around(u, distance, bounds)
+        near, gradients = yield np.vstack([u[None], beside])
+        uphill = _shortest(gradients, _outwards(bounds, u))
         length = float(np.linalg.norm(uphill))
-        low, high = place.profiles.bounds.T
-        steps = distance * SHARES[:, None] * uphill / max(length, 1e-300)
-        ahead = np.clip(u + steps, low, high)
-        tried, values = np.vstack([beside, ahead]), np.append(near.value[1:], place.at(ahead).value)
+        ahead = np.clip(u + distance * SHARES[:, None] * uphill / max(length, 1e-300), *bounds.T)
+        further, _ = yield ahead
+        tried, values = np.vstack([beside, ahead]), np.append(near[1:], further)
         best = int(np.argmax(values))
         if values[best] > value + 1e-12 * (1.0 + abs(value)):
             u, value = tried[best], float(values[best])
         else:
             distance /= 4.0
-    return u, value
+    around, _ = yield np.vstack([_around(u, NEAR, bounds), _around(u, NEARER, bounds)])
+    return u, float((around <= value + 1e-12 * (1.0 + abs(value))).all())
 
 
 def _outwards(bounds: Matrix, u: Vector) -> Matrix:

@@ -342,6 +342,68 @@ def gaussian_filter(chosen, inputs, starts, which, psi, before, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def gaussian_filter_slopes(chosen, inputs, starts, which, psi, before, index, x, dx):
+    """The same with derivatives in one run: index (3,) are the parameters that they are taken in.
+
+    Of every parameter: the derivatives of mean and variance of the second level, then of the third.
+    """
+    slopes = np.empty((len(index), 4))
+    row = 0
+    for k in range(len(which)):
+        kappa, omega2, drift = psi[k, 0], psi[k, 1], np.exp(psi[k, 2])
+        mu2, s2, mu3, s3 = before
+        slopes[:] = 0.0
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            x[row, 1, 0] = mu2
+            for q in range(len(index)):
+                dx[q, row, 1, 0] = slopes[q, 0]
+            row += 1
+            u = inputs[t]
+            if chosen[t] < 0 or u != u:
+                continue
+            p = 1.0 / (1.0 + np.exp(-mu2))
+            volatility = np.exp(kappa * mu3 + omega2)
+            wide = s2 + volatility
+            unit = 1.0 / wide
+            new_s2 = 1.0 / (unit + p * (1.0 - p))
+            step = new_s2 * (u - p)
+            share = volatility / wide
+            surprise = (new_s2 + step * step) / wide - 1.0
+            bend = share + (2.0 * share - 1.0) * surprise
+            precise = 1.0 / (s3 + drift)
+            precision = precise + 0.5 * kappa * kappa * share * bend
+            broken = precision <= 0.0
+            if broken:
+                precision = 1.0
+            new_s3 = 1.0 / precision
+            jump = 0.5 * kappa * share * surprise / precision
+            for q in range(len(index)):
+                d_mu2, d_s2, d_mu3, d_s3 = slopes[q]
+                d_kappa = 1.0 if index[q] == 0 else 0.0
+                d_v = volatility * (d_kappa * mu3 + kappa * d_mu3 + (1.0 if index[q] == 1 else 0.0))
+                d_p, d_wide = p * (1.0 - p) * d_mu2, d_s2 + d_v
+                d_new = new_s2 * new_s2 * (d_wide * unit * unit - (1.0 - 2.0 * p) * d_p)
+                d_step = d_new * (u - p) - new_s2 * d_p
+                d_share = (d_v - share * d_wide) * unit
+                d_surprise = (d_new + 2.0 * step * d_step - (surprise + 1.0) * d_wide) * unit
+                d_bend = d_share * (1.0 + 2.0 * surprise) + (2.0 * share - 1.0) * d_surprise
+                d_wide3 = d_s3 + (drift if index[q] == 2 else 0.0)
+                d_precision = kappa * (
+                    d_kappa * share * bend + 0.5 * kappa * (d_share * bend + share * d_bend)
+                )
+                d_precision = 0.0 if broken else d_precision - precise * precise * d_wide3
+                change = d_kappa * share * surprise
+                change += kappa * (d_share * surprise + share * d_surprise)
+                slopes[q, 0] = d_mu2 + d_step
+                slopes[q, 1] = d_new
+                slopes[q, 2] = d_mu3 + (0.5 * change - jump * d_precision) * new_s3
+                slopes[q, 3] = -new_s3 * new_s3 * d_precision
+            mu2, s2, mu3, s3 = mu2 + step, new_s2, mu3 + jump, new_s3
+            if broken or not abs(mu2) < 1e100:
+                mu2 = np.nan
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def volatile(chosen, rewards, starts, which, psi, first, x):
     """Mean of each option, and its standard deviation; psi: rate and start of volatility, noise.
 

@@ -28,10 +28,10 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.agents import finite, positive, softmax
-from penchant.models.clinic._kernels import gaussian_filter
+from penchant.models.clinic._kernels import gaussian_filter, gaussian_filter_slopes
 from penchant.models.clinic.recursion import OneValue, given, unrolled
 from penchant.models.natural import Shape
-from penchant.models.record import Record
+from penchant.models.record import Record, blank_variables
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,29 @@ class HGF(OneValue):
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """The tendency before every input."""
+        before = (np.array(self.initial, dtype=np.float64),)
+        seen = record.chosen, record.after("input")
+        every = self._every(psi)
+        return unrolled(gaussian_filter, record, which, every, (2, 1), *seen, settings=before)
+
+    def _every(self, psi: Any) -> Any:
+        """kappa, omega2 and omega3."""
         every = np.ones((len(psi), 3), dtype=psi.dtype)
         every[:, 0] = psi[:, 2] if self.kappa is None else self.kappa
         every[:, 1:] = psi[:, :2]
-        before = (np.array(self.initial, dtype=np.float64),)
-        seen = record.chosen, record.after("input")
-        return unrolled(gaussian_filter, record, which, every, (2, 1), *seen, settings=before)
+        return every
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """The tendency before every input, and its derivatives in the same run."""
+        if not with_slopes:
+            return super().explanatory_many(record, which, psi, False)
+        x, slopes = blank_variables(record, which, 2, 1, psi.shape[1])
+        index = np.array([1, 2, 0][: psi.shape[1]])
+        seen = record.chosen, record.after("input"), record.starts, which, self._every(psi)
+        gaussian_filter_slopes(*seen, np.array(self.initial, dtype=np.float64), index, x, slopes)
+        return x, slopes
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> HGFAgents:
         """Agents who play so."""
