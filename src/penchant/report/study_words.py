@@ -49,8 +49,7 @@ def asked(study: Findings) -> str:
 
 def _own_words(study: Findings, described: str) -> str:
     """A model in words, its attributes as readers know them."""
-    own = getattr(study.plan.model, "attributes", None) or ()
-    for name in own:
+    for name in study.plan.model.weights:
         if ":" in name:
             described = described.replace(name, attribute_words(name))
     return described
