@@ -122,11 +122,11 @@ class Shape:
     def from_search(self, value: Any) -> Any:
         """Value in its own units, kept inside the range."""
         if self.scale == "linear":
-            return np.clip(self.low + self._linear_unit * value, self.low, self.high)
+            return _inside(self.low + self._linear_unit * value, self.low, self.high)
         if self.squeezed:
             inside = np.clip(value, *self.search_range)  # infinite ones too
             value = SQUEEZE * np.arctanh(inside / SQUEEZE)
-        return np.clip(np.exp(value), self.low, self.high)
+        return _inside(np.exp(value), self.low, self.high)
 
     def stretch(self, value: Any) -> Any:
         """Derivative of the value in search units."""
@@ -141,6 +141,11 @@ class Shape:
     @property
     def _linear_unit(self) -> float:
         return (self.high - self.low) / 10.0
+
+
+def _inside(value: Any, low: float, high: float) -> Any:
+    """The value, or the end of the range that it is beyond; np.clip takes five times as long."""
+    return np.minimum(np.maximum(value, low), high)
 
 
 Kind = Literal["weight", "reciprocal", "ratio", "share", "shape", "function", "shape function"]

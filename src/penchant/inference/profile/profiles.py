@@ -287,16 +287,22 @@ class Profiles:
 
     def to_search(self, psi: Matrix) -> Matrix:
         """Psi (n, n_shape) in search units."""
-        return _columns([s.to_search(psi[:, q]) for q, s in enumerate(self.shape)], len(psi))
+        return self._columns(psi, "to_search")
 
     def from_search(self, u: Matrix) -> Matrix:
         """Psi (n, n_shape) in its own units."""
-        return _columns([s.from_search(u[:, q]) for q, s in enumerate(self.shape)], len(u))
+        return self._columns(u, "from_search")
 
     def stretch(self, psi: Matrix) -> Matrix:
         """Derivative of psi in search units: (n, n_shape)."""
-        found = [np.broadcast_to(s.stretch(psi[:, q]), len(psi)) for q, s in enumerate(self.shape)]
-        return _columns(found, len(psi))
+        return self._columns(psi, "stretch")
+
+    def _columns(self, values: Matrix, method: str) -> Matrix:
+        """What a method of each shape parameter makes of its column."""
+        found = np.empty((len(values), self.n_shape))
+        for q, shape in enumerate(self.shape):
+            found[:, q] = getattr(shape, method)(values[:, q])
+        return found
 
     # -- data --------------------------------------------------------------------------------------
 
@@ -577,10 +583,18 @@ class Profiles:
 
     def portions(self, subject: IntVector) -> Iterator[tuple[int, int]]:
         """Ranges of pairs whose variables fit into memory together."""
-        size = np.diff(self.first_event)[subject] * self.n_options * max(self.n_weights, 1)
+        size = self._numbers[subject]
+        if size.sum() < NUMBERS_AT_ONCE:
+            yield 0, len(subject)
+            return
         portion = np.cumsum(size) // NUMBERS_AT_ONCE
         edges = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [len(subject)]])
-        return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+        yield from zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+
+    @cached_property
+    def _numbers(self) -> IntVector:
+        """Explanatory variables of each subject."""
+        return np.diff(self.first_event) * self.n_options * max(self.n_weights, 1)
 
     def _solve(
         self, points: Points, x: Matrix, rows: Rows, near: Matrix | None, patient: bool
@@ -791,10 +805,6 @@ class Profiles:
             gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)
             curvature[0][:] -= pull
         return gradient, curvature
-
-
-def _columns(columns: Sequence[Any], n: int) -> Matrix:
-    return np.stack(columns, axis=1) if columns else np.empty((n, 0))
 
 
 @dataclass(frozen=True)

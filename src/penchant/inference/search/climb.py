@@ -338,21 +338,27 @@ class Climbs:
         """
         profiles, u = self.profiles, self.u[rows]
         n, q = u.shape
-        hessian = np.zeros((n, q, q))
-        for a in range(q):
-            places, shares = _stencil(u[:, a], profiles.bounds[a], self._smooth and not roughly)
-            m = len(places)
-            beside = np.repeat(u[None], m, axis=0)
-            beside[:, :, a] = places
-            theta = at.theta + (beside - u)[:, :, a, None] * drift[:, :, a]
-            pairs = np.tile(at.subject, m), profiles.from_search(beside.reshape(m * n, q))
-            if solved:
-                planes = None if self.planes is None else self.planes.take(np.tile(rows, m))
-                gradient = profiles.solve(*pairs, theta.reshape(m * n, -1), planes=planes).gradient
-            else:
-                gradient = profiles.partial_gradient(*pairs, theta.reshape(m * n, -1))
-            hessian[:, :, a] = (shares[:, :, None] * gradient.reshape(m, n, q)).sum(axis=0)
-        return (hessian + hessian.transpose(0, 2, 1)) / 2
+        if not q:
+            return np.zeros((n, q, q))
+        smooth = self._smooth and not roughly
+        stencils = [_stencil(u[:, a], profiles.bounds[a], smooth) for a in range(q)]
+        m = len(stencils[0][0])
+        beside = np.tile(u, (q, m, 1, 1))  # along each parameter, at each place
+        for a, (places, _) in enumerate(stencils):
+            beside[a, :, :, a] = places
+        away = np.stack([beside[a, :, :, a] - u[:, a] for a in range(q)])
+        theta = at.theta + away[..., None] * np.moveaxis(drift, 2, 0)[:, None]
+        theta = theta.reshape(q * m * n, -1)
+        pairs = np.tile(at.subject, q * m), profiles.from_search(beside.reshape(q * m * n, q))
+        if solved:
+            planes = None if self.planes is None else self.planes.take(np.tile(rows, q * m))
+            gradient = profiles.solve(*pairs, theta, planes=planes).gradient
+        else:
+            gradient = profiles.partial_gradient(*pairs, theta)
+        shares = np.stack([share for _, share in stencils])
+        change = (shares[..., None] * gradient.reshape(q, m, n, q)).sum(axis=1)
+        hessian = np.moveaxis(change, 0, 2)
+        return np.asarray((hessian + hessian.transpose(0, 2, 1)) / 2)
 
     def _newton_steps(self, rows: IntVector, curvature: Matrix) -> Matrix:
         at = self.u[rows], self.points.gradient[rows]
