@@ -54,6 +54,11 @@ def ticked(name: str) -> str:
     return either(f"`{name}`", argument(name))
 
 
+def prior_said() -> str:
+    """The argument that a prior of the parameters is given by."""
+    return either("parameter_prior", "--prior")
+
+
 def weak_prior() -> str:
     """The prior that gives everybody an estimate."""
     return either("parameter_prior=ScaledPrior()", "--prior weak")

@@ -61,13 +61,14 @@ def test_a_population_saved_is_a_prior_of_fit_and_predict(penchant, play, folder
 
 def test_choices_have_a_mixed_logit_on_the_command_line(penchant, folder):
     _, choices = mixed_choices(12, 6, np.random.default_rng(2))
-    lines = ["who,decision,option,chosen,price,quality"]
+    lines = ["who,old,decision,option,chosen,price,quality"]
     for k in range(choices.n_decisions):
         first = choices.first_row[k]
         for i in range(3):
             price, quality = choices.explanatory[first + i]
             taken = int(choices.chosen[k] == i)
-            lines.append(f"{choices.subject[k]},{k},{i},{taken},{price},{quality}")
+            who = choices.subject[k]
+            lines.append(f"{who},{'yn'[int(who) % 2]},{k},{i},{taken},{price},{quality}")
     (folder / "choices.csv").write_text("\n".join(lines) + "\n")
     ended = penchant(
         "population", "choices.csv", "--subject", "who", "--explanatory", "price,quality",
@@ -77,6 +78,17 @@ def test_choices_have_a_mixed_logit_on_the_command_line(penchant, folder):
     document = json.loads(ended.out)
     assert document["names"] == ["price", "quality"]
     assert document["spread"][1][1] == 0
+    asked = ("population", "choices.csv", "--subject", "who", "--explanatory", "price")
+    more = json.loads(penchant(*asked, "--random", "price", "--covariates", "old", "--json").out)
+    assert more["names"] == ["price", "price:old[y]"]
+    said = penchant(*asked, "--covariates", "decision").err
+    assert "--covariates must be the same in all rows of a subject; got (" in said
+    said = penchant(*asked, "--covariates", "olde").err
+    assert "columns of choices.csv, or of --people; got 'olde'" in said
+    said = penchant("population", "choices.csv", "--explanatory", "price").err
+    assert "--subject must be given for a population" in said
+    said = penchant("fit", "choices.csv", "--explanatory", "price", "--prior", "no.json").err
+    assert "--prior must be an existing file; got no.json" in said
 
 
 def test_links_are_those_asked_for(penchant, play):

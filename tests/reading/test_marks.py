@@ -189,3 +189,13 @@ def test_titles_above_the_names_of_a_sheet_are_said_with_the_line(tmp_path):
     file.write_text("Experiment 2\n\n" + body.replace(",", ";"), encoding="utf-8")
     with pytest.raises(DataError, match="Delete the lines above line 3"):
         pn.read(file)
+
+
+def test_offers_that_stand_in_the_texts_of_questions_are_asked_for(tmp_path):
+    rows = [
+        {"ResponseId": person.name, "group": person.group}
+        | {f"Q{t + 1}": ("$5 today", "$9 in 30 days")[c or 0] for t, c in enumerate(person.chosen)}
+        for person in SAVERS
+    ]
+    with pytest.raises(DataError, match="columns Q1 to Q12 whose offers stand in the texts"):
+        pn.read(saved(tmp_path, rows))

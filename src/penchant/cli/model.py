@@ -35,7 +35,10 @@ def fit_options(model: Model) -> dict[str, Any]:
 def prior(words: str) -> Any:
     """none, weak, weak:C or normal:MEAN,SD; or the file of a population's prior."""
     if words.lower().endswith(".json"):
-        return PopulationPrior.read(words)
+        try:
+            return PopulationPrior.read(words)
+        except DataError as error:
+            raise DataError(str(error).replace("FILE must", "--prior must", 1)) from None
     kind, _, numbers = words.partition(":")
     if words == "none":
         return None

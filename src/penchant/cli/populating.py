@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from penchant.arguments import check_threads
+from penchant.choices import Choices
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.loading import load_choices
 from penchant.cli.naming import is_scanned
@@ -14,10 +18,10 @@ from penchant.cli.people import check_people, scanned
 from penchant.cli.scanning import load_scan
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept, of_table, reserved, shown
-from penchant.cli.tables import load_offers
+from penchant.cli.tables import load_offers, opened
 from penchant.cli.words import check_file, refuse, say
 from penchant.cli.workflow_options import Populated, Written
-from penchant.errors import DataError
+from penchant.errors import DataError, named, nearest
 from penchant.files.output import TABLES, write_table
 from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
@@ -25,6 +29,7 @@ from penchant.models.coordinates import WEIGHTS
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.reading.played import event_labels
+from penchant.tables.frames import row_place
 from penchant.tables.reading import Reading
 
 SOUND = ("converged", "not normal", "no spread", "one subject", "spread not told", "correlation")
@@ -57,6 +62,8 @@ def run_population(
         reserved(populated.subjects, overwrite=own, suffixes=TABLES, read=file),
     ):
         decisions, model, labels = _loaded(file, data, terms, agent, history, populated)
+        if people is None and isinstance(decisions, Choices) and populated.covariates:
+            people = _people_of(decisions, file, data, populated.covariates)
         found = fit_population(
             decisions,
             model,
@@ -134,6 +141,32 @@ def _loaded(
     ready = ready_model(agent, data, history)
     reading, model = play_for(ready, file, data, history, agent)
     return reading, model, _conditions(reading, populated.within)
+
+
+def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[str]) -> Any:
+    """A row of covariates for everybody, out of a file of choices that has them in every row."""
+    if file is None or data.subject is None:
+        return None
+    table = opened(file, data)[1].table
+    lacking = [name for name in (data.subject, *names) if name not in table.column_names]
+    if lacking:
+        columns = table.column_names
+        raise DataError(
+            f"--covariates must be columns of {file}, or of --people; got {lacking[0]!r}, but they "
+            f"are {named(columns)}.{nearest(lacking[0], columns) or ' Correct it.'}"
+        )
+    known = {str(label) for label in choices.subject_labels or ()}
+    found: dict[Any, tuple[Any, ...]] = {}
+    cells = zip(*(table[name].to_pylist() for name in (data.subject, *names)), strict=True)
+    for row, (who, *own) in enumerate(cells):
+        if str(who) in known and found.setdefault(who, tuple(own)) != tuple(own):
+            raise DataError(
+                f"--covariates must be the same in all rows of a subject; got {found[who]} and "
+                f"{tuple(own)} for {who} at {row_place(row)}. Name what does not vary within "
+                "subjects."
+            )
+    columns_of = zip(*found.values(), strict=True)
+    return pa.table({"subject": [*found], **dict(zip(names, map(list, columns_of), strict=True))})
 
 
 def _conditions(reading: Reading, within: str | None) -> Any:

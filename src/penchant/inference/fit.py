@@ -36,7 +36,7 @@ from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
 from penchant.softmax.passed_fit import fit_chunks
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
-from penchant.wording import argument
+from penchant.wording import argument, prior_said
 
 History = Episode | Offers
 
@@ -206,12 +206,12 @@ def weights_only(prior: Prior | MapPrior | None) -> ParameterPrior | None:
         return prior.on_variables()
     if isinstance(prior, MapPrior):
         raise DataError(
-            "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got MapPrior. "
+            f"{prior_said()} must be a GaussianPrior or ScaledPrior for choices; got MapPrior. "
             "Maps belong to models of places."
         )
     if isinstance(prior, DensityPrior):
         raise DataError(
-            "parameter_prior must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
+            f"{prior_said()} must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
             "Natural parameters belong to models of episodes."
         )
     return prior

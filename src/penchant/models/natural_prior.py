@@ -12,6 +12,7 @@ from penchant.errors import DataError, nearest
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural, ShapeParameter
 from penchant.softmax.prior import ParameterPrior
+from penchant.wording import prior_said
 
 
 class Density(Protocol):
@@ -79,7 +80,7 @@ class NaturalPrior:
         for name in self.densities:
             if name not in known:
                 raise DataError(
-                    f"parameter_prior must name natural parameters of the model; got {name!r}, but "
+                    f"{prior_said()} must name natural parameters of the model; got {name!r}, but "
                     f"they are {', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
                 )
 

@@ -16,6 +16,7 @@ from penchant.models.links import Link, read_link
 from penchant.models.model import Model, natural_parameters
 from penchant.output.document import numbers, plain
 from penchant.softmax.prior import GaussianPrior
+from penchant.wording import prior_said
 
 FORMAT = "penchant-population-prior"
 
@@ -95,7 +96,7 @@ class PopulationPrior:
         own = Coordinates.of_names(model, self.names, links)
         if set(own.names) != set(self.names):
             raise DataError(
-                f"parameter_prior must be of the model's parameters {', '.join(own.names)}; got "
+                f"{prior_said()} must be of the model's parameters {', '.join(own.names)}; got "
                 f"{', '.join(self.names)}. Fit the population with the same model."
             )
         return own
@@ -116,7 +117,7 @@ class PopulationPrior:
         for name, link in zip(self.names, self.links, strict=True):
             if link.name != "identity":
                 raise DataError(
-                    f"parameter_prior must be normal in the weights for choices; got {name} on "
+                    f"{prior_said()} must be normal in the weights for choices; got {name} on "
                     f"{link}. Use fit_population for such a population."
                 )
         return GaussianPrior(self.mean, self.covariance)

@@ -24,6 +24,9 @@ class _Run(NamedTuple):
     last: str
 
 
+QUESTIONS = frozenset(("q", "qid", "question", "item", "frage"))  # stems of answers in surveys
+
+
 def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None) -> None:
     """Raise an error that says how to make a table long, if its columns number the decisions.
 
@@ -37,6 +40,15 @@ def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None)
     runs = _runs(names)
     if not runs:
         return
+    if len(runs) == 1 and plain_name(runs[0].stem) in QUESTIONS:
+        first, last = runs[0].first, runs[0].last
+        raise DataError(
+            "The table must say what was offered in every question; got one row per subject, and "
+            f"answers in columns {first} to {last} whose offers stand in the texts of the "
+            "questions. Write a table with a row for each question (its name, amounts, delays or "
+            "attributes), join it to the answers by the name of the question, and read the result: "
+            "one row per subject and question."
+        )
     columns = " and ".join(f"{run.first} to {run.last}" for run in runs)
     table, who = (
         ("table", subject) if subject else ('table.reset_index(names="subject")', "subject")

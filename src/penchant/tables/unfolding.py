@@ -317,6 +317,8 @@ def offers_apart(table: pa.Table, chosen: str | None, decimal: str = ".") -> Unf
     becomes the name of its column.
     """
     same: IntVector = np.arange(len(table))
+    if chosen is None:  # answers may look like offers, too
+        return Unfolded(table, same)
     parts, offered = _DELAYED, _offered(table, chosen, amount_and_delay, decimal)
     if len(offered) < 2:
         parts, offered = _GAMBLE, _offered(table, chosen, _gamble, decimal)
@@ -324,8 +326,7 @@ def offers_apart(table: pa.Table, chosen: str | None, decimal: str = ".") -> Unf
         offered = offered if risky else {}
     if len(offered) < 2:
         return Unfolded(table, same)
-    if chosen is not None:
-        table = _by_words(table, chosen, list(offered))
+    table = _by_words(table, chosen, list(offered))
     for name, both in offered.items():
         table = table.remove_column(table.column_names.index(name))
         for k, part in enumerate(parts):
