@@ -35,8 +35,8 @@ RUNS = Path("build/people.jsonl")
 POPULATION = "population of other people"
 LOOKED = (
     "Each person is fitted under a population of people in the three other groups of four, with "
-    'its defaults but for links="weights": that weights carry it instead of their ratios was '
-    "settled by a brief written before, and again after a look at folds of one group"
+    'its defaults but for links="weights"; that weights carry it, and not their ratios, was '
+    "settled after a look at folds left out of one group"
 )
 
 

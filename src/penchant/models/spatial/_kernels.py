@@ -42,8 +42,8 @@ def process(
         columns, d_columns = correlations(locations, options, kernel, scales[k])
         path = np.empty((len(active), 1 + n_derivatives, len(options)))
         news = np.empty((len(active), 1 + n_derivatives, 2))
-        visits = events[events >= 0]
-        square, d_square = columns[options], d_columns[options]
+        visits = _visits(events, len(active))
+        square, d_square = _rows(columns, options), _rows(d_columns, options)
         observed_path(square, d_square, ratio, visits, active, paid, path, news)
         out = np.empty((3, 1 + n_derivatives, end - begin, n_options))
         believe(columns, d_columns, ratio, place, events, active, path, news, 0, n_options, out)
@@ -74,7 +74,8 @@ def arranged(chosen, rewards, place):
     event observes, or -1; after each observation, how many will be observed again; the rewards.
     """
     n = len(chosen)
-    place[:] = -1
+    for i in range(len(place)):
+        place[i] = -1
     options, last = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     size = n_seen = 0
     for t in range(n - 1, -1, -1):
@@ -85,10 +86,11 @@ def arranged(chosen, rewards, place):
                 options[size] = chosen[t]
                 last[size] = t
                 size += 1
-    events = np.full(n, -1, dtype=np.int64)
+    events = np.empty(n, dtype=np.int64)
     active, paid = np.empty(n_seen, dtype=np.int64), np.empty(n_seen)
     n_active, seen = size, 0
     for t in range(n):
+        events[t] = -1
         if rewards[t] == rewards[t]:
             events[t] = place[chosen[t]]
             if n_active > 0 and last[n_active - 1] == t:
@@ -149,8 +151,9 @@ def nearness(chosen, starts, which, locations, spacing, terms, x):
     row = 0
     for e in which:
         last = -1
-        apart[:] = 0.0
-        visited[:] = 0.0
+        for i in range(n_options):
+            apart[i] = 0.0
+            visited[i] = 0.0
         for t in range(starts[e], starts[e + 1]):
             for c in range(len(terms)):
                 for i in range(n_options):
@@ -180,12 +183,42 @@ def spread_over(columns, offsets, lengths, position, x):
     """
     row = 0
     for e in position:
-        x[row : row + lengths[e]] = columns[offsets[e] : offsets[e] + lengths[e]]
-        row += lengths[e]
+        for t in range(offsets[e], offsets[e] + lengths[e]):
+            for i in range(columns.shape[1]):
+                for c in range(columns.shape[2]):
+                    x[row, i, c] = columns[t, i, c]
+            row += 1
+
+
+# Loops, as arrays of places and of truths take longer to compile than all around them.
+
+
+@njit(nogil=True, error_model="numpy")
+def _visits(events, n_seen):
+    """Which option each observation is of: of the events those that observe one."""
+    visits = np.empty(n_seen, dtype=np.int64)
+    seen = 0
+    for t in range(len(events)):
+        if events[t] >= 0:
+            visits[seen] = events[t]
+            seen += 1
+    return visits
+
+
+@njit(nogil=True, error_model="numpy")
+def _rows(columns, options):
+    """The rows of these options."""
+    rows = np.empty((len(options), columns.shape[1]))
+    for i in range(len(options)):
+        for c in range(columns.shape[1]):
+            rows[i, c] = columns[options[i], c]
+    return rows
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def upper_limits(columns, slopes, options, track, deltas, z, cooled, unit, n_derivatives, x, dx):
+def upper_limits(
+    columns, slopes, options, track, deltas, z, cooled, unit, n_derivatives, first, x, dx
+):
     """Variables of one episode at many delta, and their derivatives.
 
     columns, slopes : (n_options, n_observed) correlations with the options observed, and their
@@ -194,21 +227,23 @@ def upper_limits(columns, slopes, options, track, deltas, z, cooled, unit, n_der
         again; the rewards
     z, cooled : quantile of the credible limit and inverse temperature of every event
     unit : of the bonus if it is part of the first variable; 0 if it is a variable of its own
-    x : (n_delta * n_events, n_options, 2 or 3), filled
+    x : (rows, n_options, 2 or more), filled: n_delta * n_events rows from the first on
     dx : (n_derivatives, *x.shape), filled: in delta, in the length scale
     """
     events, active, rewards = track
     n_options, size = columns.shape
     n_events = len(events)
     kinds = 1 + n_derivatives
-    place = np.full(n_options, -1, dtype=np.int64)
+    place = np.empty(n_options, dtype=np.int64)
+    for i in range(n_options):
+        place[i] = -1
     for c in range(size):
         place[options[c]] = c
-    visits = events[events >= 0]
+    visits = _visits(events, len(active))
     path, news = np.empty((len(active), kinds, size)), np.empty((len(active), kinds, 2))
     out = np.empty((3, kinds, n_events, n_options))
-    square, d_square = columns[options], slopes[options]
-    row = 0
+    square, d_square = _rows(columns, options), _rows(slopes, options)
+    row = first
     for delta in deltas:
         observed_path(square, d_square, delta, visits, active, rewards, path, news)
         believe(columns, slopes, delta, place, events, active, path, news, 0, n_options, out)
@@ -230,7 +265,9 @@ def upper_limits(columns, slopes, options, track, deltas, z, cooled, unit, n_der
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_derivatives, x, dx):
+def map_shares(
+    columns, slopes, options, track, deltas, functions, cooled, n_derivatives, corner, x, dx
+):
     """What is left of functions of a prior map before every event, at many delta: F of Eq. (12).
 
     F = delta S Sigma^-1 Phi follows by recursion: an observation of option j changes it by
@@ -238,7 +275,9 @@ def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_der
 
     columns, slopes, options, track, cooled : as in `upper_limits`
     functions : Phi, (n_options, n_functions)
-    x : (n_delta * n_events, n_options, n_functions), filled
+    corner : row of x from which on n_delta * n_events are filled, and its column for the first
+        function
+    x : (rows, n_options, n_functions or more), filled
     dx : (n_derivatives, *x.shape), filled: in delta, in the length scale
     """
     events, active, _ = track
@@ -248,7 +287,7 @@ def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_der
     s = np.empty((kinds, size, n_options))
     f = np.empty((kinds, n_options, n))
     k, dk, own = np.empty(n_options), np.empty(n_options), np.empty((kinds, n))
-    row = 0
+    row, column = corner
     for delta in deltas:
         for c in range(size):
             for i in range(n_options):
@@ -257,13 +296,15 @@ def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_der
                     s[1, c, i] = -columns[i, c] / delta / delta
                 if kinds > 2:
                     s[2, c, i] = slopes[i, c] / delta
-        f[:] = 0.0
-        f[0] = functions
+        for q in range(kinds):
+            for i in range(n_options):
+                for a in range(n):
+                    f[q, i, a] = functions[i, a] if q == 0 else 0.0
         n_seen = 0
         for t in range(len(events)):
-            _show(f[0], cooled[t], x[row])
+            _show(f[0], cooled[t], x[row], column)
             for q in range(1, kinds):
-                _show(f[q], cooled[t], dx[q - 1, row])
+                _show(f[q], cooled[t], dx[q - 1, row], column)
             row += 1
             j = events[t]
             if j < 0:
@@ -309,10 +350,10 @@ def map_shares(columns, slopes, options, track, deltas, functions, cooled, n_der
 
 
 @njit(nogil=True, error_model="numpy")
-def _show(f, cooled, x):
+def _show(f, cooled, x, column):
     for i in range(len(f)):
         for a in range(f.shape[1]):
-            x[i, a] = f[i, a] * cooled
+            x[i, column + a] = f[i, a] * cooled
 
 
 @njit(nogil=True, error_model="numpy")

@@ -318,13 +318,13 @@ class UCL(CompiledModel):
         scales = psi[:, 1] if n_shape == 2 else np.full(len(psi), self.length_scale)
         ends = np.cumsum(lengths)
         for first, last in _runs(which, scales):
-            rows = slice(int(ends[first] - lengths[first]), int(ends[last]))
             self._fill(
                 record.episodes[which[first]],
                 np.ascontiguousarray(psi[first : last + 1, 0]),
                 float(scales[first]),
-                x[rows],
-                dx[:, rows],
+                int(ends[first] - lengths[first]),
+                x,
+                dx,
             )
         if self.terms:
             n = len(self.terms)
@@ -332,8 +332,14 @@ class UCL(CompiledModel):
             dx[:, :, :, -n:] = 0.0
         return x, dx if with_slopes else None
 
-    def _fill(self, episode: Episode, deltas: Vector, scale: float, x: Matrix, dx: Matrix) -> None:
-        """Variables of one episode at many delta: the heuristic of Eq. (15), cooled."""
+    def _fill(
+        self, episode: Episode, deltas: Vector, scale: float, first: int, x: Matrix, dx: Matrix
+    ) -> None:
+        """Variables of one episode at many delta: the heuristic of Eq. (15), cooled.
+
+        They stand in the rows from the first on. The loops get whole arrays: parts of them are of
+        two kinds, and each would be compiled.
+        """
         known = self._prepared(episode)
         track, columns = known.track, known.columns
         if columns is None:
@@ -351,6 +357,7 @@ class UCL(CompiledModel):
             known.cooled,
             float(np.sqrt(self.noise_variance)) if self.bonus == "known" else 0.0,
             len(dx),
+            first,
             x,
             dx,
         )
@@ -364,8 +371,9 @@ class UCL(CompiledModel):
                 np.array(self.prior_map.functions),  # unlocked: compiled for one kind of array
                 known.cooled,
                 len(dx),
-                x[:, :, self.map_weights],
-                dx[:, :, :, self.map_weights],
+                (first, self.map_weights.start),
+                x,
+                dx,
             )
 
     def with_map(self, basis: MapBasis | None) -> UCL:
@@ -388,6 +396,7 @@ class UCL(CompiledModel):
                 np.array(self.prior_map.functions),
                 np.ones(episode.n_events),
                 0,
+                (0, 0),
                 x,
                 np.empty((0, *x.shape)),
             )
