@@ -102,6 +102,35 @@ def test_a_fit_says_what_attributes_are_worth(penchant, surveyed):
     assert found["time_worth"] == pytest.approx(-weights["time"] / weights["price"], rel=1e-5)
     each = penchant("fit", "survey.csv", "--price", "price", "--subject", "subject", "--json")
     assert len(json.loads(each.out)) == 6
+    unsure = [
+        one["subject"]
+        for one in json.loads(each.out)
+        for p in one["parameters"]
+        if p["name"] == "price_sensitivity" and not p["low"] > 0 and not p["high"] < 0
+    ]
+    said = f"The sensitivity to price of {len(unsure)} subject"
+    assert (said in each.err) is bool(unsure) and all(who in each.err for who in unsure)
+
+
+def test_worth_has_robust_and_clustered_errors_and_the_name_of_its_interval(
+    penchant, surveyed, refused
+):
+    asked = ("fit", "survey.csv", "--price", "price")
+    clustered = ("--covariance", "clustered", "--subject", "subject")
+    errors = {}
+    for kind in ((), ("--covariance", "robust"), clustered):
+        found = json.loads(penchant(*asked, *kind, "--json").out)["parameters"]
+        errors[kind] = {one["name"]: one["standard_error"] for one in found}
+    plain = json.loads(penchant("fit", "survey.csv", *clustered, "--json").out)["parameters"]
+    weights = {one["name"]: one for one in plain}
+    assert errors[clustered]["price_sensitivity"] == pytest.approx(
+        weights["price"]["standard_error"], rel=1e-5
+    )
+    assert len({kind["time_worth"] for kind in errors.values()}) == 3
+    words = penchant(*asked).out.replace("\n", " ")
+    assert "Intervals: Wald, from standard errors, of ratios Fieller's" in words
+    said = refused(*asked, "--subject", "subject", "--covariance", "robust")
+    assert "--covariance must be model or clustered with --price and --subject" in said
 
 
 def test_choices_are_predicted_row_by_row(penchant, surveyed, refused):
@@ -151,6 +180,7 @@ def test_a_model_for_a_choice_experiment_is_refused_with_what_to_type(refused, s
         (("--attributes", "prize"), "got 'prize', but they are"),
         (("--folds", "block"), "--folds must be a number, subject, or a column"),
         (("--price", "price"), "--price must be left out without --group"),
+        (("--covariates", "age"), "--covariates must be left out without --group"),
         (("--nested", "1,3"), "--nested must name models by their place, 1 to 2"),
         (("--group", "grup"), "got 'grup', but they are .* Did you mean 'group'"),
     ],
@@ -164,17 +194,21 @@ def test_wrong_sets_are_refused_in_one_sentence(refused, surveyed, typed, said):
 def test_groups_of_play_are_compared_under_the_best_model(penchant, folder):
     rng = np.random.default_rng(2)
     rows = [
-        [f"s{k}", "ab"[k % 2], t, int(rng.integers(0, 2)), int(rng.integers(0, 2))]
-        for k in range(6)
+        [f"s{k}", "ab"[k % 2], 20 + k % 4, t, int(rng.integers(0, 2)), int(rng.integers(0, 2))]
+        for k in range(8)
         for t in range(30)
     ]
-    text = csv(rows, ["subject", "arm", "trial", "chosen", "reward"])
+    text = csv(rows, ["subject", "arm", "age", "trial", "chosen", "reward"])
     (folder / "play.csv").write_text(text)
     asked = ("compare", str(folder / "play.csv"), "--model", "random", "--model", "q-learning")
     found = json.loads(penchant(*asked, "--group", "arm", "--json").out)
     assert [one["group"] for one in found["groups"]["groups"]] == ["a", "b"]
     names = {one["name"] for one in found["groups"]["differences"]}
     assert names == ({"bias_0"} if found["best"] == "random" else {"temperature", "learning_rate"})
+    same = json.loads(penchant(*asked, "--group", "arm", "--covariates", "age", "--json").out)
+    assert same["groups"]["covariates"] == ["age"]
+    first, adjusted = found["groups"]["differences"][0], same["groups"]["differences"][0]
+    assert adjusted["standard_error"] != first["standard_error"]
 
 
 def test_other_tables_are_told_what_is_wrong_with_them(refused, folder):

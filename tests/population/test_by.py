@@ -169,3 +169,136 @@ def test_numbers_are_compared_as_they_are():
     values = {"a": rng.normal(size=(9, 2)), "b": rng.normal(size=(11, 2))}
     found = pn.compare_groups(values)
     assert found.logs == () and "logarithm" not in found.summary()
+
+
+# ---- covariates ----------------------------------------------------------------------------------
+
+
+def people_of(estimates):
+    """Ages that go with the groups, a site; who has an estimate, and its logarithms."""
+    rng = np.random.default_rng(8)
+    n = len(estimates)
+    frame = pd.DataFrame(
+        {
+            "subject": estimates.subjects,
+            "group": ["young"] * 10 + ["old"] * (n - 10),
+            "age": np.r_[rng.normal(30, 6, 10), rng.normal(50, 9, n - 10)].round(1),
+            "site": [["Lyon", "Kiel", "Bonn"][k % 3] for k in range(n)],
+        }
+    )
+    kept = [one.status in ("converged", "weakly identified") for one in estimates]
+    logs = np.array(
+        [np.log(one.natural) for one, is_kept in zip(estimates, kept, strict=True) if is_kept]
+    )
+    return frame, frame[kept], logs
+
+
+def biased(log_odds):
+    """Estimates of one parameter, a bias, near these."""
+    counts = np.clip(np.round(200 / (1 + np.exp(-log_odds))), 1, 199).astype(int)
+    play = [
+        pn.Episode([0] * n + [1] * (200 - n), [0.0] * 200, subject=f"s{k}")
+        for k, n in enumerate(counts)
+    ]
+    return pn.fit_each(play, pn.models.RandomChoice(2))
+
+
+def hc3(x, y):
+    """Coefficients and their covariances, subject by subject as MacKinnon and White print them."""
+    inverse = np.linalg.inv(sum(np.outer(row, row) for row in x))
+    beta = np.linalg.lstsq(x, y, rcond=None)[0]
+    meat = np.zeros((x.shape[1],) * 2)
+    for row, value in zip(x, y, strict=True):
+        left = (value - row @ beta) / (1 - row @ inverse @ row)
+        meat += left**2 * np.outer(row, row)
+    return beta, inverse @ meat @ inverse
+
+
+def test_groups_at_the_same_covariates_are_least_squares_with_hc3_errors(estimates):
+    everybody, people, logs = people_of(estimates)
+    found = pn.compare_groups(estimates, by="group", people=everybody, covariates=["age", "site"])
+    old = (people.group == "old").to_numpy(float)
+    sites = [(people.site == name).to_numpy(float) for name in ("Kiel", "Lyon")]
+    x = np.column_stack([np.ones(len(old)), old, people.age, *sites])
+    for difference, y in zip(found.differences, logs.T, strict=True):
+        beta, covariance = hc3(x, y)
+        error, df = np.sqrt(covariance[1, 1]), len(old) - x.shape[1]
+        half = scipy.stats.t.ppf(0.975, df) * error
+        p = 2 * scipy.stats.t.sf(abs(beta[1] / error), df)
+        wanted = [beta[1], error, df, beta[1] - half, beta[1] + half, p]
+        names = ("difference", "standard_error", "degrees_of_freedom", "low", "high", "p_value")
+        got = [getattr(difference, name) for name in names]
+        np.testing.assert_allclose(got, wanted, rtol=1e-9)
+        sd = np.sqrt(((y - x @ beta) ** 2).sum() / df)
+        assert difference.hedges_g / (beta[1] / sd) == pytest.approx(1 - 3 / (4 * df - 1), rel=1e-3)
+        assert difference.hedges_g_low < difference.hedges_g < difference.hedges_g_high
+    joint = found.joint[0].test
+    assert joint.kind == "F"
+    assert joint.degrees_of_freedom == pytest.approx((2, len(old) - x.shape[1] - 1), rel=1e-9)
+
+
+def test_one_parameter_at_once_and_alone_is_the_same_test():
+    rng = np.random.default_rng(2)
+    fits = biased(rng.normal(size=15))
+    age = {subject: float(k % 7) for k, subject in enumerate(fits.subjects)}
+    found = pn.compare_groups(fits, by=["a", "b", "c"] * 5, covariates={"age": age})
+    for single, joint in zip(found.differences, found.joint, strict=True):
+        assert joint.test.p_value == pytest.approx(single.p_value, rel=1e-9)
+    assert found.covariates == ("age",) and "at the same age" in found.summary()
+    again = type(found).from_dict(found.to_dict())
+    assert again.summary() == found.summary() and again.covariates == ("age",)
+
+
+def test_a_covariate_that_tells_groups_apart_takes_their_difference_away():
+    rng = np.random.default_rng(4)
+    age = np.r_[rng.normal(30, 5, 40), rng.normal(45, 5, 40)]
+    fits = biased(0.1 * (age - 37) + rng.normal(0, 0.3, 80))
+    labels = ["a"] * 40 + ["b"] * 40
+    raw = pn.compare_groups(fits, by=labels).differences[0]
+    same = pn.compare_groups(fits, by=labels, covariates={"age": age.tolist()}).differences[0]
+    assert raw.p_value < 1e-6 and abs(same.difference) < 0.3 < abs(raw.difference)
+    assert same.low < 0 < same.high
+
+
+def test_a_score_at_the_same_covariates_is_a_partial_slope_and_correlation(estimates):
+    everybody, people, logs = people_of(estimates)
+    known = everybody.assign(score=np.random.default_rng(5).normal(3, 1, 20) + 0.02 * everybody.age)
+    score = known.score[people.index].to_numpy()
+    found = pn.compare_groups(estimates, by="score", people=known, covariates="age", level=0.9)
+    x = np.column_stack([np.ones(len(score)), score, people.age])
+    n, df = len(score), len(score) - 3
+    for one, y in zip(found.relations, logs.T, strict=True):
+        beta = np.linalg.lstsq(x, y, rcond=None)[0]
+        variance = ((y - x @ beta) ** 2).sum() / df * np.linalg.inv(x.T @ x)[1, 1]
+        half = scipy.stats.t.ppf(0.95, df) * np.sqrt(variance)
+        assert (one.slope, one.low, one.degrees_of_freedom, one.n_subjects) == pytest.approx(
+            (beta[1], beta[1] - half, df, n), rel=1e-9
+        )
+        r = scipy.stats.pearsonr
+        a, b, c = r(y, score)[0], r(y, people.age)[0], r(score, people.age)[0]
+        partial = (a - b * c) / np.sqrt((1 - b**2) * (1 - c**2))
+        z = scipy.stats.norm.ppf(0.95) / np.sqrt(n - 4)
+        assert one.correlation == pytest.approx(partial, rel=1e-9)
+        assert one.correlation_high == pytest.approx(np.tanh(np.arctanh(partial) + z), rel=1e-9)
+        ranked = [scipy.stats.rankdata(v) for v in (y, score, people.age)]
+        a, b, c = (r(ranked[i], ranked[j])[0] for i, j in ((0, 1), (0, 2), (1, 2)))
+        wanted = (a - b * c) / np.sqrt((1 - b**2) * (1 - c**2))
+        assert one.rank_correlation == pytest.approx(wanted, rel=1e-9)
+    assert "Slopes and correlations at the same age" in found.summary()
+
+
+def test_covariates_that_cannot_be_held_are_refused(estimates):
+    people = people_of(estimates)[0]
+    people = people.assign(arm=people.group, one=3, who=[f"x{k}" for k in range(len(people))])
+
+    def refused(match, **how):
+        with pytest.raises(pn.errors.DataError, match=match):
+            pn.compare_groups(estimates, **{"by": "group", "people": people} | how)
+
+    refused("covariates must be told apart from the groups by more subjects", covariates=["arm"])
+    refused("covariates must be told apart .* got 18 subjects, and 21 columns", covariates=["who"])
+    refused("covariates must differ between subjects; got 3 for all in 'one'", covariates=["one"])
+    refused(r"covariates\['agee'\] must be a column of people; got 'agee'", covariates=["agee"])
+    refused("covariates must name at least one", covariates=[])
+    refused("covariates must be names of columns, or", covariates=3)
+    refused("covariates must be left out without `by`", covariates=["age"], by=None)

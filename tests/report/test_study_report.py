@@ -426,7 +426,7 @@ def test_the_population_has_its_parameters_and_people_in_the_order_of_all_other_
     ] * 2
     assert panels[0].get_xlim() == panels[1].get_xlim()
     caption = next(one for one in population_figures(made) if "coeff" in one.name).caption
-    assert "Of a it is minus the sum of the others." in caption
+    assert "Of a it is the same with the other sign." in caption
     rows = cells(study_page(made, [], title="x", command="y"), "The typical person")[1:3]
     assert [row[0] for row in rows] == ["temperature", "learning rate"]
     text = study_page(made, [], title="x", command="y")

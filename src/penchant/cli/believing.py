@@ -73,9 +73,13 @@ def _page(maps: dict[Any, BeliefMap], model: str) -> str:
     )
     sections = [Section("How to read the maps", [Paragraph(about), Paragraph(f"Model: {model}.")])]
     for subject, one in maps.items():
-        sections.append(Section(str(subject), [*_drawn(subject, one), _table(one)]))
+        sections.append(Section(_whose(subject), [*_drawn(subject, one), _table(one)]))
     title = "The map in mind" if len(maps) == 1 else "The maps in mind"
     return page(title, counted(len(maps), "subject"), sections)
+
+
+def _whose(subject: Any) -> str:
+    return "Everybody" if subject == ALL else f"Subject {subject}"
 
 
 def _drawn(subject: Any, one: BeliefMap) -> list[Any]:
@@ -83,7 +87,8 @@ def _drawn(subject: Any, one: BeliefMap) -> list[Any]:
         return []
     drawing = figure(columns=2, height=2.6)
     belief_map(list(drawing.subplots(1, 2)), one)
-    title = f"What {subject} expected before play"
+    whose = _whose(subject)
+    title = f"What {whose[:1].lower()}{whose[1:]} expected before play"
     caption = (
         "First the map, as distance from its level: yellow was expected to pay more. Then the "
         "standard deviation of it: yellow is less certain."
@@ -103,4 +108,4 @@ def _table(one: BeliefMap) -> DataTable:
         ["functions", str(one.n_functions)],
     ]
     rows += [[f"log evidence, width {fit.sd:.3g}", f"{fit.log_evidence:.2f}"] for fit in one.fits]
-    return DataTable("What is known of it", ["", ""], rows)
+    return DataTable("What is known of it", ["what", "is"], rows)

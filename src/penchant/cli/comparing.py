@@ -27,6 +27,7 @@ from penchant.inference.fit_each import fit_each
 from penchant.output.table import NARROW
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison
+from penchant.population.worth import dragged
 from penchant.workflow.compare import compare_models
 from penchant.workflow.comparison import ModelComparison
 
@@ -46,6 +47,8 @@ def run_compare(
     check_threads(judged.threads)
     check_criterion(judged.criterion, judged.folds)
     weights = prior(judged.prior)
+    if contest.group is None:
+        refuse(contest, "without --group", names={"covariates"})
     _check_decisions(decisions, judged, written)
     with (
         kept(written, read=file),
@@ -60,7 +63,7 @@ def run_compare(
         if decisions is not None:
             write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
             say(f"Written: {decisions}")
-        groups = None if estimates is None else _groups(estimates, contest.group)
+        groups = None if estimates is None else _groups(estimates, contest)
         _show(found, groups, written)
     return 0
 
@@ -132,9 +135,12 @@ def how_fitted(how: dict[str, Any]) -> str:
     return "maximum likelihood" if prior_used is None else f"{prior_used} prior"
 
 
-def _groups(estimates: Any, column: str | None) -> GroupComparison:
+def _groups(estimates: Any, contest: Contest) -> GroupComparison:
     """Groups compared in everybody's parameters, or a score with which they go."""
-    return compare_groups(estimates, by=column)
+    doubt = dragged(zip(estimates.subjects, estimates, strict=True))
+    if doubt:
+        say(f"Note: {doubt}")
+    return compare_groups(estimates, by=contest.group, covariates=contest.covariates or None)
 
 
 def _show(found: ModelComparison, groups: GroupComparison | None, written: Written) -> None:

@@ -246,9 +246,12 @@ class Contest:
     group
         Column of what subjects were assigned to, or of a score: groups are then compared, too, in
         everybody's parameters under the best model, with --prior.
+    covariates
+        With --group: columns to hold the same, such as age,sex: least squares with HC3 errors.
     """
 
     group: Column = None
+    covariates: Columns = field(default_factory=list)
     nested: Annotated[Repeated, Parameter(metavar="N,N")] = field(default_factory=list)
     average: Flag = False
 

@@ -53,6 +53,7 @@ def learning_curve(
     quantity: str = "reward",
     labels: tuple[str, str] = ("people", "simulated from the estimate"),
     shares: bool | None = None,
+    least: float | None = None,
 ) -> Axes:
     """Mean over people at every decision, beside that of agents simulated from the estimate.
 
@@ -73,6 +74,8 @@ def learning_curve(
         Whether the numbers are shares, in 0..1; without, they are where people's are all 0 or 1.
         The band of people is then Wilson's, which has a width also where all did the same, no band
         leaves 0..1, and the axis goes from 0 to 1.
+    least
+        What the numbers cannot be below, such as 0 of distances: no band goes there.
     """
     if shares is None:
         shares = _all_0_or_1(people) and (simulated is None or _all_within(simulated))
@@ -91,6 +94,7 @@ def learning_curve(
                 band = wilson(mean, n) if len(plays) > 1 else np.full((len(mean), 2), np.nan)
             elif shares:
                 band = np.clip(band, 0.0, 1.0)
+            band = band if least is None else np.maximum(band, least)
             _draw_curve(axes, mean, band, series, f"{label} (n = {len(plays)})")
             drawn += 1
     if not drawn:

@@ -97,7 +97,7 @@ def in_words(name: str) -> str:
     if name.endswith(SENSITIVITY) and len(name) > len(SENSITIVITY):
         return in_words(name.removesuffix(SENSITIVITY)) + SENSITIVITY.replace("_", " ")
     if name.endswith(WORTH) and len(name) > len(WORTH):
-        return f"worth of {_attribute(name.removesuffix(WORTH))}"
+        return f"worth of {attribute_words(name.removesuffix(WORTH))}"
     for pattern, words in NUMBERED:
         found = pattern.match(name)
         if found:
@@ -117,8 +117,14 @@ def in_sentence(name: str) -> str:
     return f"{parameter} ({rest})" if colon else parameter
 
 
-def _attribute(name: str) -> str:
-    """An attribute in words: of the level brand:Zen both, of a constant its option alone."""
+def attribute_words(name: str) -> str:
+    """An attribute in words: of the level brand:Zen both, of a constant its option alone.
+
+    Examples
+    --------
+    >>> attribute_words("brand:Zen"), attribute_words("constant:neither")
+    ('brand Zen', 'neither')
+    """
     kind, _, level = name.partition(":")
     if kind == "constant" and level:
         return level

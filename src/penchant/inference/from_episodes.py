@@ -115,6 +115,10 @@ class FromEpisodes(Source):
         """Names of the natural parameters."""
         return tuple(n.name for n in natural_parameters(self.model))
 
+    def has_ratios(self, found: Found) -> bool:
+        """Whether some natural parameter is a ratio of weights, and its interval Fieller's."""
+        return any(n.is_ratio for n in natural_parameters(self.model))
+
     def _split(self, found: Found) -> tuple[Vector, Vector]:
         return found.theta[: self.n_weights], found.theta[self.n_weights :]
 

@@ -39,7 +39,33 @@ class Framed:
         raise NotImplementedError
 
 
-class Shown(Framed):
+class Kept:
+    """What is kept as JSON with all that it holds, and comes back from it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
+        return {**self.document(), CONTENT: encoded(self)}
+
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
+        return {"format": "penchant-result", "version": 1}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote; data that were fitted do not come back."""
+        content = document.get(CONTENT) if isinstance(document, Mapping) else None
+        name = content.get("class") if isinstance(content, Mapping) else None
+        if name != _name(cls):
+            got = type(document).__name__ if name is None else str(name).rpartition(".")[2]
+            raise DataError(
+                f"document must be what {cls.__name__}.to_dict() wrote; got {got}. Name the class "
+                "that wrote it."
+            )
+        found: Self = decoded(content)
+        return found
+
+
+class Shown(Framed, Kept):
     """A result that is read as a table, and kept as JSON with all that it holds."""
 
     def table(self) -> Table:
@@ -65,28 +91,6 @@ class Shown(Framed):
         """The table for a paper (booktabs)."""
         return self.table().latex()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
-        return {**self.document(), CONTENT: encoded(self)}
-
-    def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
-        return {"format": "penchant-result", "version": 1}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote; data that were fitted do not come back."""
-        content = document.get(CONTENT) if isinstance(document, Mapping) else None
-        name = content.get("class") if isinstance(content, Mapping) else None
-        if name != _name(cls):
-            got = type(document).__name__ if name is None else str(name).rpartition(".")[2]
-            raise DataError(
-                f"document must be what {cls.__name__}.to_dict() wrote; got {got}. Name the class "
-                "that wrote it."
-            )
-        found: Self = decoded(content)
-        return found
-
 
 def _cell(value: Any) -> str:
     if value is None:
@@ -106,11 +110,15 @@ def encoded(value: Any) -> Any:
         cells = [encoded(cell) for cell in value.ravel().tolist()]
         return {"array": cells, "shape": list(value.shape), "dtype": value.dtype.str}
     if _is_ours(value):
-        if hasattr(type(value), "from_dict") and not isinstance(value, Shown):
+        if hasattr(type(value), "from_dict") and not isinstance(value, Kept):
             return {"class": _name(type(value)), "document": value.to_dict()}
         own = getattr(value, "_fields", None) or [f.name for f in fields(value)]
-        held = {name: encoded(getattr(value, name)) for name in own if name != "source"}
+        held = {name: encoded(getattr(value, name)) for name in own if not _is_data(value, name)}
         return {"class": _name(type(value)), "fields": held}
+    if _is_arrow(value):
+        types = [str(field.type) for field in value.schema]
+        cells = [[encoded(cell) for cell in value[name].to_pylist()] for name in value.column_names]
+        return {"columns": cells, "names": list(value.column_names), "types": types}
     if isinstance(value, (tuple, list)):
         return {"tuple" if isinstance(value, tuple) else "list": [encoded(one) for one in value]}
     if isinstance(value, Mapping):
@@ -133,8 +141,28 @@ def decoded(value: Any) -> Any:
         return {decoded(key): decoded(one) for key, one in value["mapping"]}
     if "words" in value:
         return value["words"]
+    if "types" in value:
+        return _arrow_table(value)
     (kind, cells), *_ = value.items()
     return tuple(map(decoded, cells)) if kind == "tuple" else [decoded(cell) for cell in cells]
+
+
+def _is_arrow(value: Any) -> bool:
+    return type(value).__module__.startswith("pyarrow") and hasattr(value, "column_names")
+
+
+def _arrow_table(value: Mapping[str, Any]) -> Any:
+    """A table of Arrow; columns of kinds that have no short name are what their cells are."""
+    import pyarrow as pa
+
+    columns = []
+    for cells, kind in zip(value["columns"], value["types"], strict=True):
+        held = [decoded(cell) for cell in cells]
+        try:
+            columns.append(pa.array(held, pa.type_for_alias(kind)))
+        except (ValueError, pa.ArrowInvalid, pa.ArrowTypeError):
+            columns.append(pa.array(held))
+    return pa.table(columns, names=value["names"])
 
 
 def _object(value: Mapping[str, Any]) -> Any:
@@ -153,6 +181,11 @@ def _object(value: Mapping[str, Any]) -> Any:
         made = {field.name for field in fields(kind) if field.init}
         held = {name: one for name, one in held.items() if name in made}
     return kind(**held)
+
+
+def _is_data(value: Any, name: str) -> bool:
+    """Whether a field is the data behind a result rather than a word about where they are from."""
+    return name == "source" and not isinstance(getattr(value, name), str)
 
 
 def _holds(kind: type) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
@@ -12,6 +13,12 @@ import numpy as np
 from penchant._frames import as_it_came
 from penchant.arguments import check_level
 from penchant.errors import DataError
+from penchant.population.adjusted import (
+    Covariates,
+    adjusted_differences,
+    read_covariates,
+    without,
+)
 from penchant.population.comparison import (
     Adjustment,
     Difference,
@@ -26,7 +33,7 @@ from penchant.population.comparison import (
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.people import ByKind, is_score, labels_by
 from penchant.population.pool import pool
-from penchant.population.scores import relations
+from penchant.population.scores import Held, relations
 from penchant.population.subjects import (
     GroupScale,
     Scale,
@@ -99,6 +106,7 @@ def compare_groups(
     by: Any = None,
     people: Any = None,
     kind: ByKind | None = None,
+    covariates: Any = None,
     scale: GroupScale = "log",
     adjust: Adjustment = "holm",
     degrees_of_freedom: DegreesOfFreedom = "own",
@@ -123,6 +131,11 @@ def compare_groups(
         A table with a column of subjects, of which `by` names another.
     kind
         "groups" or "scores", where numbers may be either.
+    covariates
+        With `by`: what shall be held the same, such as ["age", "sex"], columns as `by` is, or
+        {name: values}. Groups are then compared by least squares of every parameter on groups and
+        covariates, with HC3 errors, as groups may differ in how far their people differ; scores by
+        partial slopes and correlations.
     scale
         For estimates of subjects, where they are compared. "log": the parameters that summaries
         show, positive ones (a temperature, a rate of discounting) by their logarithm, as they
@@ -158,14 +171,21 @@ def compare_groups(
     check_level(level)
     _check_scale(scale)
     logs: tuple[str, ...] = ()
+    held = None
+    if covariates is not None:
+        if by is None:
+            raise DataError(
+                "covariates must be left out without `by`; got some. Pass the estimates of all "
+                "subjects, and by='group'."
+            )
+        held = read_covariates(groups, covariates, people)
     if by is not None:
         labels = labels_by(groups, by, people)
         everyone, logs = _everyone(groups, scale)
         if is_score(labels, kind):
-            return replace(
-                _by_score(everyone, labels, adjust, level, by if isinstance(by, str) else "score"),
-                logs=logs,
-            )
+            called = by if isinstance(by, str) else "score"
+            found = _by_score(everyone, labels, adjust, level, called, held)
+            return replace(found, logs=logs)
         groups = {
             label: everyone.subset([i for i, own in enumerate(labels) if own == label])
             for label in sorted(dict.fromkeys(labels), key=str)
@@ -185,9 +205,13 @@ def compare_groups(
     logs = (*logs, *dict.fromkeys(name for _, own in pooled.values() for name in own))
     _check_alike(populations)
     chosen = _checked_pairs(populations, pairs)
-    made = [_pair(populations, labels, degrees_of_freedom, level) for labels in chosen]
-    differences = [difference for pair in made for difference in pair.differences()]
-    tests = [pair.joint() for pair in made]
+    if held is not None:
+        mine, own, same = _usable(everyone, labels, held)
+        differences, tests = adjusted_differences(mine, own, chosen, same, level)
+    else:
+        made = [_pair(populations, pair, degrees_of_freedom, level) for pair in chosen]
+        differences = [difference for pair in made for difference in pair.differences()]
+        tests = [pair.joint() for pair in made]
     single = adjusted_p_values([d.p_value for d in differences], adjust)
     several = adjusted_p_values([t.test.p_value for t in tests], adjust)
     return GroupComparison(
@@ -201,7 +225,18 @@ def compare_groups(
         adjustment=adjust,
         level=level,
         logs=logs,
+        covariates=() if held is None else held.names,
     )
+
+
+def _usable(
+    everyone: SubjectEstimates, labels: Sequence[Any], held: Covariates
+) -> tuple[SubjectEstimates, list[Any], Covariates]:
+    """Subjects with an estimate that can be averaged, their labels and covariates."""
+    lost = {left.subject for left in everyone.left_out()}
+    kept = [i for i, subject in enumerate(everyone.subjects) if subject not in lost]
+    same = Covariates(held.names, held.columns[kept])
+    return everyone.subset(kept), [labels[i] for i in kept], same
 
 
 def _check_scale(scale: str) -> None:
@@ -220,9 +255,14 @@ def _everyone(estimates: Any, scale: GroupScale) -> tuple[SubjectEstimates, tupl
 
 
 def _by_score(
-    everyone: SubjectEstimates, labels: Sequence[Any], adjust: Adjustment, level: float, score: str
+    everyone: SubjectEstimates,
+    labels: Sequence[Any],
+    adjust: Adjustment,
+    level: float,
+    score: str,
+    held: Covariates | None,
 ) -> GroupComparison:
-    """Every parameter against a score."""
+    """Every parameter against a score, at the same covariates where there are some."""
     known = dict(zip(everyone.subjects, labels, strict=True))
     usable = everyone.usable()
     scores = np.array([float(known[subject]) for subject in usable.subjects])
@@ -232,7 +272,12 @@ def _by_score(
             f"{len(usable)} with {len(set(scores.tolist()))} values. A weak prior gives everybody "
             "an estimate."
         )
-    found = relations(usable, scores, level)
+    if held is None:
+        found = relations(usable, scores, level)
+    else:
+        _, _, same = _usable(everyone, labels, held)
+        out, of_ranks = (partial(without, covariates=one) for one in (same, same.ranked()))
+        found = relations(usable, scores, level, Held(out, of_ranks, same.columns.shape[1]))
     adjusted = adjusted_p_values([one.p_value for one in found], adjust)
     return GroupComparison(
         populations={"all": pool(everyone, rule="mean-sample")},
@@ -244,6 +289,7 @@ def _by_score(
             replace(one, adjusted_p_value=float(p)) for one, p in zip(found, adjusted, strict=True)
         ),
         score=score,
+        covariates=() if held is None else held.names,
     )
 
 

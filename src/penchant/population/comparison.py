@@ -228,13 +228,21 @@ def hedges_g(
         blank = np.full(len(difference), np.nan)
         return EffectSize(blank, blank, blank)
     pooled = np.sqrt(((n - 1) * sds[0] ** 2 + (m - 1) * sds[1] ** 2) / f)
-    correction = np.exp(special.gammaln(f / 2) - special.gammaln((f - 1) / 2)) / np.sqrt(f / 2)
+    correction = hedges_correction(f)
     with np.errstate(divide="ignore", invalid="ignore"):
         plain = np.where(pooled > 0, difference / pooled, np.nan)
     error = correction * np.sqrt((n + m) / (n * m) + plain**2 / (2 * f))
     half = normal_point((1 - level) / 2) * error
     g = correction * plain
     return EffectSize(g, g - half, g + half)
+
+
+def hedges_correction(f: float) -> float:
+    """J(f) = Gamma(f/2) / (sqrt(f/2) Gamma((f - 1)/2)); NaN below two degrees of freedom."""
+    if f < 2:
+        return float("nan")
+    log = special.gammaln(f / 2) - special.gammaln((f - 1) / 2)
+    return float(np.exp(log) / np.sqrt(f / 2))
 
 
 @dataclass(frozen=True)
@@ -312,6 +320,8 @@ class GroupComparison(Shown):
         One per parameter where subjects were compared by a score, and what that is called.
     logs
         Parameters that were compared by their logarithm.
+    covariates
+        What was held the same where groups or scores were compared, if anything.
     """
 
     populations: Mapping[Any, PopulationEstimate]
@@ -322,6 +332,7 @@ class GroupComparison(Shown):
     relations: tuple[Relation, ...] = ()
     score: str = ""
     logs: tuple[str, ...] = ()
+    covariates: tuple[str, ...] = ()
 
     def of(self, name: str) -> tuple[Difference, ...]:
         """The differences of one parameter."""
@@ -332,7 +343,8 @@ class GroupComparison(Shown):
         if self.relations:
             table = relations_table(self.relations, self.score, self.level)
             lost = (_left_out("all", p) for p in self.populations.values() if p.left_out)
-            return replace(table, notes=(*lost, *self._scale_words(), *table.notes))
+            said = (*lost, *self._scale_words(), *self._adjusted_words(), *table.notes)
+            return replace(table, notes=said)
         rows: list[tuple[str, ...]] = []
         for pair, found in groupby(self.differences, lambda d: f"{d.first} - {d.second}"):
             rows.append((pair, *[""] * 8))
@@ -361,6 +373,7 @@ class GroupComparison(Shown):
         notes = (
             *lost,
             *self._scale_words(),
+            *self._adjusted_words(),
             f"p-values adjusted: {self.adjustment}.",
             *map(str, self.joint),
             *doubts,
@@ -376,6 +389,20 @@ class GroupComparison(Shown):
         return (
             f"{listing(self.logs)} on the logarithmic scale, as positive parameters spread over "
             f"orders of magnitude: {subject} {what}, 0.69 for a factor of 2.",
+        )
+
+    def _adjusted_words(self) -> tuple[str, ...]:
+        """What was held the same, and how errors were made."""
+        if not self.covariates:
+            return ()
+        if self.relations:
+            return (
+                f"Slopes and correlations at the same {listing(self.covariates)}: least squares, "
+                "and what it leaves.",
+            )
+        return (
+            f"Differences at the same {listing(self.covariates)}: least squares with HC3 errors; "
+            "g in standard deviations left within groups.",
         )
 
     def __repr__(self) -> str:
@@ -399,6 +426,7 @@ class GroupComparison(Shown):
             "adjustment": self.adjustment,
             "level": self.level,
             "logarithms": list(self.logs),
+            **({"covariates": list(self.covariates)} if self.covariates else {}),
             "groups": [
                 {"group": plain_label(label), "n_subjects": p.n_subjects, "rule": p.rule}
                 for label, p in self.populations.items()

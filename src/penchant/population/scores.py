@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from penchant._typing import Vector
+from penchant._typing import Matrix, Vector
 from penchant.output.table import NARROW, Table, number, p_value
 from penchant.population.subjects import SubjectEstimates
 from penchant.tails import normal_point, t_point, t_tail
@@ -53,27 +53,56 @@ class Relation:
 NAMES = tuple(field.name for field in fields(Relation))
 
 
-def relations(usable: SubjectEstimates, scores: Vector, level: float) -> list[Relation]:
-    """Each parameter against the scores, which are in the order of the subjects."""
+Taken = Callable[[Matrix], Matrix]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What is held the same: how it is taken out of columns, out of ranks, and what that costs."""
+
+    taken: Taken
+    taken_of_ranks: Taken
+    n_columns: int
+
+
+def relations(
+    usable: SubjectEstimates, scores: Vector, level: float, held: Held | None = None
+) -> list[Relation]:
+    """Each parameter against the scores, which are in the order of the subjects.
+
+    Parameters
+    ----------
+    usable, scores, level
+        Estimates, scores, and the level of the intervals.
+    held
+        Covariates that slopes and correlations are partial in, if there are some.
+    """
     return [
-        _relation(name, values, scores, level)
+        _relation(name, values, scores, level, held)
         for name, values in zip(usable.names, usable.estimates.T, strict=True)
     ]
 
 
-def _relation(name: str, values: Vector, scores: Vector, level: float) -> Relation:
-    n = len(values)
+def _relation(
+    name: str, given: Vector, given_scores: Vector, level: float, held: Held | None
+) -> Relation:
+    both = np.column_stack([given, given_scores])
+    ranked = np.column_stack([ranks(given), ranks(given_scores)])
+    people, n = len(given), len(given)
+    if held is not None:
+        both, ranked, n = held.taken(both), held.taken_of_ranks(ranked), n - held.n_columns
+    values, scores = both.T
     away, df = scores - scores.mean(), n - 2.0
     spread = float(away @ away)
     slope = float(away @ values) / spread
     left = values - values.mean() - slope * away
     error = float(np.sqrt(left @ left / df / spread))
     half = float(t_point((1 - level) / 2, df)) * error
-    r, rank = _correlation(values, scores), _correlation(_ranks(values), _ranks(scores))
+    r, rank = _correlation(values, scores), _correlation(*ranked.T)
     t = slope / error if error > 0 else float(np.sign(slope)) * np.inf
     return Relation(
         name,
-        n,
+        people,
         slope,
         error,
         slope - half,
@@ -96,7 +125,7 @@ def _correlation(a: Vector, b: Vector) -> float:
     return float(np.clip(x @ y / size, -1.0, 1.0)) if size > 0 else float("nan")
 
 
-def _ranks(values: Vector) -> Vector:
+def ranks(values: Vector) -> Vector:
     """Ranks from 1, those of equal values averaged."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)

@@ -14,6 +14,7 @@ from penchant.figures.words import in_words
 from penchant.inference.nominal import Nominal
 from penchant.models.model import Declared, Model
 from penchant.models.record import refuse_no_model, refuse_word
+from penchant.output.shown import Kept
 from penchant.output.table import Table
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
@@ -27,7 +28,7 @@ from penchant.studies.run import carry_out
 PAPER: Literal["paper"] = "paper"
 
 
-class Study(Findings):
+class Study(Findings, Kept):
     """All that was found of the subjects of a study, one by one and in groups.
 
     Its tables are in `to_frame(name)`; `write(folder)` writes them with figures and a report.

@@ -19,6 +19,7 @@ from penchant.figures.words import in_sentence, in_words
 from penchant.models.links import Link
 from penchant.output.notes import counted
 from penchant.output.table import p_value
+from penchant.population.hierarchy.assemble import CODING
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.report.page import Block, DataTable, Drawing, Listing
 from penchant.report.study_answers import p_words
@@ -49,7 +50,9 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     blocks += [_typical(study, found), *_spreads(study)]
     blocks += some_drawn(drawn, "population-density", "population-shrinkage", "population-forest")
     said = [*([fit.message] if fit.message else []), *fit.notes]
-    blocks += [Listing([for_reader(_typed(words)) for words in said])] if said else []
+    names = (*fit.names, *fit.links)
+    shown_words = [for_reader(_typed(words), names) for words in said if words != CODING]
+    blocks += [Listing(shown_words)] if shown_words else []
     return blocks
 
 
@@ -83,7 +86,7 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
         )
     said.append(
         f"All {counted(fit.n_subjects, 'subject')} count, also those without an estimate "
-        f"of their own. Status: {for_reader(fit.status)}."
+        f"of their own. Status: {for_reader(fit.status, (*fit.names, *fit.links))}."
     )
     told = [*fit.reliability.items()]
     said += [_told(*told[a]) for a in _in_order(study, [name for name, _ in told])]
@@ -226,9 +229,12 @@ def _implied(found: StudyPopulation) -> str:
     source = found.fit.source
     if source is None:
         return ""
-    first = [str(source.design.factor(column).levels[0]) for column in found.between]
-    first += [] if source.conditions is None else [str(source.conditions.labels[0])]
-    return f" Of {listing(first)} it is minus the sum of the others."
+    levels = [source.design.factor(column).levels for column in found.between]
+    levels += [] if source.conditions is None else [source.conditions.labels]
+    first = listing(str(own[0]) for own in levels)
+    if all(len(own) == 2 for own in levels):
+        return f" Of {first} it is the same with the other sign."
+    return f" Of {first} it is minus the sum of the others."
 
 
 def _links(fit: PopulationFit) -> list[Link]:

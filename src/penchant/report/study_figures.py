@@ -28,7 +28,13 @@ from penchant.models.model import Declared, Model
 from penchant.output.notes import counted
 from penchant.population.growth_curves import ORDERS
 from penchant.population.subjects import positive, shares
-from penchant.report.study_words import capital, exact_words, not_simulated, simulation_words
+from penchant.report.study_words import (
+    capital,
+    exact_words,
+    interval_words,
+    not_simulated,
+    simulation_words,
+)
 from penchant.softmax.estimate import Estimate
 from penchant.studies.findings import Findings
 from penchant.studies.forward_table import both, stacked
@@ -164,7 +170,9 @@ def _maps(study: Findings) -> Iterator[Drawn]:
             "choices",
             "Where people chose",
             "How often each option was chosen by all subjects of a group, at its place; the same "
-            "blue is the same count in all maps.",
+            "blue is the same count in all maps."
+            if len(study.groups) > 1
+            else "How often each option was chosen by all subjects, at its place.",
             panelled(len(study.groups), draw),
         )
 
@@ -206,7 +214,7 @@ def _forests(study: Findings) -> Iterator[Drawn]:
         "subjects",
         "Estimates of all subjects",
         f"{capital(exact_words(study))} estimates with {100 * study.plan.level:g} % intervals "
-        f"({study.plan.intervals}){_order_said(len(fits), names)}."
+        f"({interval_words(study.plan.intervals)}){_order_said(len(fits), names)}."
         f"{edges_said(made)}{_without(study, fits)}",
         made,
     )
@@ -251,7 +259,9 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
         axes,
         x,
         y,
-        categories=[group_of.get(s, "not classified") for s in people],
+        categories=[group_of.get(s, "not classified") for s in people]
+        if len(study.groups) > 1
+        else None,
         names=(names[first], names[second]),
         bounds=(bounds[first], bounds[second]),
         logarithmic=(bool(logs[first] and (x > 0).any()), bool(logs[second] and (y > 0).any())),
@@ -314,12 +324,15 @@ def _populations(study: Findings) -> Iterator[Drawn]:
     finite = all(np.isfinite(fit.exact.natural).all() for fit in study.fits.values())
     marked = "; those without a finite estimate are marked at the edge and counted above"
     left = "" if finite else marked
+    lacking = any(not np.isfinite(p.estimate) for column in pooled for p in column)
+    none = " A black cross at the edge: too few have an estimate." if lacking else ""
     yield Drawn(
         "groups",
-        "Groups",
-        f"{capital(exact_words(study))} estimates of the subjects (small, pale), and of their "
-        f"group by random effects with {100 * study.plan.level:g} % interval (large, black line)."
-        f"{geometric} n: subjects behind it{left}.{edges_said(made)}",
+        "Groups" if len(groups) > 1 else "All subjects",
+        f"{capital(exact_words(study))} estimates of the subjects (small, pale), and of "
+        f"{'their group' if len(groups) > 1 else 'all'} by random effects with "
+        f"{100 * study.plan.level:g} % interval (large, black line)."
+        f"{geometric} n: subjects behind it{left}.{none}{edges_said(made)}",
         made,
     )
 
@@ -381,14 +394,17 @@ def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[An
         group = study.groups[i]
         people, agents = both(group, measure, study.observed, study.fits)
         expected = "expected" if study.how_simulated == "one step ahead" else "agents"
+        least = 0.0 if measure in ("distance", "regret") else None
         shares = True if quantity.startswith("share of") or quantity == SWITCH_RATE else None
         if len(people):
             labels = ("people", expected)
-            learning_curve(axes, people, agents, quantity=quantity, labels=labels, shares=shares)
+            learning_curve(
+                axes, people, agents, quantity=quantity, labels=labels, shares=shares, least=least
+            )
         else:
             alone = [getattr(study.observed[s], measure, np.empty(0)) for s in group.subjects]
             known = [row for row in alone if row is not None]
-            learning_curve(axes, stacked(known), quantity=quantity, shares=shares)
+            learning_curve(axes, stacked(known), quantity=quantity, shares=shares, least=least)
         heading(axes, group.label)
 
     return draw

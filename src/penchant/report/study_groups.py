@@ -162,7 +162,13 @@ def groups_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]
     keep += ["low", "high", "status"]
     return [
         *some_drawn(drawn, "groups"),
-        some_columns("Random effects, by group", exact, keep, note=_weighted(study)),
+        some_columns(
+            "Random effects, by group" if len(study.groups) > 1 else "Random effects",
+            exact,
+            keep,
+            note=_weighted(study),
+            folded=len(exact["parameter"]) > MANY,
+        ),
         study_table(
             study,
             "populations",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penchant._version import __version__
 from penchant.errors import listing
-from penchant.figures.words import in_words
+from penchant.figures.words import attribute_words, in_words
 from penchant.models.model import Declared
 from penchant.output.notes import counted
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
@@ -28,6 +27,7 @@ from penchant.report.study_words import (
     exact_words,
     for_reader,
     in_short,
+    interval_words,
     methods,
 )
 from penchant.studies.findings import NOT_CLASSIFIED, Findings
@@ -82,7 +82,7 @@ def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, comma
         Section("Performance", _performance(study, drawn)),
         Section("Estimates of subjects", _subjects(study, drawn)),
         Section("Fits without a converged estimate", _failures(study)),
-        Section(f"Groups: {exact_words(study)} estimates", groups_section(study, drawn)),
+        Section(_together(study), groups_section(study, drawn)),
         Section("The paper's linearised estimates", linearized_section(study)),
         Section("Tests by performance", tests_section(study)),
         Section(_checked(study), forward_section(study, drawn)),
@@ -91,6 +91,12 @@ def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, comma
     ]
     made = f"{counted(study.data.n_people, 'subject')}; made by Penchant {__version__}"
     return page(title, made, [section for section in sections if section.blocks])
+
+
+def _together(study: Findings) -> str:
+    """What estimates are pooled over."""
+    whose = "Groups" if len(study.groups) > 1 else "All subjects"
+    return f"{whose}: {exact_words(study)} estimates"
 
 
 def _checked(study: Findings) -> str:
@@ -188,7 +194,8 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
             f"{capital(exact_words(study))} estimates of all subjects",
             keep,
             folded=True,
-            note=f"low and high: {100 * study.plan.level:g} % {study.plan.intervals} intervals.",
+            note=f"low and high: {100 * study.plan.level:g} % "
+            f"{interval_words(study.plan.intervals)} intervals.",
         ),
     ]
 
@@ -235,12 +242,11 @@ def _advised(study: Findings, message: str) -> str:
     if study.plan.intervals == "profile":
         message = message.replace(asked, "ead its interval")
     model = study.plan.model
-    for name in (
-        *study.fits[study.subjects[0]].exact.natural_names,
-        *(s.name for s in model.shape),
-    ):
-        message = re.sub(rf"(?<![\w=]){re.escape(name)}(?![\w(])", in_words(name), message)
-    return for_reader(message)
+    fit = study.fits[study.subjects[0]].exact
+    for name in fit.names:
+        if ":" in name:
+            message = message.replace(name, attribute_words(name))
+    return for_reader(message, (*fit.natural_names, *(s.name for s in model.shape), *fit.names))
 
 
 def _reproduce(study: Findings, command: str) -> list[Block]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import listing
-from penchant.figures.words import PARAMETERS, in_sentence, in_words
+from penchant.figures.words import PARAMETERS, attribute_words, in_sentence, in_words
 from penchant.output.notes import counted
 from penchant.output.table import number
 from penchant.population.subjects import positive
+from penchant.population.worth import dragged
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings
@@ -26,7 +28,7 @@ def asked(study: Findings) -> str:
     """What the study asks."""
     model = model_words(study.plan.model).split("," if study.plan.model.shape else ", worth")[0]
     who = counted(study.data.n_people, "subject")
-    alone = f"The choices of {who} are modelled with {model}"
+    alone = f"The choices of {who} are modelled with {_own_words(study, model)}"
     modelled = f"{alone}, subject by subject." if study.data.n_people > 1 else f"{alone}."
     questions = [_groups_asked(column, study) for column in study.data.conditions]
     if study.plan.performance:
@@ -45,6 +47,14 @@ def asked(study: Findings) -> str:
     return " ".join([*questions, modelled])
 
 
+def _own_words(study: Findings, described: str) -> str:
+    """A model in words, its attributes as readers know them."""
+    for name in study.plan.model.weights:
+        if ":" in name:
+            described = described.replace(name, attribute_words(name))
+    return described
+
+
 def _groups_asked(column: str, study: Findings) -> str:
     labels = in_natural_order(set(study.data.conditions[column].values()))
     named = [group_name(column, str(label)) for label in labels]
@@ -56,14 +66,17 @@ _NAMES = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b(?![=(])")
 _OF_CONDITIONS = re.compile(r"\b[a-z]\w*(?::\w+)?\[[^\[\]]+\]")  # of parameters in a population
 
 
-def for_reader(message: str) -> str:
-    """A message of the library on a page: parameters in words.
+def for_reader(message: str, names: Iterable[str] = ()) -> str:
+    """A message of the library on a page: parameters in words, also those of the user's own names.
 
     >>> for_reader("Of prior_mean = 3: give a parameter_prior.")
     'Of prior mean = 3: give a parameter_prior.'
     >>> for_reader("No spread was found in learning_rate:drug[placebo].")
     'No spread was found in learning rate (placebo).'
     """
+    for name in sorted(names, key=len, reverse=True):
+        if in_sentence(name) != name:
+            message = re.sub(rf"(?<![\w=]){re.escape(name)}(?![\w(])", in_sentence(name), message)
     message = _OF_CONDITIONS.sub(lambda found: in_sentence(found[0]), message)
     return _NAMES.sub(
         lambda found: in_words(found[0]) if found[0] in PARAMETERS else found[0], message
@@ -73,6 +86,11 @@ def for_reader(message: str) -> str:
 def exact_words(study: Findings) -> str:
     """The estimator of the exact fits, as readers know it."""
     return "maximum-likelihood" if study.plan.parameter_prior is None else "MAP"
+
+
+def interval_words(kind: str) -> str:
+    """A kind of intervals, Wald's with his capital."""
+    return "Wald" if kind == "wald" else kind
 
 
 def capital(words: str) -> str:
@@ -94,6 +112,8 @@ def in_short(study: Findings) -> list[str]:
     weak = study.counts().get("weakly identified", 0)
     kept = " Weakly identified estimates are kept in means: read their intervals." if weak else ""
     said.append(f"{capital(exact_words(study))} fits: {counts}.{kept}")
+    worth = dragged((s, study.fits[s].exact) for s in study.subjects)
+    said += [worth] if worth else []
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
     return [*said, *crossed, *_agreement(study)]
@@ -260,8 +280,9 @@ def methods(study: Findings) -> list[str]:
             "subject."
         )
     paragraphs = [
-        f"Choices were modelled by {model_words(plan.model)}. {shared} {_linear(study)} "
-        f"{how}{_search(study)}, with {100 * plan.level:g} % {kind} (Penchant {__version__}).",
+        f"Choices were modelled by {_own_words(study, model_words(plan.model))}. {shared} "
+        f"{_linear(study)} {how}{_search(study)}, with {100 * plan.level:g} % {kind} "
+        f"(Penchant {__version__}).",
         *_compared(study, scale),
         *([_regret(study)] if study.plan.performance else []),
         *([_crossed(study)] if study.plan.performance else []),

@@ -229,7 +229,8 @@ def to_dict(
     parameters, level, kind
         Its natural parameters, and of what level and kind their intervals are.
     """
-    source, is_kept = estimate.source, isinstance(estimate.source, Kept)
+    source = estimate.source
+    is_kept = isinstance(source, Kept) and source.covariance is not None
     of_choices = isinstance(source, FromChoices)
     first = {"penchant": __version__} if of_choices else {}
     content = {
@@ -258,6 +259,7 @@ def to_dict(
         "diagnostics": diagnostics_dict(estimate.diagnostics),
         "notes": list(estimate.notes),
         **({"n_subjects": estimate.n_subjects} if of_choices else {}),
+        **({"ratios": True} if source.has_ratios(estimate) else {}),
         **({"natural_covariance": plain(estimate.natural_covariance)} if is_kept else {}),
     }
     return content if estimate.validity is None else content | _validity(estimate)
@@ -411,6 +413,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         content.get("intervals", "wald"),
         content.get("model", ""),
         None if spread is None else numbers(spread),
+        ratios=bool(content.get("ratios")),
     )
     if content["format"] == MODEL_FORMAT:
         return shared | {

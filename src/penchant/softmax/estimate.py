@@ -434,7 +434,8 @@ class Estimate(Found, Framed):
     def kept(self, found: tuple[Parameter, ...], level: float, kind: IntervalKind) -> Estimate:
         """The same estimate without data and model, with natural parameters that are known."""
         words, n = self.source.model_words, self.source.n_weights
-        source = Kept(found, level, kind, words, self.natural_covariance, n)
+        ratios = self.source.has_ratios(self)
+        source = Kept(found, level, kind, words, self.natural_covariance, n, ratios)
         return dataclasses.replace(self, source=source)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -459,10 +460,15 @@ class Estimate(Found, Framed):
         )
         said = () if self.status == "converged" else (self.message,)
         better = _better() if kind == "wald" else ""
-        words = f"Intervals: {INTERVAL_WORDS[kind]}{better}."
+        words = f"Intervals: {self.interval_words(kind)}{better}."
         notes = (*said, f"Model: {self.source.model_words}.", words, *self.notes)
         header = ("", "estimate", "std. error", f"{percent} low", "high")
         return Table(f"Exact {self._how()}{self._whose()}", self._facts(), header, rows, notes)
+
+    def interval_words(self, kind: IntervalKind) -> str:
+        """How intervals of natural parameters were made; those of ratios are Fieller's."""
+        ratios = kind == "wald" and self.source.has_ratios(self)
+        return f"{INTERVAL_WORDS[kind]}, of ratios Fieller's" if ratios else INTERVAL_WORDS[kind]
 
     def _theta_table(self, level: float, kind: IntervalKind, rng: Rng) -> Table:
         low_high = self.interval(level, kind, "theta", rng=rng)

@@ -263,7 +263,8 @@ class Estimates(Sequence[Estimate], Framed):
             row += [number(linear[i].ratio, 4)] if linear else []
             rows.append(tuple(row))
         facts = tuple((status, str(count)) for status, count in self.counts().items())
-        words = () if errors else (f"Intervals: {INTERVAL_WORDS[kind]}.",)
+        made = INTERVAL_WORDS[kind] if self._of_theta else self[0].interval_words(kind)
+        words = () if errors else (f"Intervals: {made}.",)
         notes = (*self._doubts(len(shown)), *self._about(bool(linear)), *words)
         return Table(self._caption(), facts, tuple(header), tuple(rows), notes)
 

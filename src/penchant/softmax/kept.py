@@ -30,6 +30,8 @@ class Kept(Source):
         Of the parameters, if it was kept; else what their standard errors tell.
     n_weights
         How many of theta are linear weights, if that was kept.
+    ratios
+        Whether some are ratios, whose intervals are Fieller's.
     """
 
     kept: tuple[Parameter, ...]
@@ -38,9 +40,14 @@ class Kept(Source):
     model_words: str = ""
     covariance: Matrix | None = None
     n_weights: int | None = None
+    ratios: bool = False
 
     model = data = None
     space: ClassVar[Space] = "parameters"
+
+    def has_ratios(self, found: Found) -> bool:
+        """As it was kept."""
+        return self.ratios
 
     @property
     def usual(self) -> tuple[float, IntervalKind]:

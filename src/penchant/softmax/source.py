@@ -79,6 +79,10 @@ class Source:
         """Names of the natural parameters."""
         return self.natural(found)[0]
 
+    def has_ratios(self, found: Found) -> bool:
+        """Whether some natural parameter is a ratio of weights, and its interval Fieller's."""
+        return False
+
     def intervals(
         self,
         found: Sequence[Any],

@@ -16,6 +16,7 @@ from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing, named
 from penchant.output.notes import counted
+from penchant.output.shown import Kept
 from penchant.reading.doubts import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import PlayColumns, play_columns
@@ -118,7 +119,7 @@ ALL = "all subjects"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StudyData:
+class StudyData(Kept):
     """Episodes of many subjects, and what they were assigned to.
 
     Attributes

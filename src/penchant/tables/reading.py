@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from penchant._frames import Backend, came_as, frame
 from penchant.errors import DataError, listing, named, nearest
 from penchant.files.folder import Raw
 from penchant.output.notes import counted
+from penchant.output.shown import CONTENT, Kept, encoded
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
 from penchant.wording import argument
@@ -27,7 +28,7 @@ TITLES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reading:
+class Reading(Kept):
     """Data that `fit` takes, with a record of what was taken for what.
 
     Attributes
@@ -75,6 +76,11 @@ class Reading:
     raw: Raw | None = None
     rows: Sequence[int] | None = None
     asked: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was read, ready for JSON; which lines of which files it stood in is not kept."""
+        raw = None if self.raw is None else replace(self.raw, pieces=())
+        return {**self.document(), CONTENT: encoded(replace(self, raw=raw))}
 
     @property
     def subjects(self) -> tuple[Any, ...]:

@@ -263,12 +263,14 @@ def at_bounds(profiles: Profiles, peak: Peak, held: Sequence[str]) -> str:
         ends = [
             h for h in held if not any(h.startswith(f"{s.name} = ") for s, _, x in reached if x)
         ]
+        of_length = all(h.startswith("length_scale") for h in ends)
+        fixed = "--length-scale" if of_length else "--settings"
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
             f"beyond. {profile_intervals()}, "
             + either(
                 "widen the range, or hold it fixed.",
-                "or hold it fixed (--settings, --length-scale).",
+                f"or hold it fixed ({fixed}).",
             )
         )
     else:

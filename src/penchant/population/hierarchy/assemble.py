@@ -15,6 +15,11 @@ from penchant.population.hierarchy.result import PopulationFit, Source
 from penchant.population.hierarchy.search import Found
 from penchant.population.hierarchy.subjects import PopulationSubjects
 
+CODING = (
+    "Numbers are centred, and factors coded by sums: a parameter's own coefficient is that of an "
+    "average person."
+)
+
 
 def result_of(
     source: Source, integration_error: float, status: Mapping[str, str], notes: Sequence[str]
@@ -52,8 +57,7 @@ def result_of(
             "weak prior keeps from vanishing (spread_prior='gamma')."
         )
     if source.design.variables:
-        explained.append("Numbers are centred, and factors coded by sums: a parameter's own "
-                         "coefficient is that of an average person.")  # fmt: skip
+        explained.append(CODING)
     return PopulationFit(
         status=first_status(doubts),
         message=said,
