@@ -1,5 +1,7 @@
 """Calibrated intervals: against a literal simulation, an exact enumeration, and by coverage."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -30,6 +32,17 @@ def person(seed, rate=0.02, temperature=5.0):
 
 def seeded(seed=1):
     return np.random.default_rng(seed)
+
+
+@cache
+def fitted(seed):
+    return pn.fit(person(seed), MODEL)
+
+
+@cache
+def calibrated(seed):
+    """Ends of a person's intervals; they take a while, and several tests look at them."""
+    return fitted(seed).interval(kind="calibrated", rng=seeded())
 
 
 # -- a literal simulation --------------------------------------------------------------------------
@@ -66,9 +79,8 @@ def all_rates():
 @pytest.mark.parametrize("seed", [2, 5])
 def test_ends_are_where_simulated_likelihood_ratios_say(seed):
     decisions = person(seed)
-    estimate = pn.fit(decisions, MODEL)
-    assert estimate.converged
-    ends = estimate.interval(kind="calibrated", rng=seeded())
+    assert fitted(seed).converged
+    ends = calibrated(seed)
     rates, weights = all_rates(), np.append(0.0, np.geomspace(0.01, 100.0, 90))
     # p-values jump where answers have few outcomes: they are compared beside an end, on both sides
     for end, outwards in zip(ends[0], (0.8, 1.25), strict=True):
@@ -88,8 +100,7 @@ def test_ends_are_where_simulated_likelihood_ratios_say(seed):
 
 
 def test_peaks_between_near_points_of_indifference_are_not_missed():
-    estimate = pn.fit(person(2), MODEL)
-    (low, _), _ = estimate.interval(kind="calibrated", rng=seeded())
+    (low, _), _ = calibrated(2)
     # at a temperature of 1.7 sure answers are common, and each has its own rates
     grid = np.sort(np.append(np.geomspace(0.01, 100.0, 120), 1 / 1.7))
     at = np.searchsorted(grid, 1 / 1.7)
@@ -103,8 +114,7 @@ def test_peaks_between_near_points_of_indifference_are_not_missed():
 def test_a_seed_gives_the_same_interval_in_any_company():
     people = [person(seed) for seed in (2, 5, 8)]
     together = pn.fit_each(people, MODEL).parameters_at(0.95, "calibrated", seeded())
-    alone = pn.fit(people[1], MODEL).interval(kind="calibrated", rng=seeded())
-    np.testing.assert_array_equal([[p.low, p.high] for p in together[1]], alone)
+    np.testing.assert_array_equal([[p.low, p.high] for p in together[1]], calibrated(5))
 
 
 def test_who_never_contradicts_themselves_has_one_sided_intervals():
@@ -127,8 +137,7 @@ def test_who_nearly_never_contradicts_themselves_has_an_estimate_and_intervals()
 
 
 def test_levels_are_nested():
-    estimate = pn.fit(person(2), MODEL)
-    narrow, wide = (estimate.interval(level, "calibrated", rng=seeded()) for level in (0.7, 0.95))
+    narrow, wide = fitted(2).interval(0.7, "calibrated", rng=seeded()), calibrated(2)
     assert (wide[:, 0] < narrow[:, 0]).all() and (narrow[:, 1] < wide[:, 1]).all()
 
 
