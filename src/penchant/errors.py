@@ -47,6 +47,7 @@ class PenchantWarning(UserWarning):
 
 
 _BRACKETS = re.compile(r"\([^()]*\)")
+_IN_NAME = re.compile(r"[^\d], ")  # not that of "decision 0, option 2"
 
 
 def listing(places: Iterable[str], total: int | None = None) -> str:
@@ -67,7 +68,7 @@ def listing(places: Iterable[str], total: int | None = None) -> str:
             shown.append(place)
     count = count if total is None else total
     bare = (_BRACKETS.sub("", str(place)) for place in shown)
-    between = "; " if any(", " in place for place in bare) else ", "
+    between = "; " if any(map(_IN_NAME.search, bare)) else ", "
     return between.join(shown) + (f" (... {count} in all)" if count > len(shown) else "")
 
 

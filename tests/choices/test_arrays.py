@@ -225,7 +225,7 @@ def text_cell():
         ),
         (
             np.where(whole() == 4, np.nan, whole()),
-            "explanatory must be finite; got nan in x2 at decision 0, option 2; nan",
+            "explanatory must be finite; got nan in x2 at decision 0, option 2, nan",
         ),
         (whole()[:, :1], "got 4 decisions with one option each: nothing to estimate."),
         (
