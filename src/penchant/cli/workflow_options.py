@@ -568,7 +568,7 @@ class Compared:
         the rewards received if not given.
     """
 
-    condition: Columns = field(default_factory=list)
+    condition: Annotated[Columns, Parameter(alias="--group")] = field(default_factory=list)
     expected: Column = None
     landscape: Annotated[str | None, Parameter(metavar="FILE")] = None
     landscape_by: Columns = field(default_factory=list)

@@ -33,6 +33,7 @@ from penchant.wording import either
 LITTLE, MUCH = 0.3, 0.7  # reliabilities
 WIDE = 3.2  # standard deviations of a population that are drawn
 POINTS = 121
+BANDED = 3  # groups at most whose bands can be told apart
 _ARGUMENT = re.compile(r" \([^()]*\bspread_prior=[^()]*\)")
 BEYOND = 4.0  # units of the link that are drawn beyond people, where the spread is absurd
 FLAT = 12.0  # |logit| at which a share is 0 or 1 on any axis
@@ -251,6 +252,7 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
     order = _in_order(study, names)
     priors = [fit.prior_for(**covariates) for _, covariates in kinds]
     whose = _members(found)
+    few = len(kinds) <= BANDED
 
     def draw(axes: Any, panel: int) -> None:
         j = order[panel]
@@ -269,18 +271,19 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
             axes,
             np.sort(link.value(h)),
             np.stack(heights)[:, :: -1 if link.name == "negative log" else 1],
-            bands=np.stack(bands)[:, :: -1 if link.name == "negative log" else 1],
+            bands=np.stack(bands)[:, :: -1 if link.name == "negative log" else 1] if few else None,
             people=[natural[mine] for mine in whose],
             categories=[who for who, _ in kinds] if len(kinds) > 1 else None,
             name=names[j],
             logarithmic=link.name == "log",
         )
 
+    by = f"by the {100 * level:g} % intervals of the mean and of the spread"
+    band = f"; the band is what it may be, {by}" if few else ""
     return Drawn(
         "population-density",
         "How people are distributed",
-        f"Density of each parameter in the population; the band is what it may be, by the "
-        f"{100 * level:g} % intervals of the mean and of the spread. Below, everybody under the "
+        f"Density of each parameter in the population{band}. Below, everybody under the "
         "population.",
         panelled(len(names), draw),
     )
