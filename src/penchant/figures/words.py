@@ -87,7 +87,7 @@ def in_words(name: str) -> str:
         said = f"{column} {label}" if column and label.replace(".", "").isdigit() else label
         return f"{in_words(parameter)}: {said}"
     parameter, _, covariate = name.partition(":")
-    if covariate and parameter in PARAMETERS:
+    if covariate and not covariate.startswith(" ") and parameter in PARAMETERS:
         return f"{in_words(parameter)}: {covariate}"
     if name in COLUMNS:
         return COLUMNS[name]
