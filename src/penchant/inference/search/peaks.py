@@ -12,7 +12,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Point, Profiles
 from penchant.models.natural import Limit, Shape
-from penchant.wording import either, profile_intervals
+from penchant.wording import argument, either, profile_intervals
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def at_bounds(profiles: Profiles, peak: Peak, held: Sequence[str]) -> str:
             h for h in held if not any(h.startswith(f"{s.name} = ") for s, _, x in reached if x)
         ]
         of_length = all(h.startswith("length_scale") for h in ends)
-        fixed = "--length-scale" if of_length else "--settings"
+        fixed = argument("length_scale" if of_length else "settings")
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
             f"beyond. {profile_intervals()}, "

@@ -25,7 +25,7 @@ from penchant.population.hierarchy.likelihoods import Choosers, People, Players
 from penchant.population.hierarchy.plan import Plan
 from penchant.population.hierarchy.result import PopulationFit, Source
 from penchant.softmax.likelihood import available_threads
-from penchant.wording import argument, either
+from penchant.wording import either
 
 FEWEST = 5  # subjects
 SMALL = 50  # subjects below which REML is the default
@@ -205,10 +205,11 @@ def people_of_data(
             )
         if data.subject is None:
             raise DataError(
-                f"{argument('subject')} must be given for a population, as it says who decided; "
-                "got choices without subjects. "
-                + either("Read them with subject=...", "Name the column: --subject id")
-                + "."
+                either(
+                    "data must say who decided; got Choices without subjects. Give subject=...",
+                    "--subject must be given for a population, as it says who decided; got choices "
+                    "without subjects. Name the column: --subject id.",
+                )
             )
         if not data.observed:
             raise DataError("data must hold choices made; got sets yet to be decided. Fit others.")
