@@ -199,3 +199,17 @@ def test_offers_that_stand_in_the_texts_of_questions_are_asked_for(tmp_path):
     ]
     with pytest.raises(DataError, match="columns Q1 to Q12 whose offers stand in the texts"):
         pn.read(saved(tmp_path, rows))
+
+
+def test_an_option_without_a_probability_is_asked_about(tmp_path):
+    rows = [
+        {"subject": s, "amount_0": 5 + t, "amount_1": 20 - t, "probability_1": 0.5, "choice": t % 2}
+        for s in "ab"
+        for t in range(8)
+    ]
+    with pytest.raises(DataError, match=r"none of option 0, which .* for sure \(1\), or never \(0"):
+        pn.read(saved(tmp_path, rows))
+    told = [row | {"probability_0": 1.0} for row in rows]
+    reading = pn.read(saved(tmp_path, told))
+    assert reading.kind == "offers"
+    assert reading.data[0].offers["probability"].tolist() == [[1.0, 0.5]] * 8

@@ -19,6 +19,7 @@ _CUTS = re.compile(
 )
 _PREFIX = re.compile(r"(?:option|opt|alternative|altern|alt|choice|product|prod|card|offer)s?")
 # What surveys call the option that is none of those shown.
+CHANCES = frozenset(("probability", "prob", "p", "chance"))  # of what an option pays
 OPT_OUTS = frozenset(
     (
         *("neither", "optout", "noneofthese", "noneoftheabove", "statusquo", "nopurchase"),
@@ -260,6 +261,17 @@ def _without_parts(fitting: list[WideLayout]) -> list[WideLayout]:
     ]
 
 
+def _untold(attribute: str, options: Sequence[str], columns: Sequence[str | None]) -> DataError:
+    """What has no probability of its own may be for sure, or never come."""
+    told = [column for column in columns if column is not None]
+    without = [option for option, column in zip(options, columns, strict=True) if column is None]
+    return DataError(
+        f"{attribute} must be told of every option; got {listing(told)}, but none of option "
+        f"{listing(without)}, which can be read in two ways: it comes for sure (1), or never (0). "
+        "Add a column with one of them."
+    )
+
+
 def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
     """Attributes that only some options have, too."""
     index = {option: i for i, option in enumerate(layout.options)}
@@ -277,6 +289,9 @@ def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
                     own = found.setdefault(attribute, [None] * len(index))
                     own[index[option]] = str(name)
     more = {attribute: tuple(own) for attribute, own in found.items()}
+    for attribute, columns in more.items():
+        if plain(attribute) in CHANCES:
+            raise _untold(attribute, layout.options, columns)
     return WideLayout(layout.options, {**layout.attributes, **more}, layout.words, layout.opt_out)
 
 
