@@ -1,7 +1,7 @@
 """What is written can be read: names whole and apart, plain numbers, legends off the data."""
 
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -382,3 +382,18 @@ def test_a_legend_of_many_lines_makes_the_figure_higher_not_the_axes_lower():
         finished(canvas)
         heights.append(canvas.axes[0].get_window_extent().height)
     assert heights[1] > 0.9 * heights[0]
+
+
+def test_a_panel_by_itself_shows_nothing_of_its_neighbour():
+    from penchant.figures.saving import panels
+    from penchant.figures.style import figure
+
+    drawn = figure(columns=2)
+    for axes in drawn.subplots(1, 3):
+        axes.set_ylabel("prior mean (units of reward)")
+        axes.set_xticks([0.0, 1.0], ["none", "as many as there are"])
+    drawn.canvas.draw()
+    boxes = [tuple(map(float, box.split())) for box in panels(drawn)]
+    assert len(boxes) == 3
+    for left, right in pairwise(boxes):
+        assert left[0] + left[2] <= right[0] + 0.11  # one digit is written

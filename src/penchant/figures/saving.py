@@ -6,6 +6,7 @@ import os
 import re
 from hashlib import sha256
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
@@ -104,16 +105,25 @@ def panels(figure: Figure) -> list[str]:
     bars = cells.pop(("bar", 0), [])
     if len(cells) < 2:
         return []
-    found = [_joined(boxes) for _, boxes in sorted(cells.items())]
+    places = sorted(cells)
+    found = [_joined(cells[place]) for place in places]
     for bar in bars:
         i = min(range(len(found)), key=lambda i: _away(found[i], bar))
         found[i] = _joined([found[i], bar])
-    found += [legend.get_window_extent() for legend in figure.legends]
     dots, high = figure.dpi / 72, figure.bbox.height / (figure.dpi / 72)
+    ends = [[box.x0 / dots - MARGIN, box.x1 / dots + MARGIN] for box in found]
+    for i, (left, right) in enumerate(pairwise(places)):
+        if left[0] == right[0] and ends[i][1] > ends[i + 1][0]:
+            # words begin sharply on the left; what ends on the right is mostly room
+            ends[i][1] = ends[i + 1][0] = ends[i + 1][0] + MARGIN - 0.5
+    for legend in figure.legends:
+        box = legend.get_window_extent()
+        found.append(box)
+        ends.append([box.x0 / dots - MARGIN, box.x1 / dots + MARGIN])
     return [
-        f"{box.x0 / dots - MARGIN:.1f} {high - box.y1 / dots - MARGIN:.1f} "
-        f"{box.width / dots + 2 * MARGIN:.1f} {box.height / dots + 2 * MARGIN:.1f}"
-        for box in found
+        f"{x0:.1f} {high - box.y1 / dots - MARGIN:.1f} "
+        f"{x1 - x0:.1f} {box.height / dots + 2 * MARGIN:.1f}"
+        for box, (x0, x1) in zip(found, ends, strict=True)
     ]
 
 
