@@ -174,3 +174,9 @@ def test_a_study_takes_a_folder_of_files_as_laboratories_have_them(penchant, lab
     assert ended.code == 0, ended.err
     groups = {one["condition"] for one in json.loads(ended.out)["groups"]}
     assert groups == {"old", "young"}
+
+
+def test_offers_without_a_model_are_told_one_of_offers(penchant, lab):
+    ended = penchant("check", "gorilla.csv", "--offers", "amount=now/later")
+    assert ended.code == 2
+    assert "Say which: --model hyperbolic or --model prospect." in ended.error

@@ -60,6 +60,8 @@ def refuse(
         value = getattr(options, field.name)
         if (names is None or field.name in names) and value != getattr(usual, field.name):
             option = "--" + field.name.replace("_", "-")
+            if (field.name, where) == ("offers", "without --model"):
+                advice = "Say which: --model hyperbolic or --model prospect"
             raise DataError(f"{option} must be left out {where}; got {_said(value)}. {advice}.")
 
 
