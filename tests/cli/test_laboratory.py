@@ -176,7 +176,8 @@ def test_a_study_takes_a_folder_of_files_as_laboratories_have_them(penchant, lab
     assert groups == {"old", "young"}
 
 
-def test_offers_without_a_model_are_told_one_of_offers(penchant, lab):
-    ended = penchant("check", "gorilla.csv", "--offers", "amount=now/later")
+def test_offers_without_a_model_are_told_one_of_offers(penchant, folder):
+    (folder / "odd.csv").write_text("who,now,later,wait,said\n1,5,9,30,now\n1,8,9,30,later\n")
+    ended = penchant("check", "odd.csv", "--offers", "amount=now/later,delay=0/wait")
     assert ended.code == 2
     assert "Say which: --model hyperbolic or --model prospect." in ended.error
