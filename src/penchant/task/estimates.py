@@ -1,4 +1,4 @@
-"""Live estimates as the server has them: which models may be asked for, and the latest of everybody.
+"""Live estimates as the server has them: which models may be asked for, and everybody's latest.
 
 Models are checked by plain values, without loading what fits them; estimates come from the process
 beside the server.

@@ -1,7 +1,7 @@
 """What a study has collected: who is where, choices as rows, and a folder for the analysis.
 
-Rows are read a few people at a time, while others play. The folder has tables, raw events, what each
-column is, and the next command.
+Rows are read a few people at a time, while others play. The folder has tables, raw events, what
+each column is, and the next command.
 """
 
 from __future__ import annotations

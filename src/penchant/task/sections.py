@@ -1,4 +1,4 @@
-"""Values of a study file, each checked where it is read, with the line of the TOML file it stands in."""
+"""Values of a study file, each checked where it is read, with its line in the TOML file."""
 
 from __future__ import annotations
 

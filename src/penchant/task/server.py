@@ -1,4 +1,4 @@
-"""Serve: one application, one process, one port, until it is told to stop; what waits is written."""
+"""Serve: one application, one process, one port, until told to stop; what waits is written."""
 
 from __future__ import annotations
 
