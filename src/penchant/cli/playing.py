@@ -20,7 +20,7 @@ from penchant.files.atomic import check_writable
 from penchant.files.output import write_table
 from penchant.models.catalogue import entry_of
 from penchant.task.players import Client, Played, Player, PlayerModel, play
-from penchant.workflow.simulated_people import drawn_people
+from penchant.workflow.recover import drawn_people
 
 USUAL_GRID = "10x10"
 

@@ -20,7 +20,7 @@ from penchant.bandit.landscape import landscape_a, landscape_b
 from penchant.errors import DataError
 from penchant.models.catalogue import CATALOGUE
 from penchant.task.sections import Section, is_number
-from penchant.workflow.questions.ask import Asker, ask
+from penchant.workflow.ask import Asker, ask
 
 _STEPS = 2**53
 _NORMAL = NormalDist()
