@@ -26,7 +26,7 @@ from penchant.figures.subjects import MOST_LABELS
 from penchant.figures.words import in_words
 from penchant.models.model import Declared, Model
 from penchant.output.notes import counted
-from penchant.population.growth_curves import ORDERS
+from penchant.population.growth import ORDERS
 from penchant.population.subjects import positive, shares
 from penchant.report.study_words import (
     capital,

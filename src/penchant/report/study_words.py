@@ -13,8 +13,7 @@ from penchant.errors import listing
 from penchant.figures.words import PARAMETERS, attribute_words, in_sentence, in_words
 from penchant.output.notes import counted
 from penchant.output.table import number
-from penchant.population.subjects import positive
-from penchant.population.worth import dragged
+from penchant.population.subjects import dragged, positive
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings

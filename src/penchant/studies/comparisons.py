@@ -14,9 +14,8 @@ from penchant.inference.nominal import nominal_point
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison, adjusted_p_values
 from penchant.population.estimate import PopulationEstimate, Rule
-from penchant.population.mapping_back import back_map
-from penchant.population.pool import pool
-from penchant.population.ranks import signed_rank_p_value, surest_differences
+from penchant.population.pool import back_map, pool
+from penchant.population.significance import signed_rank_p_value, surest_differences
 from penchant.population.subjects import SubjectEstimates
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.validity import LARGEST_RATIO, OUTSIDE

@@ -12,8 +12,8 @@ from penchant.models.coordinates import Coordinates
 from penchant.population.comparison import adjusted_p_values
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.population.hierarchy.fit import fit_population
+from penchant.population.hierarchy.nodes import MOST
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.population.hierarchy.rules import MOST
 from penchant.studies.data import StudyData
 from penchant.studies.factors import Factor
 from penchant.studies.plan import Plan
