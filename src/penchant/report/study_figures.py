@@ -36,8 +36,7 @@ from penchant.report.study_words import (
     simulation_words,
 )
 from penchant.softmax.estimate import Estimate
-from penchant.studies.findings import Findings
-from penchant.studies.forward_table import both, stacked
+from penchant.studies.findings import Findings, both, stacked
 from penchant.studies.groups import Group, natural_again
 
 if TYPE_CHECKING:

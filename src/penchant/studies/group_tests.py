@@ -15,10 +15,9 @@ from penchant.population.comparison import Difference, adjusted_p_values, welch_
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.significance import rank_test
-from penchant.studies.factors import Factor, ranges_of
-from penchant.studies.groups import LOG, exact_on_working_scale
+from penchant.studies.fitting import SubjectFit
+from penchant.studies.groups import LOG, Factor, exact_on_working_scale, ranges_of
 from penchant.studies.plan import Plan
-from penchant.studies.subject_fit import SubjectFit
 
 Fits = Mapping[Any, SubjectFit]
 
