@@ -157,7 +157,7 @@ def compare_sets(
     log_likelihood = np.array([[e.log_likelihood for e in found] for found in fits]).T
     found = ModelComparison(
         models=dict(sets),
-        subjects=_labels(told),
+        subjects=_whose(told),
         left_out=(),
         undivided=undivided,
         n_decisions=np.array([e.n_decisions for e in fits[0]], dtype=np.int64),
@@ -173,7 +173,7 @@ def compare_sets(
     return found
 
 
-def _labels(choices: Choices) -> tuple[Any, ...]:
+def _whose(choices: Choices) -> tuple[Any, ...]:
     return (None,) if choices.subject is None else tuple(choices.subject_labels or ())
 
 
