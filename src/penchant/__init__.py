@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from penchant import models as models
     from penchant import paper as paper
     from penchant import results as results
-    from penchant.assistance.field import Field as Field
-    from penchant.assistance.field import Trust as Trust
     from penchant.assistance.helper import assist as assist
+    from penchant.assistance.knowledge import Field as Field
+    from penchant.assistance.knowledge import Trust as Trust
     from penchant.assistance.team import simulate_team as simulate_team
     from penchant.assistance.warning import train_warning as train_warning
     from penchant.bandit.beliefs import RewardPrior as RewardPrior

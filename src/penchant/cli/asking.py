@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penchant.cli.ask_options import Questions, Said, Wanted
+from penchant.cli.live_options import Questions, Said, Wanted
 from penchant.cli.options import Agent
 from penchant.cli.settings import model_named
 from penchant.cli.tables import check_base, in_lines, named_offers

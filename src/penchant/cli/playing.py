@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penchant.cli.live_options import Playing
 from penchant.cli.options import Agent
 from penchant.cli.settings import model_named, ucl
 from penchant.cli.simulating import ranges
-from penchant.cli.task_options import Playing
 from penchant.cli.words import check_seed, say
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable

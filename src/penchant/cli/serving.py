@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from penchant.cli.live_options import Served
 from penchant.cli.study_checking import planned
-from penchant.cli.task_options import Served
 from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.task.exporting import Exported, export, overview

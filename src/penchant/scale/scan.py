@@ -30,8 +30,7 @@ from penchant.scale.chunk_rows import (
     starts_of,
     type_word,
 )
-from penchant.scale.engines import check_engine, in_order
-from penchant.scale.fit_people import People
+from penchant.scale.fit_people import People, check_engine, in_order
 from penchant.scale.histories import HistoryScan, scan_histories
 from penchant.scale.portions import Limits, Portion, Span, sorted_copy
 from penchant.scale.stored import FILE, StoredFile, cache_folder, stored_files

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from penchant.assistance.field import Field
 from penchant.assistance.helper import UNASSISTED, Advice, Helper, assist
+from penchant.assistance.knowledge import Field
 from penchant.bandit.locations import grid
 from penchant.models.spatial.ucl import UCL
 from penchant.task.kinds import GridTask

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode, learnt_from
-from penchant.bandit.seen import Seen
+from penchant.bandit.episode import Episode, Seen, learnt_from
 from penchant.errors import DataError, nearest
 from penchant.models.checking.findings import Exam, Finding, place
 from penchant.models.model import Declared, natural_parameters
