@@ -16,7 +16,8 @@ from penchant.cli.experiments import (
     rival_formulas,
 )
 from penchant.cli.model import prior
-from penchant.cli.rivals import contenders, fold_labels, refuse_one_alone
+from penchant.cli.rivals import Contenders, contenders, fold_labels, refuse_one_alone
+from penchant.cli.settings import task_words
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.words import check_criterion, check_file, refuse, say
 from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Sets, Written
@@ -56,16 +57,52 @@ def run_compare(
     ):
         criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
         how = {"criterion": criterion, "parameter_prior": weights, "threads": judged.threads}
-        if is_experiment(file, table, sets, rivals.model):
+        found: ModelComparison | None
+        if _is_one_model(table, rivals, contest):
+            refuse(judged, _ALONE, names={"folds", "criterion"})
+            refuse(contest, _ALONE, names={"nested", "average"})
+            found, estimates = None, _one_model(file, table, rivals, contest, how)
+        elif is_experiment(file, table, sets, rivals.model):
             found, estimates = _sets_compared(file, table, rivals, sets, judged, contest, how)
         else:
             found, estimates = _models_compared(file, table, rivals, judged, contest, how)
-        if decisions is not None:
+        if decisions is not None and found is not None:
             write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
             say(f"Written: {decisions}")
         groups = None if estimates is None else _groups(estimates, contest)
         _show(found, groups, written)
     return 0
+
+
+_ALONE = "with one model"  # whose parameters are compared between groups, and nothing else
+
+
+def _is_one_model(table: Played, rivals: Rivals, contest: Contest) -> bool:
+    """Groups are compared under one model: the one that is named, or that of the task."""
+    named = len(rivals.model) or (table.task is not None)
+    return contest.group is not None and named == 1
+
+
+def _one_model(
+    file: str | None, table: Played, rivals: Rivals, contest: Contest, how: dict[str, Any]
+) -> Any:
+    """Everybody's estimates under one model."""
+    if not rivals.model and table.task is not None:
+        rivals = replace(rivals, model=[task_words(table.task)])
+    field = contenders(file, table.data(), table.history(), rivals, alone=True)
+    return _everybody(field, rivals.model[0], contest, how)
+
+
+def _everybody(field: Contenders, name: str, contest: Contest, how: dict[str, Any]) -> Any:
+    """Everybody's parameters under a model, for groups."""
+    if field.reading is None:
+        raise DataError(
+            f"--group must be left out with several files; got {contest.group}. Use penchant "
+            "population --covariates for these."
+        )
+    say(f"Groups: everybody's parameters under {name}, {how_fitted(how)}.")
+    fitted = {key: how[key] for key in ("parameter_prior", "threads")}
+    return fit_each(field.reading, field.models[name], **fitted)
 
 
 def _models_compared(
@@ -86,17 +123,9 @@ def _models_compared(
     found = compare_models(
         field.models, field.data, folds=folds, nested=nested, average=contest.average, **how
     )
-    if contest.group is None:
+    if contest.group is None or found.best is None:
         return found, None
-    if field.reading is None or found.best is None:
-        raise DataError(
-            f"--group must be left out with several files; got {contest.group}. Use penchant "
-            "population --covariates for these."
-        )
-    model = field.models[found.best]
-    say(f"Groups: everybody's parameters under {found.best}, {how_fitted(how)}.")
-    prior_used = how["parameter_prior"]
-    return found, fit_each(field.reading, model, parameter_prior=prior_used, threads=judged.threads)
+    return found, _everybody(field, found.best, contest, how)
 
 
 def _sets_compared(
@@ -143,8 +172,13 @@ def _groups(estimates: Any, contest: Contest) -> GroupComparison:
     return compare_groups(estimates, by=contest.group, covariates=contest.covariates or None)
 
 
-def _show(found: ModelComparison, groups: GroupComparison | None, written: Written) -> None:
+def _show(found: ModelComparison | None, groups: GroupComparison | None, written: Written) -> None:
     """Print the models and the groups, and keep what is asked for."""
+    if found is None:
+        assert groups is not None
+        alone = of_table(groups.table(), groups.document, lambda: groups.to_frame("pyarrow"))
+        shown(alone, written, lambda: overview(groups))
+        return
 
     def document() -> dict[str, Any]:
         more = {} if groups is None else {"groups": groups.document()}

@@ -44,9 +44,11 @@ class Contenders:
     reading: Reading | None
 
 
-def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -> Contenders:
-    """Read the table and make the models for it."""
-    agents = rival_agents(rivals)
+def contenders(
+    file: str | None, data: Data, history: History, rivals: Rivals, *, alone: bool = False
+) -> Contenders:
+    """Read the table and make the models for it; one model will do where it may stand alone."""
+    agents = rival_agents(rivals, alone=alone)
     kinds = {entry_of(str(agent.model)).data for agent in agents.values()}
     if len(kinds) > 1:
         raise DataError(
@@ -98,11 +100,14 @@ def refuse_one_alone(rivals: Rivals) -> None:
     if len(rivals.model) == 1:
         raise DataError(
             f"--model must be given twice or more; got {rivals.model[0]} alone. "
-            f"{_rival(rivals.model[0])}, or use penchant fit for one model."
+            f"{_rival(rivals.model[0])}; or use penchant fit for one model, and --group to compare "
+            "groups under it."
         )
 
 
-def rival_agents(rivals: Rivals, of_the_task: Collection[str] = ()) -> dict[str, Agent]:
+def rival_agents(
+    rivals: Rivals, of_the_task: Collection[str] = (), *, alone: bool = False
+) -> dict[str, Agent]:
     """What `fit` would be told of each model, by what was typed.
 
     Parameters
@@ -111,13 +116,16 @@ def rival_agents(rivals: Rivals, of_the_task: Collection[str] = ()) -> dict[str,
         The models.
     of_the_task
         Options that say something of the task, too: no model need take them.
+    alone
+        One model will do.
     """
     if not rivals.model:
         raise DataError(
             "--model must be given, once for each model; got none. "
             "Try --model q-learning --model random."
         )
-    refuse_one_alone(rivals)
+    if not alone:
+        refuse_one_alone(rivals)
     found: dict[str, Agent] = {}
     used: set[str] = set(of_the_task)
     for words in rivals.model:
