@@ -55,13 +55,13 @@ if TYPE_CHECKING:
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
     from penchant.studies.read import read_study as read_study
+    from penchant.workflow.ask import ask as ask
     from penchant.workflow.beliefs import beliefs as beliefs
     from penchant.workflow.compare import compare_models as compare_models
     from penchant.workflow.design import Differ as Differ
     from penchant.workflow.design import Narrow as Narrow
     from penchant.workflow.design import design as design
     from penchant.workflow.predictive import predictive_check as predictive_check
-    from penchant.workflow.questions.ask import ask as ask
     from penchant.workflow.recover import recover as recover
     from penchant.workflow.recover_models import recover_models as recover_models
 

@@ -43,16 +43,16 @@ if TYPE_CHECKING:
     from penchant.softmax.estimates import Estimates as Estimates
     from penchant.studies.data import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
+    from penchant.workflow.ask import Asker as Asker
+    from penchant.workflow.ask_beliefs import Posterior as Posterior
+    from penchant.workflow.ask_offers import Offer as Offer
     from penchant.workflow.beliefs import Latent as Latent
-    from penchant.workflow.compare_populations import PopulationComparison as PopulationComparison
     from penchant.workflow.comparison import ModelComparison as ModelComparison
+    from penchant.workflow.comparison import PopulationComparison as PopulationComparison
     from penchant.workflow.design import Design as Design
-    from penchant.workflow.draws import log_likelihood_draws as log_likelihood_draws
-    from penchant.workflow.draws import parameter_draws as parameter_draws
     from penchant.workflow.predictive import PredictiveCheck as PredictiveCheck
-    from penchant.workflow.questions.ask import Asker as Asker
-    from penchant.workflow.questions.offered import Offer as Offer
-    from penchant.workflow.questions.posterior import Posterior as Posterior
+    from penchant.workflow.predictive import log_likelihood_draws as log_likelihood_draws
+    from penchant.workflow.predictive import parameter_draws as parameter_draws
     from penchant.workflow.recover import Recovery as Recovery
     from penchant.workflow.recover_models import ModelRecovery as ModelRecovery
     from penchant.workflow.selection import ModelSelection as ModelSelection

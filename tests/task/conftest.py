@@ -10,12 +10,12 @@ import warnings
 
 import pytest
 
-from penchant.task.clock import Moment
-from penchant.task.study_file import read_study_text
+from penchant.task.plan import read_study_text
+from penchant.task.sessions import Moment
 
 try:
     from penchant.task.service import Choice, Service
-    from penchant.task.store.store import Store
+    from penchant.task.store import Store
 except ModuleNotFoundError:  # penchant[task] is not installed: every module skips itself by name
     pass
 
@@ -166,7 +166,7 @@ def client(serving, file):
 
     def _client(text=PLAIN, service=None, **more):
         testclient = pytest.importorskip("starlette.testclient", reason="httpx is not installed")
-        from penchant.task.http.app import make_app
+        from penchant.task.server import make_app
 
         app = make_app(service or serving(file, text), token="r" * 30, **more)
         clients.append(testclient.TestClient(app, raise_server_exceptions=False))

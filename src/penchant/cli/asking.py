@@ -24,8 +24,8 @@ from penchant.models.population_prior import PopulationPrior
 from penchant.output.notes import counted
 from penchant.tables.columns import named_column
 from penchant.tables.offer_columns import USUAL, numbered_columns
-from penchant.workflow.questions.ask import Asker, ask
-from penchant.workflow.questions.offered import Offer, offer_words
+from penchant.workflow.ask import Asker, ask
+from penchant.workflow.ask_offers import Offer, offer_words
 
 CHOSEN = "choice"
 

@@ -37,8 +37,7 @@ from penchant.scale.stored import stored_files
 from penchant.scale.streamed import groups_of
 from penchant.tables.offer_columns import NO_COLUMN
 from penchant.tables.reading import TITLES
-from penchant.workflow.beliefs import beliefs
-from penchant.workflow.predict_people import PortionBeliefs
+from penchant.workflow.beliefs import PortionBeliefs, beliefs
 
 OF_CHOICES = {"option", "explanatory", "weight", "weight_kind", "available", "offset"}
 NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference", "price"}

@@ -24,8 +24,7 @@ from penchant.inference.nominal import BackMap, nominal_point
 from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
-from penchant.paper.ensembles import Ensemble, fitted, joined
-from penchant.paper.prefixes import FINITE
+from penchant.paper.ensembles import FINITE, Ensemble, fitted, joined
 from penchant.paper.published import GRID, SIMULATION_NOISE_VARIANCE, UCLSetting
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods

@@ -14,7 +14,7 @@ from penchant.studies.data import StudyData
 from penchant.studies.landscapes import Landscapes
 from penchant.studies.measures import Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw
-from penchant.workflow.draws import log_choice_probabilities
+from penchant.workflow.predictive import log_choice_probabilities
 
 How = Literal["payoffs", "landscape", "one step ahead"]
 

@@ -1,4 +1,4 @@
-"""Parameters on scales that suit what is offered, and what is believed of them before answers.
+"""What an asker may offer, and parameters on scales that suit what is offered.
 
 Every parameter of a model has a link, on which it may be any number (`Coordinates`). Here each is
 shifted and scaled besides, to z, so that priors mean the same whatever the offers are in:
@@ -12,7 +12,7 @@ shifted and scaled besides, to z, so that priors mean the same whatever the offe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -22,12 +22,298 @@ import numpy as np
 from scipy import stats
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError
+from penchant.errors import DataError, listing
 from penchant.models.coordinates import Coordinate, Coordinates
+from penchant.models.model import Declared
 from penchant.models.natural_prior import NaturalPrior
+from penchant.models.offers.attributes import Attributes
+from penchant.models.offers.offers import Offers, read_offers
+from penchant.models.offers.table import described_from_frame
 from penchant.models.population_prior import PopulationPrior
+from penchant.models.record import Record
+from penchant.models.task import Task
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
-from penchant.workflow.questions.offered import as_record, variables
+from penchant.tables.frames import open_frame
+
+SAME = 1e-9  # of a variable's size within which it is the same wherever an offer stands
+
+
+class Offer(dict[str, Any]):
+    """One offer, as the offers were given: numbers of its options by attribute, or a table's row.
+
+    Attributes
+    ----------
+    number
+        Which of the offers it is, from 0; None for one that is not among them.
+    attributes
+        For every attribute the numbers of its options; `offer[name]` finds them in a row, too.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> offer = pn.results.Offer({"amount": [20, 50], "delay": [0, 30]})
+    >>> offer
+    Offer(amount = 20, 50; delay = 0, 30)
+    >>> offer["delay"][1], offer == {"amount": [20.0, 50.0], "delay": [0.0, 30.0]}
+    (np.float64(30.0), True)
+    """
+
+    def __init__(
+        self,
+        attributes: Mapping[str, Any],
+        number: int | None = None,
+        row: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.attributes: dict[str, Matrix] = {
+            n: np.array(v, dtype=np.float64) for n, v in attributes.items()
+        }
+        self.number = number
+        super().__init__(self.attributes if row is None else row)
+
+    def __missing__(self, name: str) -> Matrix:
+        return self.attributes[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists of the numbers of its options by attribute, ready for JSON."""
+        return {name: values.tolist() for name, values in self.attributes.items()}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping) or set(self) != set(other):
+            return False
+        return all(np.array_equal(values, other[name]) for name, values in self.items())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # as of every dict
+
+    def __repr__(self) -> str:
+        return f"Offer({offer_words(self.attributes)})"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The table that offers came from: what `next` gives, and `answer` takes.
+
+    Attributes
+    ----------
+    cells
+        Its columns, by name.
+    columns
+        For every attribute the column, or number, of each option, if they were named.
+    wanted
+        Attributes that may stand in numbered columns.
+    """
+
+    cells: dict[str, list[Any]]
+    columns: Mapping[str, Sequence[Any]] | None
+    wanted: tuple[str, ...]
+
+    def row(self, number: int) -> dict[str, Any]:
+        """One row, by column."""
+        return {name: values[number] for name, values in self.cells.items()}
+
+    def attributes(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Attributes of a row of one's own; None where it has other columns."""
+        import pyarrow as pa
+
+        try:
+            read = described_from_frame(
+                pa.table({str(name): [row[name]] for name in row}), self.columns, self.wanted
+            )
+        except (DataError, pa.ArrowInvalid, TypeError):
+            return None
+        return {name: values[0] for name, values in read.items()}
+
+
+def offer_words(offer: Mapping[str, Any]) -> str:
+    """An offer in words.
+
+    >>> offer_words({"outcome": [[9, 0], [25, -5]], "probability": [[1, 0], [0.5, 0.5]]})
+    'outcome = 9 and 0, 25 and -5; probability = 1 and 0, 0.5 and 0.5'
+    """
+    said = []
+    for name, values in offer.items():
+        options = np.asarray(values, dtype=np.float64)
+        cells = (" and ".join(f"{v:g}" for v in np.atleast_1d(option)) for option in options)
+        said.append(f"{name} = {', '.join(cells)}")
+    return "; ".join(said)
+
+
+def read_questions(
+    model: Any, offers: Any, columns: Mapping[str, Sequence[Any]] | None
+) -> tuple[Any, dict[str, Matrix], Rows | None]:
+    """The model, the offers that it describes by attribute, and the table that they came from.
+
+    Parameters
+    ----------
+    model
+        A model of offers; names of attributes that have a weight each; None for all of them.
+    offers
+        As `ask` takes them.
+    columns
+        Of a table: for every attribute the column, or number, of each option.
+    """
+    named = _named_attributes(model)
+    wanted = tuple(named or (() if model is None else _attributes_of(model)))
+    described, rows = _described(offers, wanted, columns)
+    if model is None or named is not None:
+        model = Attributes(tuple(described) if named is None else named)
+    missing = [name for name in Declared(model).attributes if name not in described]
+    if missing:
+        raise DataError(
+            f"offers must have {' and '.join(Declared(model).attributes)} for "
+            f"{type(model).__name__}; got {listing(described)}. Add {missing[0]}."
+        )
+    shared = {name: described[name] for name in Declared(model).attributes or described}
+    n_options = next(iter(shared.values())).shape[1]
+    if n_options < 2:
+        raise DataError(
+            f"offers must have two options or more; got {n_options}. Stack a column per option."
+        )
+    return model, shared, rows
+
+
+def _named_attributes(model: Any) -> tuple[str, ...] | None:
+    if isinstance(model, str):
+        raise DataError(
+            f"model must be a model of offers, a list of attributes, or None; got {model!r}. "
+            "Write pn.HyperbolicDiscounting(), or ['price', 'comfort']."
+        )
+    if isinstance(model, (list, tuple)):
+        return tuple(map(str, model))
+    return None
+
+
+def _attributes_of(model: Any) -> tuple[str, ...]:
+    declared = Declared(model)
+    if declared.explanatory is None or isinstance(model, type):
+        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise DataError(
+            f"model must be a model of offers, a list of attributes, or None; got {given}. "
+            "Write pn.HyperbolicDiscounting(), or ['price', 'comfort']."
+        )
+    if not declared.attributes and declared.explanatory_many is not None:
+        raise DataError(
+            f"model must be a model of offers, a list of attributes, or None; got "
+            f"{type(model).__name__}, which learns from rewards. Use live for choices of a player."
+        )
+    return tuple(declared.attributes)
+
+
+def _described(
+    offers: Any, wanted: tuple[str, ...], columns: Mapping[str, Sequence[Any]] | None
+) -> tuple[dict[str, Matrix], Rows | None]:
+    """Attributes as arrays, whatever the offers come as; and the table, if they come as one."""
+    if isinstance(offers, Offers):
+        return dict(offers.offers), None
+    if isinstance(offers, (list, tuple)) and offers and isinstance(offers[0], Offers):
+        return dict(Record.of(offers).offers), None
+    if isinstance(offers, Task):
+        offers = offers.world
+    if isinstance(offers, Mapping) and columns is None:
+        dimensions = {np.ndim(values) for values in offers.values()}
+        if not offers or dimensions != {1}:
+            sizes = [len(values) for values in offers.values() if np.ndim(values)]
+            n = sizes[0] if sizes else 0
+            if offers and not n:
+                raise DataError(
+                    "offers must hold one offer or more; got none. Give a row for each."
+                )
+            return read_offers(offers, n, lambda row: f"offer {row}"), None
+    if isinstance(offers, Mapping):
+        import pyarrow as pa  # one column after another, as a table
+
+        try:
+            offers = pa.table({str(name): np.asarray(v) for name, v in offers.items()})
+        except (pa.ArrowInvalid, TypeError, ValueError):
+            raise DataError(
+                "offers must hold columns of the same length; got others. Give every attribute "
+                "(n_offers, n_options), or every column n_offers numbers."
+            ) from None
+    if offers is None or isinstance(offers, (list, tuple, str, np.ndarray)):
+        raise DataError(
+            f"offers must be attributes by name, or a pandas, polars or pyarrow table; got "
+            f"{type(offers).__name__}. Give one array (n_offers, n_options) for each attribute."
+        )
+    described = described_from_frame(offers, columns, wanted)
+    table = open_frame(offers)
+    cells = {str(name): table[name].to_list() for name in table.columns}
+    return described, Rows(cells, columns, wanted)
+
+
+def read_offer(offer: Any, like: Mapping[str, Matrix], rows: Rows | None = None) -> Offer:
+    """One offer that has the attributes and the options of others, or a row of their table."""
+    number = getattr(offer, "number", None) if isinstance(offer, Offer) else None
+    if isinstance(offer, Offer):
+        offer = offer.attributes
+    elif rows is not None and hasattr(offer, "keys") and not all(name in offer for name in like):
+        offer = rows.attributes({name: offer[name] for name in offer.keys()}) or offer  # noqa: SIM118
+    if isinstance(offer, (int, np.integer)) and not isinstance(offer, bool):
+        n = len(next(iter(like.values())))
+        if not 0 <= offer < n:
+            raise DataError(f"offer must lie in 0..{n - 1}; got {offer}. Give what next() gave.")
+        return Offer({name: values[offer] for name, values in like.items()}, int(offer))
+    missing = [] if isinstance(offer, Mapping) else list(like)
+    if isinstance(offer, Mapping):
+        missing = [name for name in like if name not in offer]
+    if missing:
+        got = listing(map(str, offer)) if isinstance(offer, Mapping) else type(offer).__name__
+        raise DataError(
+            f"offer must have {' and '.join(like)}, as the offers have; got {got}. "
+            "Give what next() gave."
+        )
+    read = read_offers({name: [offer[name]] for name in like}, 1, lambda _: "this offer")
+    for name, values in like.items():
+        if read[name].shape[1:] != values.shape[1:]:
+            raise DataError(
+                f"offer[{name!r}] must have shape {values.shape[1:]}, as in the offers; got "
+                f"{read[name].shape[1:]}. Give what next() gave."
+            )
+    found = Offer({name: read[name][0] for name in like}, number)
+    if found.number is None:
+        found.number = _place(found, like)
+    return found
+
+
+def _place(offer: Offer, like: Mapping[str, Matrix]) -> int | None:
+    """Which of the offers it is, or None."""
+    same = np.ones(len(next(iter(like.values()))), dtype=bool)
+    for name, values in like.items():
+        same &= (values == offer.attributes[name]).reshape(len(values), -1).all(axis=1)
+    where = np.flatnonzero(same)
+    return int(where[0]) if len(where) else None
+
+
+def as_record(offers: Mapping[str, Matrix]) -> Record:
+    """Offers that nobody has answered, as models read them."""
+    n = len(next(iter(offers.values())))
+    copies = {name: np.array(values) for name, values in offers.items()}
+    unanswered = Offers.of_checked(np.zeros(n, dtype=np.int64), copies, np.ones(n, dtype=bool))
+    return Record.of([unanswered])
+
+
+def check_stands_alone(model: Any, offers: Mapping[str, Matrix], psi: Matrix) -> None:
+    """Refuse a model whose variables depend on the offers before."""
+    some = {name: values[: min(len(values), 20)] for name, values in offers.items()}
+    turned = {name: values[::-1] for name, values in some.items()}
+    one = variables(model, as_record(some), psi)
+    other = variables(model, as_record(turned), psi)[:, ::-1]
+    if not np.allclose(one, other, rtol=SAME, atol=SAME * np.abs(one).max(initial=0.0)):
+        raise DataError(
+            f"model must describe every offer by itself; got {type(model).__name__}, in which an "
+            "offer depends on those before it. Ask with a model that does not learn."
+        )
+
+
+def variables(model: Any, record: Record, psi: Matrix) -> Matrix:
+    """Explanatory variables (n_psi, n_offers, n_options, n_weights) at many psi."""
+    many = Declared(model).explanatory_many
+    if many is None:
+        return np.stack([np.asarray(model.explanatory(record.episodes[0], *row)) for row in psi])
+    x, _ = many(record, np.zeros(len(psi), dtype=np.int64), np.ascontiguousarray(psi), False)
+    return x.reshape(len(psi), -1, *x.shape[1:])
+
 
 CONSISTENCY = stats.norm(np.log(2.0), 1.0)  # of log(s / tau), where nothing else is said
 SIZE = stats.norm(0.0, 2.0)  # of a weight times s, or of a ratio

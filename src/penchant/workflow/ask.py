@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from penchant._typing import Vector
 from penchant.arguments import check_level, whole_number
@@ -16,29 +18,151 @@ from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.status import nothing_known
-from penchant.models.natural_prior import Prior
+from penchant.models.catalogue import CATALOGUE
+from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
+from penchant.models.population_prior import PopulationPrior
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.prior import GaussianPrior, ScaledPrior
 from penchant.wording import argument
-from penchant.workflow.questions import document as documents
-from penchant.workflow.questions.belief import Answer, Belief
-from penchant.workflow.questions.nodes import (
+from penchant.workflow.ask_beliefs import (
     LARGEST_GRID,
+    Answer,
+    Belief,
     DrawnLayout,
     GivenLayout,
     GridLayout,
     Layout,
+    Posterior,
+    posterior_of,
 )
-from penchant.workflow.questions.offered import (
+from penchant.workflow.ask_offers import (
+    AskPrior,
     Offer,
     Rows,
+    Units,
     as_record,
     check_stands_alone,
     read_offer,
     read_questions,
 )
-from penchant.workflow.questions.posterior import Posterior, posterior_of
-from penchant.workflow.questions.units import AskPrior, Units
+
+FORMAT = "penchant-asker"
+CLASSES: dict[str, Any] = {entry.name: entry.model for entry in CATALOGUE.values()} | {
+    "attributes": Attributes
+}
+PARTS = ("model", "prior", "about", "repeats", "grid", "offers", "table", "answers")
+
+
+def check(document: Any) -> None:
+    """Refuse what `to_dict` did not write."""
+    known = isinstance(document, Mapping) and document.get("format") == FORMAT
+    missing = [part for part in PARTS if part not in document] if known else ["format"]
+    if missing:
+        raise DataError(
+            f"document must be what Asker.to_dict wrote; got one without {missing[0]!r} of it. "
+            "Save it again with asker.save(path)."
+        )
+
+
+def model_document(model: Any) -> dict[str, Any] | None:
+    """Name and settings of a model of the library; None for another."""
+    for name, known in CLASSES.items():
+        if type(model) is known:
+            settings = [f.name for f in fields(known) if f.init]
+            return {"name": name, "settings": {n: _plain(vars(model)[n]) for n in settings}}
+    return None
+
+
+def model_of(document: Mapping[str, Any]) -> Any:
+    """The model of a document."""
+    given = document["model"]
+    if given is None or given.get("name") not in CLASSES:
+        raise DataError(
+            "model must be given, as the asker was saved with one that is not of the library; got "
+            "none. Pass model=."
+        )
+    settings = {name: _tuples(value) for name, value in given["settings"].items()}
+    return CLASSES[given["name"]](**settings)
+
+
+def prior_document(prior: Any) -> dict[str, Any] | None:
+    """A prior in plain numbers; a word only where it is of one's own making."""
+    if prior is None:
+        return None
+    if isinstance(prior, PopulationPrior):
+        return {"kind": "population", "prior": prior.to_dict()}
+    if isinstance(prior, ScaledPrior):
+        return {"kind": "scaled", "c": prior.c}
+    if isinstance(prior, GaussianPrior):
+        mean, covariance = np.asarray(prior.mean).tolist(), np.asarray(prior.covariance).tolist()
+        return {"kind": "gaussian", "mean": mean, "covariance": covariance}
+    densities = {name: _density(density) for name, density in prior.densities.items()}
+    return {"kind": "own" if None in densities.values() else "natural", "densities": densities}
+
+
+def prior_of(document: Mapping[str, Any]) -> Any:
+    """The prior of a document."""
+    given = document["prior"]
+    if given is None:
+        return None
+    if given["kind"] == "population":
+        return PopulationPrior.from_dict(given["prior"])
+    if given["kind"] == "scaled":
+        return ScaledPrior(given["c"])
+    if given["kind"] == "gaussian":
+        return GaussianPrior(np.array(given["mean"]), np.array(given["covariance"]))
+    if given["kind"] == "natural":
+        made = given["densities"].items()
+        return NaturalPrior(
+            **{n: getattr(stats, d["name"])(*d["args"], **d["kwds"]) for n, d in made}
+        )
+    raise DataError(
+        "prior must be given, as the asker was saved with one that is not of scipy.stats; got "
+        "none. Pass prior=."
+    )
+
+
+def grid_document(grid: Mapping[str, Any] | None) -> dict[str, list[float]] | None:
+    """Values of a grid as lists."""
+    if grid is None:
+        return None
+    return {str(name): np.asarray(v, dtype=np.float64).tolist() for name, v in grid.items()}
+
+
+def table_document(rows: Rows | None) -> dict[str, Any] | None:
+    """The table that offers came from; cells that JSON does not have become text."""
+    if rows is None:
+        return None
+    plain = (bool, int, float, str, type(None))
+    cells = {
+        name: [value if isinstance(value, plain) else str(value) for value in values]
+        for name, values in rows.cells.items()
+    }
+    columns = None if rows.columns is None else {n: list(v) for n, v in rows.columns.items()}
+    return {"cells": cells, "columns": columns}
+
+
+def _density(density: Any) -> dict[str, Any] | None:
+    """A frozen distribution by name, or None."""
+    name = getattr(getattr(density, "dist", None), "name", None)
+    if name is None or not hasattr(stats, name):
+        return None
+    try:
+        args = [float(a) for a in density.args]
+        return {"name": name, "args": args, "kwds": {k: float(v) for k, v in density.kwds.items()}}
+    except (TypeError, ValueError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
 
 SAME = 1e-9  # nats within which offers are as informative: the first of them is asked
 TOLD_NOTHING = 1e-7  # nats below which no offer tells anything
@@ -335,15 +459,15 @@ class Asker:
         """All that is needed to go on later, ready for JSON."""
         units = self._belief.units
         return {
-            "format": documents.FORMAT,
+            "format": FORMAT,
             "version": 1,
-            "model": documents.model_document(self.model),
-            "prior": documents.prior_document(units.prior),
+            "model": model_document(self.model),
+            "prior": prior_document(units.prior),
             "about": list(self.about),
             "repeats": self._repeats,
-            "grid": documents.grid_document(self._grid),
+            "grid": grid_document(self._grid),
             "offers": {name: values.tolist() for name, values in units.offers.items()},
-            "table": documents.table_document(self._rows),
+            "table": table_document(self._rows),
             "answers": [[a.offer.to_dict(), a.chosen] for a in self._belief.answers],
         }
 
@@ -360,14 +484,14 @@ class Asker:
         model, prior
             Where they are not of the library, and so not in the document.
         """
-        documents.check(document)
+        check(document)
         table = document["table"]
         asker = ask(
-            documents.model_of(document) if model is None else model,
+            model_of(document) if model is None else model,
             document["offers"] if table is None else table["cells"],
             columns=None if table is None else table["columns"],
             about=document["about"],
-            prior=documents.prior_of(document) if prior is None else prior,
+            prior=prior_of(document) if prior is None else prior,
             grid=document["grid"],
             repeats=document["repeats"],
         )
@@ -384,7 +508,7 @@ class Asker:
         cls, path: str | os.PathLike[str], model: Any = None, prior: AskPrior | None = None
     ) -> Asker:
         """Go on from a file that `save` wrote; see `from_dict`."""
-        return cls.from_dict(read_document(path, documents.FORMAT, version=1), model, prior)
+        return cls.from_dict(read_document(path, FORMAT, version=1), model, prior)
 
     def __repr__(self) -> str:
         known = self.posterior()

@@ -1,4 +1,4 @@
-"""Nodes on which beliefs about parameters live: a grid that follows them, or draws.
+"""What an asker believes of the parameters after answers: nodes, their weights, and the numbers.
 
 Up to three parameters have a grid: its box is that of the prior at first, and shrinks and moves
 with what is believed. Inside, points lie close where most of the probability is, so that their
@@ -20,9 +20,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import special, stats
 
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.workflow.questions.offered import as_record, variables
-from penchant.workflow.questions.units import Place, Units
+from penchant.errors import DataError
+from penchant.models.coordinates import Coordinate
+from penchant.output.notes import counted
+from penchant.output.shown import Shown
+from penchant.output.table import Table
+from penchant.workflow.ask_offers import Offer, Place, Units, as_record, variables
 
 LARGEST_GRID = 3  # parameters
 # points along a parameter in question and along another, by how many there are of each
@@ -436,3 +441,230 @@ def _nodes(
         tuple(about_axes),
         axes,
     )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What somebody took of an offer."""
+
+    offer: Offer
+    chosen: int
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Weights of nodes after answers.
+
+    Attributes
+    ----------
+    units, layout
+        What nodes are of, and how they are laid out.
+    nodes
+        The present ones.
+    answers
+        All so far.
+    log_likelihood
+        Of the answers at every node, (k, j).
+    moved
+        How far the last answer moved what is asked about, in nats.
+    """
+
+    units: Units
+    layout: Layout
+    nodes: Nodes
+    answers: tuple[Answer, ...]
+    log_likelihood: Matrix
+    moved: float = 0.0
+
+    @classmethod
+    def before(cls, units: Units, layout: Layout) -> Belief:
+        """What is believed before any answer."""
+        nodes = layout.first()
+        return cls(units, layout, nodes, (), np.zeros(nodes.log_prior.shape))._settled()
+
+    def after(self, answer: Answer) -> Belief:
+        """What is believed after one answer more."""
+        told = self._log_likelihood_of((answer,), self.nodes)
+        with_it = (*self.answers, answer)
+        more = replace(self, answers=with_it, log_likelihood=self.log_likelihood + told)
+        return replace(more._settled(), moved=_divergence(more._groups, self._groups))
+
+    def _settled(self) -> Belief:
+        """The same on nodes that suit it."""
+        found = self
+        for _ in range(self.layout.moves):
+            nodes = found.layout.moved(found.nodes, found.weights)
+            if nodes is None:
+                return found
+            told = self._log_likelihood_of(found.answers, nodes)
+            found = replace(found, nodes=nodes, log_likelihood=told)
+        return found
+
+    def _log_likelihood_of(self, answers: tuple[Answer, ...], nodes: Nodes) -> Matrix:
+        found = np.zeros(nodes.log_prior.shape)
+        if not answers:
+            return found
+        names = answers[0].offer
+        record = as_record({n: np.stack([a.offer.attributes[n] for a in answers]) for n in names})
+        log_p = log_probabilities(nodes.objectives(record))
+        for t, answer in enumerate(answers):
+            found += log_p[:, t, answer.chosen]
+        return found
+
+    @cached_property
+    def weights(self) -> Matrix:
+        """Probability of every node, (k, j)."""
+        log_weight = self.nodes.log_prior + self.log_likelihood
+        weight = np.exp(log_weight - log_weight.max())
+        return np.asarray(weight / weight.sum())
+
+    @property
+    def _groups(self) -> Vector:
+        """Probability of every value of what is asked about."""
+        return np.asarray(self.nodes.grouped(self.weights).sum(axis=1))
+
+    def information(self) -> Vector:
+        """Mutual information of the answer to every offer and what is asked about, in nats."""
+        return np.concatenate([self._informed(tables) for tables in self.nodes.all_tables()])
+
+    def _informed(self, tables: Tables) -> Vector:
+        """I = H(E p) - E H(E[p | what is asked about])."""
+        weights = self.nodes.grouped(self.weights)
+        group = weights.sum(axis=1)
+        if tables.entropy is not None:
+            expected = [group @ p[:, :, 0] for p in tables.options]
+            return np.asarray(entropy(expected) - group @ tables.entropy)
+        alive = group > 0
+        weights, group = weights[alive], group[alive]
+        parts = [
+            ((p if alive.all() else p[alive]) @ weights[:, :, None])[:, :, 0]
+            for p in tables.options
+        ]
+        told = entropy([part / group[:, None] for part in parts])
+        return np.asarray(entropy([part.sum(axis=0) for part in parts]) - group @ told)
+
+    def probabilities(self, offer: Offer) -> Vector:
+        """How likely each option of an offer is."""
+        record = as_record({name: values[None] for name, values in offer.attributes.items()})
+        p = np.exp(log_probabilities(self.nodes.objectives(record)))
+        return np.asarray(np.einsum("kmj,kj->m", p[:, 0], self.weights))
+
+
+def _divergence(now: Vector, before: Vector) -> float:
+    return float(special.rel_entr(now, before).sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior(Shown):
+    """Parameters as they are believed to be after the answers.
+
+    Attributes
+    ----------
+    names
+        Natural parameters.
+    about
+        Whether each was asked about.
+    scales
+        "log" where mean and sd are those of the logarithm, as of every positive parameter that is
+        known by its order of magnitude; "natural" where they are of the parameter itself.
+    mean, sd
+        On these scales.
+    median, low, high
+        In natural units; `level` of the probability lies between low and high.
+    level
+        Of the interval.
+    n_answers
+        Answers so far.
+    """
+
+    names: tuple[str, ...]
+    about: tuple[bool, ...]
+    scales: tuple[str, ...]
+    mean: Vector
+    sd: Vector
+    median: Vector
+    low: Vector
+    high: Vector
+    level: float
+    n_answers: int
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        """Of one parameter, by name."""
+        if name not in self.names:
+            raise DataError(
+                f"name must be one of {', '.join(self.names)}; got {name!r}. Choose one."
+            )
+        return self._row(self.names.index(name))
+
+    def _row(self, a: int) -> dict[str, Any]:
+        numbers = ("mean", "sd", "median", "low", "high")
+        found: dict[str, Any] = {"name": self.names[a], "scale": self.scales[a]}
+        return found | {name: float(getattr(self, name)[a]) for name in numbers}
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """A table with one row per parameter."""
+        rows = [self._row(a) for a in range(len(self.names))]
+        return frame(
+            {name: [row[name] for row in rows] for name in rows[0]}, backend or came_as(self)
+        )
+
+    def table(self) -> Table:
+        """The summary as a table."""
+        said = f"What is believed after {counted(self.n_answers, 'answer')}"
+        return replace(super().table(), caption=said)
+
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
+        rows = [self._row(a) for a in range(len(self.names))]
+        return {"level": self.level, "n_answers": self.n_answers, "parameters": rows}
+
+    def __repr__(self) -> str:
+        each = zip(self.names, self.median, self.low, self.high, strict=True)
+        said = ", ".join(f"{n} {m:.3g} ({lo:.3g} to {hi:.3g})" for n, m, lo, hi in each)
+        return f"<Posterior after {self.n_answers}: {said}>"
+
+
+def posterior_of(belief: Belief, about: tuple[int, ...], level: float) -> Posterior:
+    """Moments and quantiles of every parameter."""
+    each = belief.units.coordinates.each
+    weights = belief.weights.ravel()
+    rows = [_described(c, belief.nodes.place.h[:, a], weights, level) for a, c in enumerate(each)]
+    columns: Matrix = np.array(rows, dtype=np.float64).T
+    mean, sd, median, low, high = columns
+    return Posterior(
+        names=belief.units.coordinates.names,
+        about=tuple(a in about for a in range(len(each))),
+        scales=tuple("log" if is_log(c) else "natural" for c in each),
+        mean=mean,
+        sd=sd,
+        median=median,
+        low=low,
+        high=high,
+        level=level,
+        n_answers=len(belief.answers),
+    )
+
+
+def is_log(c: Coordinate) -> bool:
+    """Whether a parameter is known by its logarithm."""
+    return c.link.name in ("log", "negative log")
+
+
+def _described(c: Coordinate, h: Vector, weights: Vector, level: float) -> tuple[float, ...]:
+    scaled = h if is_log(c) else np.asarray(c.link.value(h))
+    mean = float(weights @ scaled)
+    sd = float(weights @ (scaled - mean) ** 2) ** 0.5
+    ends = _quantiles(h, weights, np.array([0.5, (1 - level) / 2, (1 + level) / 2]))
+    values = np.asarray(c.link.value(ends))
+    if c.link.name == "negative log":
+        values[1:] = values[:0:-1]
+    return (mean, sd, *map(float, values))
+
+
+def _quantiles(values: Vector, weights: Vector, at: Vector) -> Vector:
+    """Quantiles of weighted values: half of the weight of each lies below it."""
+    points, which = np.unique(values, return_inverse=True)
+    mass = np.bincount(which, weights, len(points))
+    below = np.cumsum(mass) - mass / 2
+    kept = mass > 0
+    return np.asarray(np.interp(at, below[kept], points[kept]))
