@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 
+from penchant._frames import Backend
 from penchant._typing import Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
@@ -16,8 +17,11 @@ from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.status import nothing_known
+from penchant.models.kept import prior_document, prior_of
 from penchant.models.natural_prior import Prior
 from penchant.models.offers.offers import Offers
+from penchant.output.shown import Shown
+from penchant.output.table import Table
 from penchant.softmax.estimate import Estimate
 from penchant.wording import argument
 from penchant.workflow.questions import document as documents
@@ -159,7 +163,7 @@ def _layout(units: Units, about: tuple[int, ...], grid: Mapping[str, Any] | None
     return GivenLayout(units, about, values)
 
 
-class Asker:
+class Asker(Shown):
     """Asks the most informative of some offers, and learns from the answers.
 
     Attributes
@@ -329,6 +333,14 @@ class Asker:
             return nothing_known(Problem(self.model, record.episodes, parameter_prior))
         return fit(answers, self.model, parameter_prior=parameter_prior)
 
+    def table(self) -> Table:
+        """What is believed, as a table."""
+        return self.posterior().table()
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """What is believed of every parameter, a row each."""
+        return self.posterior().to_frame(backend=backend)
+
     # -- to go on later ----------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
@@ -338,7 +350,7 @@ class Asker:
             "format": documents.FORMAT,
             "version": 1,
             "model": documents.model_document(self.model),
-            "prior": documents.prior_document(units.prior),
+            "prior": prior_document(units.prior),
             "about": list(self.about),
             "repeats": self._repeats,
             "grid": documents.grid_document(self._grid),
@@ -350,7 +362,7 @@ class Asker:
     @classmethod
     def from_dict(
         cls, document: Mapping[str, Any], model: Any = None, prior: AskPrior | None = None
-    ) -> Asker:
+    ) -> Self:
         """Go on from what `to_dict` wrote: the same questions follow.
 
         Parameters
@@ -367,13 +379,13 @@ class Asker:
             document["offers"] if table is None else table["cells"],
             columns=None if table is None else table["columns"],
             about=document["about"],
-            prior=documents.prior_of(document) if prior is None else prior,
+            prior=prior_of(document) if prior is None else prior,
             grid=document["grid"],
             repeats=document["repeats"],
         )
         for offer, chosen in document["answers"]:
             asker.answer(offer, chosen)
-        return asker
+        return cast("Self", asker)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write it to a file, to be read by `read`."""

@@ -7,14 +7,10 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from penchant.errors import DataError
 from penchant.models.catalogue import CATALOGUE
-from penchant.models.natural_prior import NaturalPrior
 from penchant.models.offers.attributes import Attributes
-from penchant.models.population_prior import PopulationPrior
-from penchant.softmax.prior import GaussianPrior, ScaledPrior
 from penchant.workflow.questions.offered import Rows
 
 FORMAT = "penchant-asker"
@@ -56,43 +52,6 @@ def model_of(document: Mapping[str, Any]) -> Any:
     return CLASSES[given["name"]](**settings)
 
 
-def prior_document(prior: Any) -> dict[str, Any] | None:
-    """A prior in plain numbers; a word only where it is of one's own making."""
-    if prior is None:
-        return None
-    if isinstance(prior, PopulationPrior):
-        return {"kind": "population", "prior": prior.to_dict()}
-    if isinstance(prior, ScaledPrior):
-        return {"kind": "scaled", "c": prior.c}
-    if isinstance(prior, GaussianPrior):
-        mean, covariance = np.asarray(prior.mean).tolist(), np.asarray(prior.covariance).tolist()
-        return {"kind": "gaussian", "mean": mean, "covariance": covariance}
-    densities = {name: _density(density) for name, density in prior.densities.items()}
-    return {"kind": "own" if None in densities.values() else "natural", "densities": densities}
-
-
-def prior_of(document: Mapping[str, Any]) -> Any:
-    """The prior of a document."""
-    given = document["prior"]
-    if given is None:
-        return None
-    if given["kind"] == "population":
-        return PopulationPrior.from_dict(given["prior"])
-    if given["kind"] == "scaled":
-        return ScaledPrior(given["c"])
-    if given["kind"] == "gaussian":
-        return GaussianPrior(np.array(given["mean"]), np.array(given["covariance"]))
-    if given["kind"] == "natural":
-        made = given["densities"].items()
-        return NaturalPrior(
-            **{n: getattr(stats, d["name"])(*d["args"], **d["kwds"]) for n, d in made}
-        )
-    raise DataError(
-        "prior must be given, as the asker was saved with one that is not of scipy.stats; got "
-        "none. Pass prior=."
-    )
-
-
 def grid_document(grid: Mapping[str, Any] | None) -> dict[str, list[float]] | None:
     """Values of a grid as lists."""
     if grid is None:
@@ -111,18 +70,6 @@ def table_document(rows: Rows | None) -> dict[str, Any] | None:
     }
     columns = None if rows.columns is None else {n: list(v) for n, v in rows.columns.items()}
     return {"cells": cells, "columns": columns}
-
-
-def _density(density: Any) -> dict[str, Any] | None:
-    """A frozen distribution by name, or None."""
-    name = getattr(getattr(density, "dist", None), "name", None)
-    if name is None or not hasattr(stats, name):
-        return None
-    try:
-        args = [float(a) for a in density.args]
-        return {"name": name, "args": args, "kwds": {k: float(v) for k, v in density.kwds.items()}}
-    except (TypeError, ValueError):
-        return None
 
 
 def _plain(value: Any) -> Any:
