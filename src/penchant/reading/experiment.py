@@ -188,7 +188,11 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
     free = [name for name in free if not _is_count(name, cells[name])]
     whose = [*several, *([asked.columns["subject"]] if asked.columns.get("subject") else [])]
     decisions = list(zip(*(cells[name] for name in whose), strict=True))
-    outside = _outside(option, cells, _varying(free, cells, decisions), parts["chosen"], asked)
+    varying = _varying(free, cells, decisions)
+    outside = _outside(option, cells, varying, parts["chosen"], asked)
+    for name in varying:  # 0 of an option that is none of those shown is nothing
+        pairs = zip(cells[name], outside.tolist(), strict=True)
+        cells[name] = [None if out and word(cell) == "0" else cell for cell, out in pairs]
     sets = _Sets(
         cells,
         free,

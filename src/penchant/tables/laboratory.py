@@ -52,8 +52,10 @@ from penchant.tables.programs import (
     own_names,
     program_of,
     psychopy_loops,
+    question_titles,
     several_pressed,
 )
+from penchant.tables.questions import conjoint, offers_of_questions
 from penchant.tables.sides import AGREE, agreement
 from penchant.tables.surveys import shown_at
 from penchant.tables.unfolding import (
@@ -137,6 +139,7 @@ def cleaned(
     named = pa.table(dict(zip(own_names(given_names, unfilled), columns, strict=True)))
     work = _Work(without_single_lists(named), known)
     work.leave_out(work.blank(), "nothing is in them")
+    titles = question_titles(work.table, work.program)
     work.leave_out(marks(work.table, work.program), "titles and ends")
     if where is not None:
         work.join_flags_for(where)
@@ -146,6 +149,7 @@ def cleaned(
         work.keep(mask)
         kept = counted(int(mask.sum()), "row")
         work.notes.append(f"{kept} of {len(mask):,} kept by {argument('where')}")
+    work.ask_apart(titles)
     work.join_flags()
     if "chosen" not in known:
         several_pressed(work.table)
@@ -370,6 +374,15 @@ class _Work:
         )
 
     # ---- cells -------------------------------------------------------------------------------
+
+    def ask_apart(self, titles: Mapping[str, Any]) -> None:
+        """One row per question, where every person has a row and questions are offers in words."""
+        who = self.subject
+        alone = who is None or len({*self.cells(who)}) == len(self.table)
+        step = (conjoint(self.table) or offers_of_questions(self.table, titles)) if alone else None
+        if step is not None:
+            self.table, self.rows = step.table, self.rows[step.rows]
+            self.notes += step.notes
 
     def join_flags_for(self, where: str) -> None:
         """Join flags before rows are kept, where the condition speaks of the choice they make."""

@@ -232,6 +232,14 @@ def _no_answers(table: pa.Table) -> BoolVector:
     return np.array([cell in _NO_ANSWERS for cell in cells])
 
 
+def question_titles(table: pa.Table, program: Program) -> dict[str, str]:
+    """The texts of the questions, which surveys have below the names of columns."""
+    if program.name != QUALTRICS:
+        return {}
+    rows = np.flatnonzero(_titles(table))
+    return {name: str(table[name][0].as_py()) for name in table.column_names} if rows.size else {}
+
+
 def _titles(table: pa.Table) -> BoolVector:
     """Rows of a survey that repeat the questions: up to the one with the ids of columns."""
     found: BoolVector = np.zeros(len(table), dtype=bool)
