@@ -1,9 +1,9 @@
 """Several models of the same decisions, side by side, in numbers and in sentences.
 
-With everybody under a population, each model's is fitted to all decisions by maximum likelihood, the parameters of its
-people integrated out. What a model is worth to a person is then the log-evidence of their decisions
-under that population, not the height of one maximum, and how well it foretells a new person is the
-evidence of everybody under the population of all others.
+With everybody under a population, each model's is fitted to all decisions by maximum likelihood,
+the parameters of its people integrated out. What a model is worth to a person is then the
+log-evidence of their decisions under that population, not the height of one maximum, and how well
+it foretells a new person is the evidence of everybody under the population of all others.
 """
 
 from __future__ import annotations
