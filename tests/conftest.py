@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import zlib
 from pathlib import Path
 
@@ -18,6 +19,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("penchant")
+
+# Workers take all cores: threads of linear algebra would only wait for each other's turns.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Thousands of tests and large libraries live to the end: to look through them again and again for
 # what can be freed takes longer than many a test.
@@ -38,6 +42,7 @@ def pytest_configure(config):
         return
     if not hasattr(config, "workerinput"):
         return
+    sys.dont_write_bytecode = False  # what was rewritten is read by others, as what was compiled
     from _pytest.assertion.rewrite import AssertionRewritingHook
     from numba.core.dispatcher import Dispatcher
 
