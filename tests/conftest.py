@@ -1,5 +1,6 @@
 """What all tests share: compiled code, and where the certified results are."""
 
+import copy
 import gc
 import os
 import sys
@@ -66,6 +67,29 @@ def pytest_configure(config):
     AssertionRewritingHook.exec_module = in_turn(
         AssertionRewritingHook.exec_module, lambda _, module: module.__spec__.origin
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signatures_are_read_once():
+    """What a command takes stays the same: read it once, and give each command line a copy."""
+    from cyclopts import App
+
+    read, kept = App.assemble_argument_collection, {}
+
+    def copied(app, *, parse_docstring=False):
+        key = (id(app), parse_docstring)
+        if key not in kept:  # with the command, whose id nothing else may take
+            kept[key] = (app, read(app, parse_docstring=parse_docstring))
+        _, arguments = kept[key]
+        mine = {id(argument): copy.copy(argument) for argument in arguments}
+        for argument in mine.values():
+            argument.tokens = []
+            argument.children = type(arguments)(mine[id(child)] for child in argument.children)
+        return type(arguments)(mine.values())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "assemble_argument_collection", copied)
+        yield
 
 
 @pytest.fixture(scope="session")
