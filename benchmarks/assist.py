@@ -22,7 +22,7 @@ from machine import about, load
 import penchant as pn
 from penchant.assistance.apprentice import apprentice_gains
 from penchant.assistance.team import KINDS, World, team_gains
-from penchant.assistance.warned_players import warning_scores
+from penchant.assistance.warning import warning_scores
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.locations import distances
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from penchant.assistance.helper import replay as replay
     from penchant.assistance.team import Gains as Gains
     from penchant.assistance.team import team_gains as team_gains
-    from penchant.assistance.warned_players import WarningScores as WarningScores
-    from penchant.assistance.warned_players import warning_scores as warning_scores
     from penchant.assistance.warning import EarlyWarning as EarlyWarning
     from penchant.assistance.warning import Warned as Warned
+    from penchant.assistance.warning import WarningScores as WarningScores
+    from penchant.assistance.warning import warning_scores as warning_scores
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.bandit.landscape import cumulative_regret as cumulative_regret
     from penchant.inference.live import Live as Live
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from penchant.report.study import Study as Study
     from penchant.scale.stored_estimates import StoredEstimates as StoredEstimates
     from penchant.softmax.estimates import Estimates as Estimates
-    from penchant.studies.data import StudyData as StudyData
+    from penchant.studies.read import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
     from penchant.workflow.ask import Asker as Asker
     from penchant.workflow.ask_beliefs import Posterior as Posterior

@@ -8,7 +8,7 @@ from scipy import stats
 import penchant as pn
 from penchant.errors import DataError
 from penchant.report.study_words import asked, in_short, methods
-from penchant.studies.factors import factors_of, ranges_of
+from penchant.studies.groups import factors_of, ranges_of
 from penchant.wording import in_options
 
 MODEL = pn.QLearning(2)

@@ -15,8 +15,8 @@ from penchant.cli.tables import check_base, in_lines, named_offers
 from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_table
-from penchant.files.source import source
 from penchant.files.table import read_table
+from penchant.files.text import source
 from penchant.models.catalogue import entry_of
 from penchant.models.offers.offers import Offers
 from penchant.models.offers.table import offers_from_frame

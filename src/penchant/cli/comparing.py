@@ -28,7 +28,7 @@ from penchant.inference.fit_each import fit_each
 from penchant.output.table import NARROW
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison
-from penchant.population.worth import dragged
+from penchant.population.subjects import dragged
 from penchant.workflow.compare import compare_models
 from penchant.workflow.comparison import ModelComparison
 

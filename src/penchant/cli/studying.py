@@ -23,7 +23,7 @@ from penchant.cli.words import refuse, say
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
 from penchant.errors import DataError, NotWrittenError
 from penchant.files.output import json_text, write_json
-from penchant.files.source import STDIN
+from penchant.files.text import STDIN
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
@@ -32,11 +32,10 @@ from penchant.output.notes import counted
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short
-from penchant.studies.data import StudyData
 from penchant.studies.fitting import PART, USABLE
-from penchant.studies.means import LandscapeFile, read_landscapes
+from penchant.studies.landscapes import LandscapeFile, read_landscapes
 from penchant.studies.plan import PAPER_NOMINALS
-from penchant.studies.read import read_study
+from penchant.studies.read import StudyData, read_study
 from penchant.tables.reading import Reading
 
 

@@ -13,8 +13,8 @@ from penchant.cli.options import Data, History
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
-from penchant.files.source import Source, source
 from penchant.files.table import read_table
+from penchant.files.text import Source, source
 from penchant.models.offers.offers import Offers
 from penchant.models.offers.table import offers_from_frame
 from penchant.reading.asked import Asked

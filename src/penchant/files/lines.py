@@ -11,8 +11,7 @@ from itertools import islice
 
 from penchant.errors import SHOWN, DataError, listing
 from penchant.files import text
-from penchant.files.source import STDIN, Source, source
-from penchant.files.text import TextStream
+from penchant.files.text import STDIN, Source, TextStream, source
 from penchant.wording import argument, either
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.

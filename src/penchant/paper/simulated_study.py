@@ -62,8 +62,8 @@ from penchant.population.growth import growth_orders
 from penchant.report.study import Study, study
 from penchant.softmax.estimate import Estimate
 from penchant.studies.comparisons import LinearizedGroup
-from penchant.studies.data import StudyData
 from penchant.studies.findings import Findings
+from penchant.studies.read import StudyData
 
 SIGNIFICANT = 0.05
 

@@ -37,7 +37,7 @@ from penchant.paper.published import (
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import Difference
 from penchant.population.estimate import PopulationEstimate
-from penchant.population.mapping_back import back_map
+from penchant.population.pool import back_map
 
 TRUE_VARIANCES = (1.0, 10.0, 100.0, 1e3, 3.3e5)
 DECISION_NOISE, PRIOR_MEAN = 8.0, 60.0

@@ -17,8 +17,8 @@ from penchant.output.document import plain, plain_label
 from penchant.output.shown import Shown
 from penchant.output.table import NARROW, Table, number, p_value
 from penchant.population.estimate import PopulationEstimate
-from penchant.population.scores import NAMES as RELATED
-from penchant.population.scores import Relation, relations_table
+from penchant.population.significance import NAMES as RELATED
+from penchant.population.significance import Relation, relations_table
 from penchant.tails import chi_square_tail, f_tail, normal_point, t_tail
 from penchant.wording import either
 

@@ -19,10 +19,10 @@ from penchant.output.table import Table
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
 from penchant.softmax.prior import ParameterPrior
-from penchant.studies.data import StudyData
 from penchant.studies.findings import Findings
-from penchant.studies.means import read_landscapes
+from penchant.studies.landscapes import read_landscapes
 from penchant.studies.plan import PAPER_NOMINALS, Category, Plan
+from penchant.studies.read import StudyData
 from penchant.studies.run import carry_out
 
 PAPER: Literal["paper"] = "paper"

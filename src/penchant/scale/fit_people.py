@@ -15,8 +15,7 @@ from penchant._progress import progress
 from penchant.errors import DataError
 from penchant.files.atomic import locked
 from penchant.scale.engines import check_engine, in_order
-from penchant.scale.portions import Limits, Portion, portions_of
-from penchant.scale.spans import Span
+from penchant.scale.portions import Limits, Portion, Span, portions_of
 from penchant.scale.stored import StoredFile
 from penchant.scale.stored_estimates import StoredEstimates
 from penchant.scale.streamed import Output, output_at, streamed, typed

@@ -18,8 +18,7 @@ from penchant.models.offers.table import offers_from_frame
 from penchant.output.notes import counted
 from penchant.scale.chunk_rows import type_word
 from penchant.scale.fit_people import People
-from penchant.scale.portions import Limits, Portion
-from penchant.scale.spans import joined, located
+from penchant.scale.portions import Limits, Portion, joined, located
 from penchant.scale.stored import StoredFile
 from penchant.tables.columns import USUAL, flagged, play_columns
 from penchant.tables.offer_columns import NO_COLUMN, offer_columns

@@ -14,11 +14,10 @@ from penchant.population.compare import compare_groups
 from penchant.population.comparison import Difference, adjusted_p_values, welch_of_several
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.pool import pool
-from penchant.population.ranks import rank_test
-from penchant.studies.factors import Factor, ranges_of
-from penchant.studies.groups import LOG, exact_on_working_scale
+from penchant.population.significance import rank_test
+from penchant.studies.fitting import SubjectFit
+from penchant.studies.groups import LOG, Factor, exact_on_working_scale, ranges_of
 from penchant.studies.plan import Plan
-from penchant.studies.subject_fit import SubjectFit
 
 Fits = Mapping[Any, SubjectFit]
 

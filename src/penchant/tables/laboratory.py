@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector
 from penchant.errors import DataError, listing
 from penchant.files.folder import FILE
-from penchant.files.json_table import RECORD, typed
+from penchant.files.table import RECORD, typed
 from penchant.files.text import MISSING_WORDS
 from penchant.output.notes import counted
 from penchant.tables.answers import (

@@ -15,8 +15,14 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.draws import turns
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Known, Marginal, Nodes, Structure
-from penchant.population.hierarchy.modes import find_modes, starting_places
-from penchant.population.hierarchy.rules import MOST, N_DRAWS, ROUGH, Rule
+from penchant.population.hierarchy.nodes import (
+    MOST,
+    N_DRAWS,
+    ROUGH,
+    Rule,
+    find_modes,
+    starting_places,
+)
 
 MOST_ROUNDS = 60
 MOST_STEPS = 60
