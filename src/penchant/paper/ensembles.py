@@ -100,7 +100,7 @@ def fit_prefixes(
     Examples
     --------
     >>> import numpy as np
-    >>> from penchant.paper.prefixes import fit_prefixes
+    >>> from penchant.paper.ensembles import fit_prefixes
     >>> x = np.random.default_rng(0).normal(size=(5, 40, 4, 1))
     >>> found = fit_prefixes(x, x[..., 0].argmax(axis=2), what="Example")
     >>> found.missing[[0, -1]]                            # always the largest: separated

@@ -230,7 +230,7 @@ class Measured:
 
     Examples
     --------
-    >>> from penchant.paper.claims import Measured
+    >>> from penchant.paper.published import Measured
     >>> [Measured(1.02, error, low=0.8, high=1.2).met for error in (0.04, 0.1)]
     [True, None]
     >>> Measured(0.62, 0.04, low=0.8, high=1.2).met
@@ -293,7 +293,7 @@ class Claim:
 
     Examples
     --------
-    >>> from penchant.paper.claims import Claim, Measured
+    >>> from penchant.paper.published import Claim, Measured
     >>> claim = Claim("Section V.A", "It converges.", {"mean": True, "spread": False}, "It does.")
     >>> claim.verdict
     'holds in part'
