@@ -101,8 +101,8 @@ class Warned(Shown):
         return f"<Warned: {self.probability:.2f} ({low:.2f} to {high:.2f}) of doing poorly>"
 
 
-@dataclass(frozen=True, eq=False)
-class EarlyWarning:
+@dataclass(frozen=True, eq=False, repr=False)
+class EarlyWarning(Shown):
     """A warning that was trained on a task; see `train_warning`."""
 
     task: str
@@ -122,6 +122,18 @@ class EarlyWarning:
         """Whether held-out predictions were better than the base rate, and neither too sure."""
         told = self.calibration
         return SLOPES[0] <= told.slope <= SLOPES[1] and told.brier < told.base_brier
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """What it looks at, a row each: its mean in others, its weight on one sd of it."""
+        errors = np.sqrt(np.diag(self.covariance))
+        columns = {
+            "variable": list(FEATURES[self.by]),
+            "mean": self.centre.tolist(),
+            "sd": self.scale.tolist(),
+            "weight": self.theta[1:].tolist(),
+            "standard_error": errors[1:].tolist(),
+        }
+        return frame(columns, backend or came_as(self))
 
     def of(self, play: Episode, *, task: str) -> Warned:
         """The probability that somebody whose play begins like this will do poorly.

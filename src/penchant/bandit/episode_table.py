@@ -157,7 +157,7 @@ def episodes_from_frame(
     )
     table = _checked(frame, named)
     owners = _owners(table, {"subject": subject, "block": block})
-    order, number = _event_order(table, owners, decision, gaps)
+    order, number = _event_order(table, owners, decision, gaps, subject)
     picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
     rewards = _rewards(table, reward)
     done = picked
@@ -216,14 +216,13 @@ def episode_rows(
     [[1, 3], [2, 0]]
     """
     table = open_frame(frame)
-    order, _ = _event_order(
-        table, _owners(table, {"subject": subject, "block": block}), decision, gaps
-    )
+    owners = _owners(table, {"subject": subject, "block": block})
+    order, _ = _event_order(table, owners, decision, gaps, subject)
     return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
 
 
 def _event_order(
-    table: Table, owners: Owners, decision: Any, gaps: Gaps
+    table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any
 ) -> tuple[InTime, IntVector | None]:
     """Rows in order of episode and time, and the number of each row's decision."""
     zeros: IntVector = np.zeros(len(table), dtype=np.int64)
@@ -233,10 +232,29 @@ def _event_order(
     if number is None:
         return in_time(episode, person, None, gaps, _row_places(owners)), None
 
-    def apart() -> list[Any]:
-        return _telling_apart(table, episode, number)
+    def apart() -> str:
+        return _remedy(_telling_apart(table, episode, number), subject)
 
     return in_time(episode, person, number, gaps, _row_places(owners), apart), number
+
+
+def _remedy(columns: Sequence[Any], subject: Any) -> str:
+    """What to do about repeated numbers that a column tells apart; "" where none does."""
+    if not columns:
+        return ""
+    names = " or ".join(map(str, columns))
+    blocks = " or ".join(argument("block", str(column)) for column in columns)
+    if subject is None:
+        people = " or ".join(argument("subject", str(column)) for column in columns)
+        ways = f"{people} if it names people, or {blocks}"
+        return f"Column {names} tells them apart: add {ways} if each of its labels is a play"
+    both = either(
+        f"subject='{subject}+{columns[0]}' of `read`", f"--subject {subject}+{columns[0]}"
+    )
+    return (
+        f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
+        f"own, {both} if the same label of {subject} is several people"
+    )
 
 
 def _telling_apart(table: Table, episode: IntVector, number: IntVector) -> list[Any]:

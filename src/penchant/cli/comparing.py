@@ -16,9 +16,17 @@ from penchant.cli.model import prior
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.people import check_people, scanned
 from penchant.cli.running import is_scanned
-from penchant.cli.settings import PLACES, TAKEN, model_named
+from penchant.cli.settings import PLACES, TAKEN, model_named, task_words
 from penchant.cli.showing import kept, of_table, reserved, shown
-from penchant.cli.tables import asked_of, kind_of, load_offers, load_play, open_raw, said
+from penchant.cli.tables import (
+    asked_of,
+    check_model_given,
+    kind_of,
+    load_offers,
+    load_play,
+    open_raw,
+    said,
+)
 from penchant.cli.words import check_criterion, check_file, refuse, say
 from penchant.cli.workflow_options import Contest, Described, Judged, Played, Rivals, Sets, Written
 from penchant.errors import DataError, named, nearest
@@ -253,9 +261,11 @@ class Contenders:
     reading: Reading | None
 
 
-def contenders(file: str | None, data: Data, history: History, rivals: Rivals) -> Contenders:
-    """Read the table and make the models for it."""
-    agents = rival_agents(rivals)
+def contenders(
+    file: str | None, data: Data, history: History, rivals: Rivals, *, alone: bool = False
+) -> Contenders:
+    """Read the table and make the models for it; one model will do where it may stand alone."""
+    agents = rival_agents(rivals, alone=alone)
     kinds = {entry_of(str(agent.model)).data for agent in agents.values()}
     if len(kinds) > 1:
         raise DataError(
@@ -307,11 +317,14 @@ def refuse_one_alone(rivals: Rivals) -> None:
     if len(rivals.model) == 1:
         raise DataError(
             f"--model must be given twice or more; got {rivals.model[0]} alone. "
-            f"{_rival(rivals.model[0])}, or use penchant fit for one model."
+            f"{_rival(rivals.model[0])}; or use penchant fit for one model, and --group to compare "
+            "groups under it."
         )
 
 
-def rival_agents(rivals: Rivals, of_the_task: Collection[str] = ()) -> dict[str, Agent]:
+def rival_agents(
+    rivals: Rivals, of_the_task: Collection[str] = (), *, alone: bool = False
+) -> dict[str, Agent]:
     """What `fit` would be told of each model, by what was typed.
 
     Parameters
@@ -320,13 +333,16 @@ def rival_agents(rivals: Rivals, of_the_task: Collection[str] = ()) -> dict[str,
         The models.
     of_the_task
         Options that say something of the task, too: no model need take them.
+    alone
+        One model will do.
     """
     if not rivals.model:
         raise DataError(
             "--model must be given, once for each model; got none. "
             "Try --model q-learning --model random."
         )
-    refuse_one_alone(rivals)
+    if not alone:
+        refuse_one_alone(rivals)
     found: dict[str, Agent] = {}
     used: set[str] = set(of_the_task)
     for words in rivals.model:
@@ -408,16 +424,53 @@ def run_compare(
     ):
         criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
         how = {"criterion": criterion, "parameter_prior": weights, "threads": judged.threads}
-        if is_experiment(file, table, sets, rivals.model):
+        found: ModelComparison | None
+        if _is_one_model(table, rivals, contest):
+            refuse(judged, _ALONE, names={"folds", "criterion"})
+            refuse(contest, _ALONE, names={"nested", "average"})
+            found, estimates = None, _one_model(file, table, rivals, contest, how)
+        elif is_experiment(file, table, sets, rivals.model):
             found, estimates = _sets_compared(file, table, rivals, sets, judged, contest, how)
         else:
+            check_model_given(bool(rivals.model), file, table.data(), table.history())
             found, estimates = _models_compared(file, table, rivals, judged, contest, how)
-        if decisions is not None:
+        if decisions is not None and found is not None:
             write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
             say(f"Written: {decisions}")
         groups = None if estimates is None else _groups(estimates, contest)
         _show(found, groups, written)
     return 0
+
+
+_ALONE = "with one model"  # whose parameters are compared between groups, and nothing else
+
+
+def _is_one_model(table: Played, rivals: Rivals, contest: Contest) -> bool:
+    """Groups are compared under one model: the one that is named, or that of the task."""
+    named = len(rivals.model) or (table.task is not None)
+    return contest.group is not None and named == 1
+
+
+def _one_model(
+    file: str | None, table: Played, rivals: Rivals, contest: Contest, how: dict[str, Any]
+) -> Any:
+    """Everybody's estimates under one model."""
+    if not rivals.model and table.task is not None:
+        rivals = replace(rivals, model=[task_words(table.task)])
+    field = contenders(file, table.data(), table.history(), rivals, alone=True)
+    return _everybody(field, rivals.model[0], contest, how)
+
+
+def _everybody(field: Contenders, name: str, contest: Contest, how: dict[str, Any]) -> Any:
+    """Everybody's parameters under a model, for groups."""
+    if field.reading is None:
+        raise DataError(
+            f"--group must be left out with several files; got {contest.group}. Use penchant "
+            "population --covariates for these."
+        )
+    say(f"Groups: everybody's parameters under {name}, {how_fitted(how)}.")
+    fitted = {key: how[key] for key in ("parameter_prior", "threads")}
+    return fit_each(field.reading, field.models[name], **fitted)
 
 
 def _models_compared(
@@ -438,17 +491,9 @@ def _models_compared(
     found = compare_models(
         field.models, field.data, folds=folds, nested=nested, average=contest.average, **how
     )
-    if contest.group is None:
+    if contest.group is None or found.best is None:
         return found, None
-    if field.reading is None or found.best is None:
-        raise DataError(
-            f"--group must be left out with several files; got {contest.group}. Use penchant "
-            "population --covariates for these."
-        )
-    model = field.models[found.best]
-    say(f"Groups: everybody's parameters under {found.best}, {how_fitted(how)}.")
-    prior_used = how["parameter_prior"]
-    return found, fit_each(field.reading, model, parameter_prior=prior_used, threads=judged.threads)
+    return found, _everybody(field, found.best, contest, how)
 
 
 def _sets_compared(
@@ -495,8 +540,13 @@ def _groups(estimates: Any, contest: Contest) -> GroupComparison:
     return compare_groups(estimates, by=contest.group, covariates=contest.covariates or None)
 
 
-def _show(found: ModelComparison, groups: GroupComparison | None, written: Written) -> None:
+def _show(found: ModelComparison | None, groups: GroupComparison | None, written: Written) -> None:
     """Print the models and the groups, and keep what is asked for."""
+    if found is None:
+        assert groups is not None
+        alone = of_table(groups.table(), groups.document, lambda: groups.to_frame("pyarrow"))
+        shown(alone, written, lambda: overview(groups))
+        return
 
     def document() -> dict[str, Any]:
         more = {} if groups is None else {"groups": groups.document()}

@@ -32,6 +32,12 @@ def of_task(agent: Agent, task: str) -> Agent:
     return replace(agent, model=name, settings=agent.settings or list(named_task.settings))
 
 
+def task_words(task: str) -> str:
+    """The model of a named task as `compare` spells it, NAME:SETTINGS."""
+    named_task = task_named(task)
+    return ":".join(filter(None, (str(named_task.command), ",".join(named_task.settings))))
+
+
 WORDED = {"dual_rates", "pavlovian"}  # flags that take a word besides
 
 

@@ -245,7 +245,7 @@ class Contest:
         Average predictions over shape parameters instead of taking the best.
     group
         Column of what subjects were assigned to, or of a score: groups are then compared, too, in
-        everybody's parameters under the best model, with --prior.
+        everybody's parameters under the best model, with --prior; groups alone with one --model.
     covariates
         With --group: columns to hold the same, such as age,sex: least squares with HC3 errors.
     """

@@ -280,6 +280,8 @@ def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
 def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
-    known = None if profiles.n_shape else Peaks.of(profiles, best)
-    peaks = best_peaks(profiles, grids, are_lost(profiles, best), known)
+    if profiles.n_shape:
+        peaks = best_peaks(profiles, grids, are_lost(profiles, best))
+    else:
+        peaks = Peaks.of(profiles, best)
     return estimates_at(profiles, [grids.of(k) for k in range(len(peaks))], peaks, subjects)

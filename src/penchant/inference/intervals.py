@@ -36,6 +36,7 @@ FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
 AT_LIMIT = 1e-7  # share of a range: nearer to its end psi is at it
 TINY = 1e-200  # information of choices that are all certain, whose inverse may overflow
+BEYOND = 1.5  # times as far as where a quadratic profile has fallen so much
 LONGEST = 10.0  # by which a unit of a weight may change an objective
 
 
@@ -80,7 +81,10 @@ def profile_positions(
             ends[whose[endless], a, side] = sign * np.inf
             whose = whose[~endless]
             if len(whose):
-                tasks = _Tasks.of(line, grids, peaks, whose, centre[whose], sign, drop)
+                each = np.ones(len(whose))
+                tasks = _Tasks.of(
+                    line, grids, peaks, whose, centre[whose], sign * each, drop * each
+                )
                 ends[whose, a, side] = tasks.run()
     return ends
 
@@ -91,19 +95,20 @@ def still_above(
     peaks: Sequence[Peak] | Peaks,
     natural: Natural,
     whose: IntVector,
-    distance: float,
-    drop: float,
+    distance: Vector,
+    drop: Vector,
+    error: Vector,
 ) -> BoolVector:
-    """Whether the profiles of some subjects are above their target at a distance from the peak.
+    """Whether the profiles of some subjects are above their targets at distances from their peaks.
 
-    The distance is on the logarithm of a parameter that is made of one weight.
+    Distances are on the logarithm of a parameter that is made of one weight, and so are the
+    standard errors, which tell how far to go at first. A subject may be asked for twice.
     """
     line = Line(profiles, natural)
-    mine = [peaks[int(k)] for k in whose]
-    centre = np.array([line.position(peak) for peak in mine])
+    centre = np.array([line.position(peaks[int(k)]) for k in whose])
     far = line.further(centre, distance)
-    tasks = _Tasks.of(line, grids, peaks, whose, centre, float(np.sign(far - centre)[0]), drop)
-    reached = np.isinf(replace(tasks, limit=far, coarse=True).run())
+    tasks = _Tasks.of(line, grids, peaks, whose, centre, np.sign(far - centre), drop)
+    reached = np.isinf(tasks.towards(far, line.ahead(centre, distance, error, drop)).run())
     return np.asarray(reached)
 
 
@@ -143,10 +148,10 @@ class Line:
             return float(np.log(value)) if 0 < value < np.inf else np.nan
         return value if np.isfinite(value) else np.nan
 
-    def positions(self, grid: Grid) -> Vector:
-        """Where the cells of a grid are; NaN or infinite where they are nowhere."""
+    def positions(self, theta: Matrix, u: Matrix) -> Vector:
+        """Where cells of a grid are; NaN or infinite where they are nowhere."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.natural.positions(grid.theta, self.profiles.to_search(grid.psi))
+            return self.natural.positions(theta, u)
 
     def values(self, positions: Matrix) -> Matrix:
         """Natural parameters at positions; infinite positions are beyond what was looked at."""
@@ -158,11 +163,23 @@ class Line:
             return np.zeros(len(whose), dtype=bool)
         return np.asarray(rising[whose, self.natural.index] * self.natural.rises * sign > 0)
 
-    def further(self, positions: Vector, distance: float) -> Vector:
+    def further(self, positions: Vector, distance: Vector) -> Vector:
         """Positions of parameters made of one weight that are e^distance as large."""
         if self.natural.is_logarithmic:
             return positions + distance
-        return positions * float(np.exp(distance))
+        return np.asarray(positions * np.exp(distance))
+
+    def ahead(self, centre: Vector, distance: Vector, error: Vector, drop: Vector) -> Vector:
+        """Steps to where a profile quadratic in its weight is surely lower; infinite if beyond.
+
+        The weight itself, or 1 over it, is the parameter; errors are relative.
+        """
+        rises = self.natural.rises * np.sign(distance)
+        share = BEYOND * error * np.sqrt(2 * drop)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.where(rises > 0, np.log1p(share), -np.log1p(-np.minimum(share, 1.0)))
+        steps = np.abs(self.further(centre, np.sign(distance) * apart) - centre)
+        return np.where(apart < np.abs(distance), steps, np.inf)
 
     def planes(self, positions: Vector) -> Planes:
         """Where the weights lie if the parameter has this position."""
@@ -208,11 +225,10 @@ class Line:
         reach = float(self.natural.denominator(largest))
         return LONGEST * reach / own if own > 0 else np.inf
 
-    def limits(self, centre: Vector, unit: Vector, sign: float) -> Vector:
+    def limits(self, centre: Vector, unit: Vector, sign: Vector) -> Vector:
         """Positions beyond which nothing is looked for."""
         if self.is_shape:
-            end = self.profiles.bounds[self.natural.index, int(sign > 0)]
-            return np.full(len(centre), float(end))
+            return np.asarray(self.profiles.bounds[self.natural.index, (sign > 0).astype(int)])
         reach = FURTHEST if self.natural.is_logarithmic else MANY_UNITS * unit
         return np.asarray(centre + sign * reach)
 
@@ -232,6 +248,8 @@ class _Tasks:
         Where the last climb of each task ended.
     highest
         The profile at the estimate.
+    begun
+        Positions of the estimates, or of where a search began anew.
     coarse
         Whether it is enough to know that an end is before the limit.
     """
@@ -240,8 +258,8 @@ class _Tasks:
     grids: Sequence[Grid]
     peaks: Sequence[Peak]
     whose: IntVector
-    sign: float
-    drop: float
+    sign: Vector
+    drop: Vector
     inside: Vector
     outside: Vector
     short_in: Vector
@@ -251,6 +269,7 @@ class _Tasks:
     psi: Matrix
     theta: Matrix
     highest: Vector
+    begun: Vector
     coarse: bool = False
 
     @classmethod
@@ -261,8 +280,8 @@ class _Tasks:
         peaks: Sequence[Peak] | Peaks,
         whose: IntVector,
         centre: Vector,
-        sign: float,
-        drop: float,
+        sign: Vector,
+        drop: Vector,
     ) -> _Tasks:
         """Begin at the estimates."""
         mine = [peaks[k] for k in whose]
@@ -283,29 +302,36 @@ class _Tasks:
             psi=np.array([peak.point.psi for peak in mine]).reshape(len(whose), -1),
             theta=np.array([peak.point.theta for peak in mine]).reshape(len(whose), -1),
             highest=np.array([peak.point.value for peak in mine]),
+            begun=centre,
         )
         tasks._begin_at_the_outermost_cell()
         return tasks
 
+    def towards(self, limit: Vector, step: Vector) -> _Tasks:
+        """The same up to limits, by steps of which the first are known, which is all to be told."""
+        gone = np.abs(self.inside - self.begun)
+        return replace(self, limit=limit, step=np.maximum(step - gone, step / 2), coarse=True)
+
     def _begin_at_the_outermost_cell(self) -> None:
         """The grid shows how far out the profile of a parameter is still above its target."""
+        places = self.line.profiles.to_search(self.grids[0].psi)
         for k, grid in enumerate(self.grids):
-            high = grid.looked & (grid.values > self.highest[k] - self.drop)
-            if not high.any():
+            high = np.flatnonzero(grid.looked & (grid.values > self.highest[k] - self.drop[k]))
+            if not len(high):
                 continue
-            at = self.line.positions(grid)
-            above = high & np.isfinite(at)
-            above &= (self.sign * (at - self.inside[k]) > 0) & self._before(at, k)
+            at = self.line.positions(grid.theta[high], places[high])
+            above = np.isfinite(at) & (self.sign[k] * (at - self.inside[k]) > 0)
+            above &= self._before(at, k)
             if above.any():
-                cells = np.flatnonzero(above)
-                cell = cells[np.argmax(self.sign * at[cells])]
-                self.inside[k] = at[cell]
+                best = np.flatnonzero(above)[np.argmax(self.sign[k] * at[above])]
+                cell = high[best]
+                self.inside[k] = at[best]
                 self.short_in[k] = self._short(grid.values[cell : cell + 1], [k])[0]
                 self.psi[k], self.theta[k] = grid.psi[cell], grid.theta[cell]
 
     def _before(self, positions: Vector, k: int) -> BoolVector:
         """Whether a task looks so far; shape parameters are nowhere else."""
-        return np.asarray(self.line.is_shape | (self.sign * (positions - self.limit[k]) < 0))
+        return np.asarray(self.line.is_shape | (self.sign[k] * (positions - self.limit[k]) < 0))
 
     def run(self) -> Vector:
         """Positions of the ends; infinite where the profile never falls so far."""
@@ -318,7 +344,8 @@ class _Tasks:
             found[moved] = again._closed_in()
             psi[moved] = again.psi
         if not (self.coarse or self.line.is_shape):
-            found[np.isfinite(found) & self._at_limits(psi)] = self.sign * np.inf
+            open_ = np.isfinite(found) & self._at_limits(psi)
+            found[open_] = self.sign[open_] * np.inf
         return found
 
     def _at_limits(self, psi: Matrix) -> BoolVector:
@@ -338,8 +365,9 @@ class _Tasks:
         active = np.arange(len(self.whose))
         kept = np.zeros(len(self.whose), dtype=np.int64)
         for _ in range(MOST_STEPS):
-            beyond = active[self.sign * (self.inside[active] - self.limit[active]) >= 0]
-            found[beyond] = self.sign * np.inf
+            ahead = self.sign[active] * (self.inside[active] - self.limit[active])
+            beyond = active[ahead >= 0]
+            found[beyond] = self.sign[beyond] * np.inf
             active = np.setdiff1d(active, beyond)
             if not len(active):
                 break
@@ -358,9 +386,8 @@ class _Tasks:
     def _next(self, active: IntVector) -> Vector:
         """Further out while nothing is outside; then where a line through both ends crosses."""
         inside, outside = self.inside[active], self.outside[active]
-        limit = self.limit[active]
-        further = inside + self.sign * self.step[active]
-        further = np.minimum(further, limit) if self.sign > 0 else np.maximum(further, limit)
+        limit, sign = self.limit[active], self.sign[active]
+        further = sign * np.minimum(sign * inside + self.step[active], sign * limit)
         width = self.short_out[active] - self.short_in[active]
         share = np.clip(-self.short_in[active] / width, 0.01, 0.99)
         return np.where(np.isnan(outside), further, inside + share * (outside - inside))
@@ -394,10 +421,16 @@ class _Tasks:
             u = profiles.to_search(psi)
             u[:, line.natural.index] = position
             psi = profiles.from_search(u)
-        curvature = np.array([self.peaks[k].curvature for k in active])
-        near = Near(self.theta[active], curvature.reshape(len(active), *(2 * [profiles.n_shape])))
+        near = Near(self.theta[active], self._curvatures(active))
         climbed = climb_together(
-            profiles, self.whose[active], psi, near, fixed=fixed, planes=planes, finish=False
+            profiles,
+            self.whose[active],
+            psi,
+            near,
+            fixed=fixed,
+            planes=planes,
+            finish=False,
+            told=self.highest[active] - self.drop[active] if self.coarse else None,
         )
         short = self._short(climbed.points.value, active)
         # Only what is inside is followed: further out a climb may end on the slope of another peak.
@@ -406,10 +439,22 @@ class _Tasks:
         self.theta[active[inside]] = climbed.points.theta[inside]
         return short
 
+    def _curvatures(self, active: IntVector) -> Matrix:
+        """Curvatures to begin climbs with; NaN where the one expected there is nearer.
+
+        That of a peak is what weights leave of it that are free to follow. A weight that is held
+        leaves more.
+        """
+        n_shape = self.line.profiles.n_shape
+        if self.coarse:
+            return np.full((len(active), n_shape, n_shape), np.nan)
+        found = np.array([self.peaks[k].curvature for k in active])
+        return found.reshape(len(active), n_shape, n_shape)
+
     def _short(self, value: Vector, which: Sequence[int] | IntVector) -> Vector:
         """Root of the deviance less that of the target."""
         deviance = np.maximum(2 * (self.highest[which] - value), 0.0)
-        return np.asarray(np.sqrt(deviance) - np.sqrt(2 * self.drop))
+        return np.asarray(np.sqrt(deviance) - np.sqrt(2 * self.drop[which]))
 
     def _above_elsewhere(self, found: Vector, which: IntVector) -> tuple[IntVector, _Tasks]:
         """Tasks whose profile at the end found is above its target at another psi, begun there.
@@ -461,7 +506,7 @@ class _Tasks:
                 mine = np.flatnonzero(away <= away.min() + 1e-9)
                 at = np.where(np.arange(profiles.n_shape) == q, found[k], u[mine])
             else:
-                height = self.grids[k].values - self.highest[k] + self.drop
+                height = self.grids[k].values - self.highest[k] + self.drop[k]
                 mine = np.flatnonzero(height > -BETWEEN)
                 at = u[mine]
             task.append(np.full(len(mine), k))
@@ -478,15 +523,18 @@ class _Tasks:
             grids=[self.grids[k] for k in moved],
             peaks=[self.peaks[k] for k in moved],
             whose=self.whose[moved],
+            sign=self.sign[moved],
+            drop=self.drop[moved],
             inside=found[moved],
             outside=np.full(len(moved), np.nan),
             short_in=short,
             short_out=np.full(len(moved), np.nan),
             limit=self.limit[moved],
-            step=unit * np.sqrt(2 * self.drop),
+            step=unit * np.sqrt(2 * self.drop[moved]),
             psi=points.psi,
             theta=points.theta,
             highest=self.highest[moved],
+            begun=found[moved],
         )
 
     def _held(self, position: Vector) -> tuple[BoolVector | None, Planes | None]:

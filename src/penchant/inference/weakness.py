@@ -371,7 +371,7 @@ class _Positive:
         reached[error > 1.0] = True  # by the curvature, to both sides
         for i, k in enumerate(self.which):
             reached[i] |= self._shown_by_cells(int(k), float(np.log(value[i])))
-        self._follow(np.flatnonzero(error > SURE), reached)
+        self._follow(np.flatnonzero(error > SURE), error, reached)
         words = "towards 0", "towards infinity"
         return {
             int(k): [w for w, far in zip(words, reached[i], strict=True) if far]
@@ -394,23 +394,29 @@ class _Positive:
             away = np.log(self._values(grid.theta[inside])) - centre
         return np.array([(away < -REACH).any(), (away > REACH).any()])
 
-    def _follow(self, rows: IntVector, reached: BoolVector) -> None:
-        """Follow the profile outwards, where the grid does not show enough."""
-        for side, sign in enumerate((-1.0, 1.0)):
-            some = rows[~reached[rows].any(axis=1)]
-            if not len(some):
-                continue
-            freedom = 1
-            if self.natural.is_logarithmic and sign > 0:
-                freedom += self.profiles.n_shape
-            asked = set(self.which[some].tolist())
-            grids = [g() if k in asked and callable(g) else g for k, g in enumerate(self.grids)]
-            reached[some, side] = still_above(
-                self.profiles,
-                grids,
-                self.peaks,
-                self.natural,
-                self.which[some],
-                sign * REACH,
-                float(chi_square_point(0.05, freedom)) / 2,
-            )
+    def _follow(self, rows: IntVector, error: Vector, reached: BoolVector) -> None:
+        """Follow the profile outwards to both sides, where the grid does not show enough.
+
+        One side is enough: what lies at the other is not told where the first is open.
+        """
+        some = rows[~reached[rows].any(axis=1)]
+        if not len(some):
+            return
+        drops = np.full(2, DROP)
+        if self.natural.is_logarithmic:
+            drops[1] = float(chi_square_point(0.05, 1 + self.profiles.n_shape)) / 2
+        asked = set(self.which[some].tolist())
+        grids = [g() if k in asked and callable(g) else g for k, g in enumerate(self.grids)]
+        n = len(some)
+        found = still_above(
+            self.profiles,
+            grids,
+            self.peaks,
+            self.natural,
+            np.tile(self.which[some], 2),
+            np.repeat([-REACH, REACH], n),
+            np.repeat(drops, n),
+            np.tile(error[some], 2),
+        )
+        low, high = found.reshape(2, n)
+        reached[some, 0], reached[some, 1] = low, high & ~low

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from penchant.files.folder import Raw, read_raw
 from penchant.files.text import Source
 from penchant.reading.asked import Asked, Built, Place, seen_words
 from penchant.reading.doubts import same_people
+from penchant.reading.earned import TOTAL
 from penchant.reading.experiment import from_long, from_wide, wide_experiment
 from penchant.reading.offered import from_offers, offers_of
 from penchant.reading.played import from_play
@@ -197,12 +197,6 @@ def read(
     return marked(found, came_as(source))
 
 
-_TOTAL = re.compile(
-    r"(total|cumulative|cum|running|balance|bank|guthaben|konto)(points|score|reward|win|earn|$)"
-    r"|(points|score|reward|earnings?)(total|sofar|cum)"
-)
-
-
 def has_choices(names: Sequence[str]) -> bool:
     """Whether one of the columns has a name that choices often have."""
     return named_column(CHOSEN, names) is not None
@@ -350,6 +344,8 @@ def _kind(
     if wide is not None:
         layout = wide[1]
         other: ReadingKind = "choices" if offers_of(layout) is None else "offers"
+        if not played:
+            _ask_about_outcomes(wide[0], layout)
         if not played or asked.options is not None:
             return other
         if all(plain_name(name).rstrip("s") in _OF_GAMES for name in layout.attributes):
@@ -386,16 +382,36 @@ def _kind(
     )
 
 
+# What options paid, rather than what they offered: it may have been seen after the choice.
+_SEEN_AFTER = frozenset(
+    ("outcome", "reward", "payoff", "point", "payout", "feedback", "score", "win")
+)
+
+
+def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
+    """Ask whether outcomes of all options were offered, or seen after the choice."""
+    names = list(layout.attributes)
+    if not all(plain_name(name).rstrip("s") in _SEEN_AFTER for name in names):
+        return
+    own = f"{names[0]}[{chosen}]"
+    raise DataError(
+        f"{either('kind', '--reward or --attributes')} must be given, as {layout.shown()} can be "
+        f"read in two ways: {TITLES['play']}, where the option in {chosen} paid its own; or "
+        f"{TITLES['choices']}, seen before the choice. Pass {argument('reward', own)} for the "
+        f"first, or {argument('attributes', names[0])} for the second."
+    )
+
+
 def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
     """Say that a running total is no reward, where nothing else could be one."""
-    total = next((name for name in names if _TOTAL.match(plain_name(name))), None)
+    total = next((name for name in names if TOTAL.match(plain_name(name))), None)
     if total is not None and named_column(CHOSEN, names) is not None:
         raise DataError(
             f"{argument('reward')} must be given, as no column has a usual name of rewards, and "
             f"{total} sounds like what was earned so far, not by each choice; got columns "
             f"{named(names)}. Pass {argument('reward')} with the column of what each choice paid, "
-            f"{argument('reward', total)} if that is one; of a running total, write the "
-            "differences in a column of their own."
+            f"{argument('reward', total)} if that is one; of a running total, "
+            f"{argument('reward', f'diff({total})')}."
         )
 
 

@@ -96,13 +96,17 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("button_pressed", "key_press", "choices", "actions", "responses"),
         *("wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
         *("antwort", "reponse", "respuesta", "antwoord", "risposta", "entscheidung", "resp"),
-        *("chosen_side", "side_chosen", "choice_side"),
+        *("chosen_side", "side_chosen", "choice_side", "resp_key", "response_key", "key_response"),
+        *("key_pressed", "pressed_key", "key", "taste", "touche", "tecla", "tasto", "toets"),
     ),
     "reward": (
         *("reward", "rewards", "outcome", "payoff", "points", "score", "payout", "rew"),
         *("reward_received", "reward_obtained", "received_reward", "obtained_reward"),
         *("points_earned", "outcomes", "payoffs", "win", "feedback", "r"),
-        *("belohnung", "gewinn", "punkte", "recompense", "recompensa", "beloning"),
+        *("belohnung", "gewinn", "punkte", "recompense", "recompensa", "beloning", "puntos"),
+        *("ganancia", "premio", "vincita", "punti", "punten", "points_won", "points_gained"),
+        *("outcome_chosen", "chosen_outcome", "reward_chosen", "chosen_reward", "payoff_chosen"),
+        *("chosen_payoff", "outcome_received", "outcome_obtained", "winnings"),
     ),
     "subject": (
         *("subject", "subjID", "subject_id", "subj", "participant", "participant_id"),
@@ -113,11 +117,14 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("jatos_worker_id", "prolific_id", "mturk_id", "sona_id", "rid"),
         *("run_id", "teilnehmer", "teilnehmernummer", "teilnehmer_id", "proband", "versuchsperson"),
         *("vp", "vpnr", "vpn", "vpcode", "vp_nummer", "vp_code"),
-        *("sujet", "sujeto", "participante", "deelnemer", "proefpersoon", "ppn"),
+        *("sujet", "sujeto", "participante", "deelnemer", "proefpersoon", "ppn", "sub_num"),
+        *("subj_num", "subj_no", "subj_nr", "subject_no", "sub_no", "participant_no", "ppt_id"),
+        *("participant_nr", "sys_resp_num", "resp_num", "respondent_no", "uid", "soggetto"),
     ),
     "block": (
         *("block", "round", "game", "episode", "block_id", "block_number", "block_num"),
         *("block_index", "round_number", "round_num", "round_id", "game_number", "game_id"),
+        *("block_nr", "block_no", "bloc", "bloque", "blok", "blocco"),
     ),
     "decision": (
         *("decision", "trial", "t", "trial_index", "trial_number", "trial_num", "trial_no"),
@@ -265,7 +272,9 @@ def is_long(names: Sequence[str]) -> bool:
     """Whether there is one row per option, with a flag for the option that was taken."""
     plain = {plain_name(name) for name in names}
     options = plain & {plain_name(name) for name in LONG["option"]}
-    return bool(options) and bool(plain & {"chosen", "choice", "chose", "selected", "picked"})
+    taken = {"chosen", "choice", "chose", "selected", "picked"}
+    taken |= {"response"} if options & {"concept", "profile", "alternative", "alt"} else set()
+    return bool(options) and bool(plain & taken)
 
 
 def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:

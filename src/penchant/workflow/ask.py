@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import fields
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
-from scipy import stats
 
+from penchant._frames import Backend
 from penchant._typing import Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
@@ -19,12 +19,13 @@ from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.status import nothing_known
 from penchant.models.catalogue import CATALOGUE
-from penchant.models.natural_prior import NaturalPrior, Prior
+from penchant.models.kept import prior_document, prior_of
+from penchant.models.natural_prior import Prior
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
-from penchant.models.population_prior import PopulationPrior
+from penchant.output.shown import Shown
+from penchant.output.table import Table
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.prior import GaussianPrior, ScaledPrior
 from penchant.wording import argument
 from penchant.workflow.ask_beliefs import (
     LARGEST_GRID,
@@ -87,43 +88,6 @@ def model_of(document: Mapping[str, Any]) -> Any:
     return CLASSES[given["name"]](**settings)
 
 
-def prior_document(prior: Any) -> dict[str, Any] | None:
-    """A prior in plain numbers; a word only where it is of one's own making."""
-    if prior is None:
-        return None
-    if isinstance(prior, PopulationPrior):
-        return {"kind": "population", "prior": prior.to_dict()}
-    if isinstance(prior, ScaledPrior):
-        return {"kind": "scaled", "c": prior.c}
-    if isinstance(prior, GaussianPrior):
-        mean, covariance = np.asarray(prior.mean).tolist(), np.asarray(prior.covariance).tolist()
-        return {"kind": "gaussian", "mean": mean, "covariance": covariance}
-    densities = {name: _density(density) for name, density in prior.densities.items()}
-    return {"kind": "own" if None in densities.values() else "natural", "densities": densities}
-
-
-def prior_of(document: Mapping[str, Any]) -> Any:
-    """The prior of a document."""
-    given = document["prior"]
-    if given is None:
-        return None
-    if given["kind"] == "population":
-        return PopulationPrior.from_dict(given["prior"])
-    if given["kind"] == "scaled":
-        return ScaledPrior(given["c"])
-    if given["kind"] == "gaussian":
-        return GaussianPrior(np.array(given["mean"]), np.array(given["covariance"]))
-    if given["kind"] == "natural":
-        made = given["densities"].items()
-        return NaturalPrior(
-            **{n: getattr(stats, d["name"])(*d["args"], **d["kwds"]) for n, d in made}
-        )
-    raise DataError(
-        "prior must be given, as the asker was saved with one that is not of scipy.stats; got "
-        "none. Pass prior=."
-    )
-
-
 def grid_document(grid: Mapping[str, Any] | None) -> dict[str, list[float]] | None:
     """Values of a grid as lists."""
     if grid is None:
@@ -142,18 +106,6 @@ def table_document(rows: Rows | None) -> dict[str, Any] | None:
     }
     columns = None if rows.columns is None else {n: list(v) for n, v in rows.columns.items()}
     return {"cells": cells, "columns": columns}
-
-
-def _density(density: Any) -> dict[str, Any] | None:
-    """A frozen distribution by name, or None."""
-    name = getattr(getattr(density, "dist", None), "name", None)
-    if name is None or not hasattr(stats, name):
-        return None
-    try:
-        args = [float(a) for a in density.args]
-        return {"name": name, "args": args, "kwds": {k: float(v) for k, v in density.kwds.items()}}
-    except (TypeError, ValueError):
-        return None
 
 
 def _plain(value: Any) -> Any:
@@ -283,7 +235,7 @@ def _layout(units: Units, about: tuple[int, ...], grid: Mapping[str, Any] | None
     return GivenLayout(units, about, values)
 
 
-class Asker:
+class Asker(Shown):
     """Asks the most informative of some offers, and learns from the answers.
 
     Attributes
@@ -453,6 +405,14 @@ class Asker:
             return nothing_known(Problem(self.model, record.episodes, parameter_prior))
         return fit(answers, self.model, parameter_prior=parameter_prior)
 
+    def table(self) -> Table:
+        """What is believed, as a table."""
+        return self.posterior().table()
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """What is believed of every parameter, a row each."""
+        return self.posterior().to_frame(backend=backend)
+
     # -- to go on later ----------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
@@ -474,7 +434,7 @@ class Asker:
     @classmethod
     def from_dict(
         cls, document: Mapping[str, Any], model: Any = None, prior: AskPrior | None = None
-    ) -> Asker:
+    ) -> Self:
         """Go on from what `to_dict` wrote: the same questions follow.
 
         Parameters
@@ -497,7 +457,7 @@ class Asker:
         )
         for offer, chosen in document["answers"]:
             asker.answer(offer, chosen)
-        return asker
+        return cast("Self", asker)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write it to a file, to be read by `read`."""

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import stats
@@ -76,6 +76,11 @@ class Offer(dict[str, Any]):
     def to_dict(self) -> dict[str, Any]:
         """Plain lists of the numbers of its options by attribute, ready for JSON."""
         return {name: values.tolist() for name, values in self.attributes.items()}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote."""
+        return cls(document)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mapping) or set(self) != set(other):

@@ -145,7 +145,7 @@ def compare_sets(
     """
     sizes = tuple(len(one.attributes) for one in sets.values())
     checked_pairs(nested, tuple(sets), sizes)
-    labels = None if folds is None else _labels(choices, folds, pool)
+    labels = None if folds is None else _fold_of_each(choices, folds, pool)
     told = replace(choices, subject=None, subject_labels=None) if pool else choices
     undivided: tuple[Any, ...] = ()
     if labels is not None and told.subject is not None:
@@ -187,7 +187,7 @@ def _fits(
     return list(fit_each_choices(own, parameter_prior=prior, threads=threads))
 
 
-def _labels(choices: Choices, folds: Any, pool: bool) -> Labels:
+def _fold_of_each(choices: Choices, folds: Any, pool: bool) -> Labels:
     """The fold of every decision."""
     n = choices.n_decisions
     if isinstance(folds, str):
