@@ -28,6 +28,7 @@ from penchant.inference.fit import fit_model
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.output.notes import counted
+from penchant.output.table import NARROW
 from penchant.reading.offered import TAKEN
 from penchant.reading.played import event_rows
 from penchant.softmax.prior import ParameterPrior
@@ -239,4 +240,4 @@ def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
         how = how_fitted(prior(prediction.prior))
         print(json_text(_rows(found.to_frame(backend="pyarrow"), {"prior": how})), end="")
     else:
-        print(found.summary())
+        print(found.table().text(NARROW))

@@ -133,7 +133,9 @@ def heat_map(
 
 
 def _bar(axes: Axes, drawn: Any, label: str, whole: bool = False) -> None:
-    bar = axes.figure.colorbar(drawn, ax=axes, fraction=0.05, pad=0.02, aspect=18)
+    # inside the axes' own frame, so that it is as high as square cells make the map
+    place = axes.inset_axes((1.03, 0.0, 0.04, 1.0), label="<colorbar>")
+    bar = axes.figure.colorbar(drawn, cax=place)
     bar.outline.set_visible(False)
     if whole:
         from matplotlib.ticker import MaxNLocator

@@ -165,16 +165,12 @@ def positive(model: Any) -> BoolVector:
 
 def shares(model: Any) -> BoolVector:
     """Which natural parameters of the model lie between 0 and 1: rates of learning, shares."""
-    return np.array(
-        [
-            n.is_open or (n.is_shape and _is_share(model.shape[n.index]))
-            for n in natural_parameters(model)
-        ]
-    )
+    return np.array([_is_share(n, model.shape) for n in natural_parameters(model)])
 
 
-def _is_share(shape: Any) -> bool:
-    return bool(shape.scale == "linear" and 0 <= shape.low < 0.01 and 0.99 < shape.high <= 1)
+def _is_share(natural: Any, shape: Any) -> bool:
+    low, high = natural.ends(shape)
+    return bool(not natural.is_positive(shape) and 0 <= low < 0.01 and 0.99 < high <= 1)
 
 
 def logarithms(values: Vector, covariance: Matrix, logs: BoolVector) -> tuple[Vector, Matrix]:

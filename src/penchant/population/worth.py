@@ -11,7 +11,7 @@ from penchant.output.notes import counted
 from penchant.softmax.estimate import Estimate
 
 
-def dragged(fits: Iterable[tuple[Any, Estimate]]) -> str:
+def dragged(fits: Iterable[tuple[Any, Estimate]], model: Any = None) -> str:
     """A sentence on people whose sensitivity to the price may be 0; nothing where nobody's may.
 
     What they would pay is a ratio with that sensitivity below: it may be anything, and one of them
@@ -21,13 +21,15 @@ def dragged(fits: Iterable[tuple[Any, Estimate]]) -> str:
     ----------
     fits
         Subjects and their estimates, of attributes with a price.
+    model
+        Of all of them, where estimates that were read back do not know it.
     """
     lost, n, price = [], 0, ""
     for subject, fit in fits:
-        model = fit.model
-        if not isinstance(model, Attributes) or model.price is None:
+        own_model = fit.model if model is None else model
+        if not isinstance(own_model, Attributes) or own_model.price is None:
             continue
-        n, price = n + 1, model.price
+        n, price = n + 1, own_model.price
         own = next(p for p in fit.parameters if p.name == f"{price}_sensitivity")
         if not (own.low > 0 or own.high < 0):
             lost.append(str(subject))
@@ -35,6 +37,6 @@ def dragged(fits: Iterable[tuple[Any, Estimate]]) -> str:
         return ""
     return (
         f"The sensitivity to {price} of {counted(len(lost), 'subject')} of {n} may be 0 "
-        f"({listing(lost)}): what they would pay may be anything, and drags means of worth. Ranks, "
-        "a prior or the population are steadier."
+        f"({listing(lost)}): their willingness to pay may be anything, and drags means of worth. "
+        "Ranks, a prior or the population are steadier."
     )
