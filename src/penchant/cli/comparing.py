@@ -19,6 +19,7 @@ from penchant.cli.model import prior
 from penchant.cli.rivals import Contenders, contenders, fold_labels, refuse_one_alone
 from penchant.cli.settings import task_words
 from penchant.cli.showing import kept, of_table, reserved, shown
+from penchant.cli.tables import check_model_given
 from penchant.cli.words import check_criterion, check_file, refuse, say
 from penchant.cli.workflow_options import Contest, Judged, Played, Rivals, Sets, Written
 from penchant.errors import DataError
@@ -65,6 +66,7 @@ def run_compare(
         elif is_experiment(file, table, sets, rivals.model):
             found, estimates = _sets_compared(file, table, rivals, sets, judged, contest, how)
         else:
+            check_model_given(bool(rivals.model), file, table.data(), table.history())
             found, estimates = _models_compared(file, table, rivals, judged, contest, how)
         if decisions is not None and found is not None:
             write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
