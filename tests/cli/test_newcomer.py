@@ -151,7 +151,7 @@ def test_one_model_alone_is_not_compared(play, refused, model, rival):
 
 def test_a_study_asks_for_its_model(play, refused):
     said = refused("study", play(0), "-o", "results")
-    assert "--model must be given for a study; got none. Try --model q-learning" in said
+    assert "--model must be given; got none. Try --model q-learning" in said
 
 
 def test_a_study_of_places_says_that_its_model_is_the_papers(play, penchant):

@@ -27,7 +27,7 @@ class Questions:
     columns
         Columns of attributes where they have other names: amount=now/later,delay=0/days.
     chosen
-        Column of what was chosen; found by its name if not given.
+        Column of the option chosen; found by its name if not given.
     """
 
     offers: Annotated[str | None, Parameter(metavar="FILE")] = None

@@ -72,7 +72,7 @@ fi"""
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
-    """Print what completes commands, options and names of models in a shell.
+    """Print the script that completes commands, options and names of models in a shell.
 
     zsh finds the file where ~/.zfunc is in fpath before compinit is called.
 

@@ -17,7 +17,15 @@ from penchant.cli.fitting import model_for, ready_model
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, History
 from penchant.cli.settings import model_named, nominal
-from penchant.cli.tables import check_base, kind_of, load_offers, load_play, open_raw, read_as
+from penchant.cli.tables import (
+    check_base,
+    check_model_given,
+    kind_of,
+    load_offers,
+    load_play,
+    open_raw,
+    read_as,
+)
 from penchant.cli.words import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
 from penchant.errors import DataError, NotWrittenError
@@ -200,7 +208,7 @@ def run_study_command(
     is_experiment = agent == Agent() and _is_experiment(file, table, experiment)
     if not is_experiment:
         refuse(experiment, "with --model" if agent.model else "without a choice experiment")
-        agent = _with_model(agent)
+        agent = _with_model(agent, file, table)
     history = table.history(analysis.clock)
     of_offers = not is_experiment and entry_of(str(agent.model)).data == "offers"
     ready: Any = None
@@ -252,15 +260,12 @@ def run_study_command(
             return _write(found, folder, file, command, kept)
 
 
-def _with_model(agent: Agent) -> Agent:
+def _with_model(agent: Agent, file: str, table: Played) -> Agent:
     """The model that is asked for; ucl, the paper's, where options have places."""
     if agent.model is not None:
         return agent
-    if agent.grid is None and agent.locations is None:
-        raise DataError(
-            "--model must be given for a study; got none. Try --model q-learning, or --model ucl "
-            "with --grid and --noise-variance for options on a grid; penchant models lists all."
-        )
+    placed = agent.grid is not None or agent.locations is not None
+    check_model_given(placed, file, table.data(), table.history())
     say("Model: ucl, as options have places; --model for another.")
     return replace(agent, model="ucl")
 

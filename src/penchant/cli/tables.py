@@ -299,6 +299,36 @@ def kind_of(file: str | None, data: Data, history: History) -> ReadingKind | Non
         return None
 
 
+def check_model_given(given: bool, file: str | None, data: Data, history: History) -> None:
+    """Refuse a table without a model, with models that suit it.
+
+    Raises
+    ------
+    DataError
+        That the table is not understood, where that is so: whoever corrects it may need no model.
+    """
+    if given:
+        return
+    kind: ReadingKind | None = None
+    if file is not None and file != "-":
+        asked = asked_of(data, history, None, base=history.base or None)
+        raw, clean = opened(file, data)
+        try:
+            kind = recognised(clean, asked)
+        except DataError as error:
+            raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
+    if kind == "offers":
+        raise DataError(
+            f"--model must be given; got none, and {file} holds one-shot choices between offers. "
+            "Try --model hyperbolic for amounts and delays, --model expected-utility for gambles; "
+            "penchant models lists all."
+        )
+    raise DataError(
+        "--model must be given; got none. Try --model q-learning for task data, or --model ucl "
+        "with --grid and --noise-variance for options on a grid; penchant models lists all."
+    )
+
+
 def next_command(file: str | None, reading: Reading, typed: Sequence[str]) -> str:
     """The command to run next.
 

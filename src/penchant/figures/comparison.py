@@ -26,6 +26,7 @@ from penchant.figures.style import (
     remark,
     style,
 )
+from penchant.figures.ticks import whole_numbers
 from penchant.figures.words import in_words
 from penchant.wording import argument
 
@@ -41,7 +42,7 @@ def predictive_intervals(
     replicated: Any,
     *,
     level: float = 0.95,
-    quantity: str = "share of decisions",
+    quantity: str = "share of trials",
 ) -> Axes:
     """Statistics of people on the intervals where the model puts them.
 
@@ -74,12 +75,14 @@ def predictive_intervals(
         empty(axes)
         return axes
     outside = np.zeros(len(observed), dtype=bool)
+    first = next((row for row, k in enumerate(shown) if known[k]), -1)
     for row, k in enumerate(shown):
         if known[k]:
             own = draws[np.isfinite(draws[:, k]), k]
             low, high = np.quantile(own, [(1 - level) / 2, (1 + level) / 2])
+            said_once = f"predicted, {100 * level:g} %" if row == first else ""
             axes.hlines([row], *np.quantile(own, [0.25, 0.75]), color=PALE, linewidth=6)
-            axes.hlines([row], low, high, color=INK, linewidth=HAIR)
+            axes.hlines([row], low, high, color=INK, linewidth=HAIR, label=said_once)
             outside[k] = observed[k] < low or observed[k] > high
     for which, color, marker, label in (
         (~outside, BLUE, "o", "observed"),
@@ -143,6 +146,7 @@ def model_differences(
                 linewidth=0,
             )
     axes.axhline(0, color=INK, linewidth=HAIR)
+    whole_numbers(axes.xaxis)
     if len(known) <= 10:
         axes.set_xticks(place)
     heading(axes, f"total {known.sum():+.1f}")

@@ -75,7 +75,7 @@ def convergence(
     mean = given.vector("mean", mean, len(n), "n")
     empirical = given.intervals("empirical", empirical, len(n), "n")
     asymptotic = given.intervals("asymptotic", asymptotic, len(n), "n")
-    dress(axes, "number of decisions n", name)
+    dress(axes, "number of trials n", name)
     if not np.isfinite(mean).any():
         empty(axes, "no finite estimate" if len(n) else "no data")
         return axes
@@ -198,7 +198,7 @@ def without_estimate(
     """
     n = given.vector("n", n)
     share = given.shares("share", given.vector("share", share, len(n), "n"))
-    dress(axes, "number of decisions n", "without a finite estimate")
+    dress(axes, "number of trials n", "without a finite estimate")
     axes.set_ylim(-0.02, 1.02)
     percent(axes.yaxis)
     if not np.isfinite(share).any():

@@ -27,6 +27,7 @@ from penchant.figures.style import (
     remark,
     style,
 )
+from penchant.figures.ticks import whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,13 +134,12 @@ def heat_map(
 
 
 def _bar(axes: Axes, drawn: Any, label: str, whole: bool = False) -> None:
-    bar = axes.figure.colorbar(drawn, ax=axes, fraction=0.05, pad=0.02, aspect=18)
+    # inside the axes' own frame, so that it is as high as square cells make the map
+    place = axes.inset_axes((1.03, 0.0, 0.04, 1.0), label="<colorbar>")
+    bar = axes.figure.colorbar(drawn, cax=place)
     bar.outline.set_visible(False)
     if whole:
-        from matplotlib.ticker import MaxNLocator
-
-        bar.locator = MaxNLocator(nbins=6, integer=True)
-        bar.update_ticks()
+        whole_numbers(bar.ax.yaxis)
     bar.ax.tick_params(length=2, width=HAIR, labelsize=FONT_SIZE)
     bar.set_label(label, fontsize=FONT_SIZE)
 

@@ -24,6 +24,7 @@ from penchant.figures.style import (
     legend,
     look,
     no_finite_estimate,
+    remark,
     style,
 )
 from penchant.figures.ticks import natural_ticks
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHARES = (0.5, 0.95)  # of people inside an ellipse
-MOST = 2.5  # how many times as high as the highest density a band is drawn
+MOST = 2.0  # how many times as high as the highest density a band is drawn
 
 
 @style()
@@ -183,15 +184,15 @@ def population_density(
         empty(axes)
         return axes
     own = [given.vector("people", one) for one in (people or [[]] * len(heights))]
-    top = float(heights.max())
+    top = highest = float(heights.max())
     room = 0.06 * top
     for series, (line, label) in enumerate(zip(heights, names, strict=True)):
         drawn = look(series)
         if bands is not None:
             low, high = np.asarray(bands, dtype=np.float64)[series].T
-            high = np.minimum(high, MOST * float(heights.max()))  # what is higher flattens the rest
-            axes.fill_between(x, low, high, color=drawn.color, alpha=0.15, linewidth=0)
-            top = max(top, float(high.max()))
+            finite = np.minimum(high, 2 * MOST * float(heights.max()))
+            axes.fill_between(x, low, finite, color=drawn.color, alpha=0.15, linewidth=0)
+            highest = max(highest, float(high.max()))
         said = f"{label} (n = {len(own[series])})" if label else None
         axes.plot(x, line, linestyle=drawn.line, color=drawn.color, label=said)
         at = own[series][np.isfinite(own[series])]
@@ -199,7 +200,11 @@ def population_density(
         axes.plot(at, np.full(len(at), place), "|", color=drawn.color, markersize=5, alpha=0.8)
     shown = Scale(float(x[0]), float(x[-1]), logarithmic)
     shown.apply(axes, "x")
-    axes.set_ylim(-room * (len(heights) + 0.8), 1.05 * top)
+    # what is higher would flatten the rest: it goes on above the axes
+    ceiling = min(1.05 * highest, MOST * top)
+    axes.set_ylim(-room * (len(heights) + 0.8), ceiling)
+    if highest > ceiling:
+        remark(axes, "band goes on above")
     axes.set_yticks([])
     legend(axes)
     return axes

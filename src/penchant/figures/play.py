@@ -24,6 +24,7 @@ from penchant.figures.style import (
     remark,
     style,
 )
+from penchant.figures.ticks import whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +81,7 @@ def learning_curve(
     if shares is None:
         shares = _all_0_or_1(people) and (simulated is None or _all_within(simulated))
     dress(axes, "trial", quantity)
-    drawn = 0
+    drawn, last = 0, 1
     for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True)):
         if values is None:
             continue
@@ -96,12 +97,13 @@ def learning_curve(
                 band = np.clip(band, 0.0, 1.0)
             band = band if least is None else np.maximum(band, least)
             _draw_curve(axes, mean, band, series, f"{label} (n = {len(plays)})")
-            drawn += 1
+            drawn, last = drawn + 1, max(last, len(mean))
     if not drawn:
         empty(axes)
         return axes
     if shares:
         axes.set_ylim(-0.02, 1.02)
+    whole_numbers(axes.xaxis, last)
     legend(axes)
     return axes
 
@@ -179,6 +181,7 @@ def regret_growth(
     if missing:
         remark(axes, f"no regret known: {missing}")
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(regret[np.isfinite(regret)]))))
+    whole_numbers(axes.xaxis, len(regret))
     legend(axes)
     return axes
 

@@ -13,9 +13,11 @@ from penchant.figures.people import coefficients
 from penchant.figures.population import population
 from penchant.figures.recovery import confusion, data_needed, recovery
 from penchant.figures.style import ABOVE_LEGEND, figure, heading, remark
+from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED, forest
 from penchant.figures.words import in_words, on_axis, range_of
 from penchant.output.notes import counted
 from penchant.population.comparison import GroupComparison
+from penchant.population.hierarchy.result import PopulationFit
 from penchant.workflow.comparison import WORDS, ModelComparison
 from penchant.workflow.design import Design
 from penchant.workflow.predictive import PredictiveCheck
@@ -29,8 +31,8 @@ def overview(result: Any) -> Any:
     Parameters
     ----------
     result
-        What `recover`, `recover_models`, `design`, `compare_models`, `compare_groups` or
-        `predictive_check` returned.
+        Of `recover`, `recover_models`, `design`, `compare_models`, `compare_groups`,
+        `predictive_check` or `fit_population`.
 
     Examples
     --------
@@ -49,8 +51,9 @@ def overview(result: Any) -> Any:
 @singledispatch
 def _drawn(result: Any) -> Any:
     raise DataError(
-        f"result must be one of recover, recover_models, design, compare_models, compare_groups or "
-        f"predictive_check; got {type(result).__name__}. Pass what one of these returned."
+        f"result must be of recover, recover_models, design, compare_models, compare_groups, "
+        f"predictive_check or fit_population; got {type(result).__name__}. Pass the result of one "
+        "of these."
     )
 
 
@@ -89,7 +92,7 @@ def _(result: Design) -> Any:
         [t.share for t in result.tried],
         errors=[t.error for t in result.tried],
         target=result.target,
-        unit=result.unit,
+        unit=result.unit_words,
     )
     return drawn
 
@@ -176,4 +179,35 @@ def _(result: PredictiveCheck) -> Any:
     if result.left_out:
         lost = counted(len(result.left_out), "subject")
         remark(axes, f"left out, no standard errors: {lost}", ABOVE_LEGEND)
+    return drawn
+
+
+@_drawn.register
+def _(result: PopulationFit) -> Any:
+    """Everybody under the population with intervals, and the typical person below."""
+    people, ends = result.subjects, result.subjects.interval()
+    typical = {p.name: p for p in result.parameters_at()}
+    n, size = len(people.natural_names), len(people)
+    rows, columns = (n + 1) // 2, min(n, 2)
+    high = 0.9 + size * (NAMED if size <= MOST_LABELS else UNNAMED)
+    drawn = figure(columns=columns, height=rows * high)
+    axes = np.atleast_1d(drawn.subplots(rows, columns)).ravel()
+    # the same row is the same subject in every panel
+    order = np.argsort(people.natural[:, 0], kind="stable")
+    for j, (one, name) in enumerate(zip(axes, people.natural_names, strict=False)):
+        middle = typical[name]
+        forest(
+            one,
+            people.natural[order, j],
+            ends[order, j],
+            labels=[str(people.labels[i]) for i in order],
+            ordered=False,
+            pooled=middle.estimate,
+            pooled_interval=(middle.low, middle.high),
+            pooled_name="typical",
+            name=name,
+            logarithmic=people.views[j].link.name == "log",
+        )
+    for spare in axes[n:]:
+        spare.remove()
     return drawn

@@ -32,6 +32,15 @@ def plain(value: float, _: Any = None) -> str:
     return f"${ten}$" if digits == "1" else f"${digits}\\times{ten}$"
 
 
+def whole_numbers(axis: Any, last: float | None = None) -> None:
+    """Number an axis that counts by whole numbers; from 0 to the last, where that is given."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(nbins=7, integer=True, steps=[1, 2, 5, 10]))
+    if last is not None:
+        axis.set_view_interval(0.0, 1.02 * last, ignore=True)
+
+
 def plain_logarithmic(axis: Any) -> None:
     """Number a logarithmic axis plainly, with as many numbers as stand beside each other."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter

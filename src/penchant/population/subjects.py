@@ -169,16 +169,12 @@ def positive(model: Any) -> BoolVector:
 
 def shares(model: Any) -> BoolVector:
     """Which natural parameters of the model lie between 0 and 1: rates of learning, shares."""
-    return np.array(
-        [
-            n.is_open or (n.is_shape and _is_share(model.shape[n.index]))
-            for n in natural_parameters(model)
-        ]
-    )
+    return np.array([_is_share(n, model.shape) for n in natural_parameters(model)])
 
 
-def _is_share(shape: Any) -> bool:
-    return bool(shape.scale == "linear" and 0 <= shape.low < 0.01 and 0.99 < shape.high <= 1)
+def _is_share(natural: Any, shape: Any) -> bool:
+    low, high = natural.ends(shape)
+    return bool(not natural.is_positive(shape) and 0 <= low < 0.01 and 0.99 < high <= 1)
 
 
 def logarithms(values: Vector, covariance: Matrix, logs: BoolVector) -> tuple[Vector, Matrix]:
@@ -422,7 +418,7 @@ def is_score(labels: Sequence[Any], kind: ByKind | None) -> bool:
     return True
 
 
-def dragged(fits: Iterable[tuple[Any, Estimate]]) -> str:
+def dragged(fits: Iterable[tuple[Any, Estimate]], model: Any = None) -> str:
     """A sentence on people whose sensitivity to the price may be 0; nothing where nobody's may.
 
     What they would pay is a ratio with that sensitivity below: it may be anything, and one of them
@@ -432,13 +428,15 @@ def dragged(fits: Iterable[tuple[Any, Estimate]]) -> str:
     ----------
     fits
         Subjects and their estimates, of attributes with a price.
+    model
+        Of all of them, where estimates that were read back do not know it.
     """
     lost, n, price = [], 0, ""
     for subject, fit in fits:
-        model = fit.model
-        if not isinstance(model, Attributes) or model.price is None:
+        own_model = fit.model if model is None else model
+        if not isinstance(own_model, Attributes) or own_model.price is None:
             continue
-        n, price = n + 1, model.price
+        n, price = n + 1, own_model.price
         own = next(p for p in fit.parameters if p.name == f"{price}_sensitivity")
         if not (own.low > 0 or own.high < 0):
             lost.append(str(subject))
@@ -446,6 +444,6 @@ def dragged(fits: Iterable[tuple[Any, Estimate]]) -> str:
         return ""
     return (
         f"The sensitivity to {price} of {counted(len(lost), 'subject')} of {n} may be 0 "
-        f"({listing(lost)}): what they would pay may be anything, and drags means of worth. Ranks, "
-        "a prior or the population are steadier."
+        f"({listing(lost)}): their willingness to pay may be anything, and drags means of worth. "
+        "Ranks, a prior or the population are steadier."
     )

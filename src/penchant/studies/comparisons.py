@@ -396,7 +396,7 @@ def study_population(
         known = groups.get(factor.column, ())
         groups[factor.column] = tuple(dict.fromkeys((*known, *map(_label, factor.groups))))
     contrasts = tuple(
-        fit.contrast(column, f"{second} - {first}", level=plan.level)
+        fit.contrast(column, f"{first} - {second}", level=plan.level)
         for column, labels in groups.items()
         for first, second in combinations(labels, 2)
     )

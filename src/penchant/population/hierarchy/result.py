@@ -499,7 +499,7 @@ class PopulationFit(Framed):
         ]
         notes = [self.message] if self.message else []
         scales = ", ".join(f"{n} {link}" for n, link in self.links.items())
-        notes.append(f"Coefficients and standard deviations are on links: {scales}.")
+        notes.append(f"Coefficients and standard deviations are on link scales: {scales}.")
         notes += self._typical_words(level)
         notes += self._correlation_words(level)
         if len(groups) > 1:
@@ -542,7 +542,7 @@ class PopulationFit(Framed):
         if not self.reliability:
             return []
         each = ", ".join(f"{name} {value:.2f}" for name, value in self.reliability.items())
-        said = f"Reliability (share of the differences between people that is told): {each}."
+        said = f"Reliability (share of the variance between people that choices reveal): {each}."
         low = [name for name, value in self.reliability.items() if value < LITTLE]
         if not low:
             return [said]
