@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from penchant.inference.live import live as live
     from penchant.models.learning.kalman import KalmanFilter as KalmanFilter
     from penchant.models.learning.q_learning import QLearning as QLearning
-    from penchant.models.natural_prior import NaturalPrior as NaturalPrior
     from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
     from penchant.models.offers.offers import Offers as Offers
-    from penchant.models.offers.table import offers_from_frame as offers_from_frame
-    from penchant.models.population_prior import PopulationPrior as PopulationPrior
+    from penchant.models.offers.offers import offers_from_frame as offers_from_frame
+    from penchant.models.priors import NaturalPrior as NaturalPrior
+    from penchant.models.priors import PopulationPrior as PopulationPrior
     from penchant.models.simulate import simulate as simulate
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.map_basis import MapBasis as MapBasis

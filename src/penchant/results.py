@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penchant.bandit.landscape import cumulative_regret as cumulative_regret
     from penchant.inference.live import Live as Live
     from penchant.inference.profile_curve import profile_curve as profile_curve
-    from penchant.models.checking.findings import ModelCheck as ModelCheck
+    from penchant.models.checks import ModelCheck as ModelCheck
     from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
     from penchant.population.comparison import GroupComparison as GroupComparison
     from penchant.population.comparison import adjusted_p_values as adjusted_p_values

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.models.catalogue import CATALOGUE
-from penchant.models.hbayesdm import HBAYESDM
+from penchant.models.catalogue import CATALOGUE, HBAYESDM
 from penchant.reading.tasks import TASKS
 
 

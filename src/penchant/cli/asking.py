@@ -18,9 +18,8 @@ from penchant.files.output import json_text, write_table
 from penchant.files.table import read_table
 from penchant.files.text import source
 from penchant.models.catalogue import entry_of
-from penchant.models.offers.offers import Offers
-from penchant.models.offers.table import offers_from_frame
-from penchant.models.population_prior import PopulationPrior
+from penchant.models.offers.offers import Offers, offers_from_frame
+from penchant.models.priors import PopulationPrior
 from penchant.output.notes import counted
 from penchant.tables.columns import named_column
 from penchant.tables.offer_columns import USUAL, numbered_columns

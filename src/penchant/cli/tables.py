@@ -15,8 +15,7 @@ from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
 from penchant.files.table import read_table
 from penchant.files.text import Source, source
-from penchant.models.offers.offers import Offers
-from penchant.models.offers.table import offers_from_frame
+from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.reading.asked import Asked
 from penchant.reading.read import has_choices, reading_of, recognised
 from penchant.tables.columns import NO_COLUMN

@@ -18,9 +18,8 @@ from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
 from penchant.inference.status import are_lost, estimates_at
 from penchant.models.model import Model
-from penchant.models.natural_prior import DensityPrior, Prior
 from penchant.models.offers.offers import Offers
-from penchant.models.population_prior import PopulationPrior
+from penchant.models.priors import DensityPrior, PopulationPrior, Prior
 from penchant.models.record import (
     as_described,
     as_episodes,

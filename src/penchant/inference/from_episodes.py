@@ -26,8 +26,7 @@ from penchant.inference.search.search import climb, shared_suprema
 from penchant.models import record
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.natural import Natural
-from penchant.models.natural_prior import Prior
-from penchant.models.population_prior import OnLinks, PopulationPrior
+from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
 from penchant.softmax.covariance import sandwich, summed

@@ -29,7 +29,7 @@ from penchant.models.kept import (
     prior_of,
 )
 from penchant.models.model import Declared, Model
-from penchant.models.natural_prior import Prior
+from penchant.models.priors import Prior
 from penchant.models.record import for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output.notes import counted

@@ -25,7 +25,7 @@ from penchant.inference.profile.pairs import Rows
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
-from penchant.models.population_prior import OnLinks
+from penchant.models.priors import OnLinks
 
 N_SHAPES = {0: 1, 1: 64, 2: 128}  # places of shape parameters, by their number
 MORE_SHAPES = 256

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penchant._typing import Vector
 from penchant.errors import DataError, listing
-from penchant.models.offers.table import offers_from_frame
+from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
 from penchant.reading.codes import ask_about_codes
 from penchant.reading.doubts import offer_notes

@@ -20,9 +20,9 @@ from penchant.inference.profile.profiles import Problem
 from penchant.inference.status import nothing_known
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.kept import prior_document, prior_of
-from penchant.models.natural_prior import Prior
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
+from penchant.models.priors import Prior
 from penchant.output.shown import Shown
 from penchant.output.table import Table
 from penchant.softmax.estimate import Estimate

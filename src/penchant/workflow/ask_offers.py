@@ -25,11 +25,9 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Declared
-from penchant.models.natural_prior import NaturalPrior
 from penchant.models.offers.attributes import Attributes
-from penchant.models.offers.offers import Offers, read_offers
-from penchant.models.offers.table import described_from_frame
-from penchant.models.population_prior import PopulationPrior
+from penchant.models.offers.offers import Offers, described_from_frame, read_offers
+from penchant.models.priors import NaturalPrior, PopulationPrior
 from penchant.models.record import Record
 from penchant.models.task import Task
 from penchant.softmax.prior import GaussianPrior, ScaledPrior

@@ -16,7 +16,7 @@ from penchant.errors import DataError
 from penchant.models.coordinates import Coordinates
 from penchant.models.links import Link
 from penchant.models.model import Model
-from penchant.models.population_prior import PopulationPrior, with_ratios
+from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.output.document import numbers, plain, plain_label
 from penchant.output.shown import Framed
 from penchant.output.table import ABSENT, Table, number

@@ -19,8 +19,16 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.models.agents import softmax
-from penchant.models.checking.checks import declarations, future, variables
-from penchant.models.checking.findings import Exam, Finding, ModelCheck, centred, place
+from penchant.models.checks import (
+    Exam,
+    Finding,
+    ModelCheck,
+    centred,
+    declarations,
+    future,
+    place,
+    variables,
+)
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
 from penchant.models.record import Record, refuse_no_model
