@@ -1,4 +1,4 @@
-"""Each check of a model, and what it finds.
+"""A model under examination: each check of it, the data it is tried on, and what is found.
 
 Whether a row uses what happened at its own event, or later.
 
