@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penchant.bandit.episode_table import episodes_from_frame as episodes_from_frame
     from penchant.bandit.landscape import GaussianNoise as GaussianNoise
     from penchant.bandit.landscape import Landscape as Landscape
-    from penchant.bandit.locations import grid as grid
+    from penchant.bandit.landscape import grid as grid
     from penchant.choices import Choices as Choices
     from penchant.errors import DataError as DataError
     from penchant.inference.fit import fit as fit

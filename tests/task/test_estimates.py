@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="penchant[task] is not installed")
 
 from penchant.bandit.episode import Episode
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import grid
 from penchant.errors import DataError
 from penchant.inference.fit import fit
 from penchant.models.learning.q_learning import QLearning

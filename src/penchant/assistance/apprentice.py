@@ -21,8 +21,7 @@ from penchant.assistance.helper import LEAST_TRUST, field_basis
 from penchant.assistance.knowledge import LEAST_LEFT, Field, Trust
 from penchant.assistance.team import World
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import GaussianNoise, Landscape, cumulative_regret
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import GaussianNoise, Landscape, cumulative_regret, grid
 from penchant.inference.fit import fit_model
 from penchant.models.model import Agents
 from penchant.models.simulate import picked

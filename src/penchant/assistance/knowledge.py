@@ -18,7 +18,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.episode import Episode
-from penchant.bandit.locations import check_locations, distances
+from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError
 from penchant.inference.fit import fit_model
 from penchant.models.spatial.map_basis import MapPrior

@@ -18,8 +18,7 @@ from penchant._frames import Backend, came_as, frame
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import cumulative_regret, landscape_a
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import cumulative_regret, grid, landscape_a
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.fit_each_model import fit_each_model

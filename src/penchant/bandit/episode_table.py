@@ -11,7 +11,7 @@ import numpy as np
 from penchant._frames import as_it_came
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, Seen, read_seen
-from penchant.bandit.locations import check_locations
+from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, listing
 from penchant.tables.columns import flagged
 from penchant.tables.events import Events, check_events, read_events

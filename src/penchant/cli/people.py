@@ -13,9 +13,8 @@ from penchant.arguments import check_level
 from penchant.cli.fitting import ready_model
 from penchant.cli.model import check_bounds, constraints, fit_options, prior
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.places import map_words, place_words
 from penchant.cli.running import load_scan, shown
-from penchant.cli.settings import counts_options, model_named
+from penchant.cli.settings import counts_options, map_words, model_named, place_words
 from penchant.cli.showing import VALID, checked_document, kept, one
 from penchant.cli.tables import NOT_OF_OFFERS, OF_PLAY, asked_of, named_offers
 from penchant.cli.words import refuse, say, when_interrupted

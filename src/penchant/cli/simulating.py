@@ -18,8 +18,7 @@ from penchant.cli.comparing import rival_agents
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, World, parts_of
 from penchant.cli.options import World as PlayedWorld
-from penchant.cli.places import map_words
-from penchant.cli.settings import COORDINATES, TAKEN, model_named, ucl, width_height
+from penchant.cli.settings import COORDINATES, TAKEN, map_words, model_named, ucl, width_height
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.tables import only_offers
 from penchant.cli.words import check_criterion, check_seed, refuse, say

@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from inspect import getdoc
 from typing import Any, Literal, NamedTuple
 
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import grid
 from penchant.errors import DataError, listing, nearest
 from penchant.models.clinic.iowa import ORL, PVL, VPP
 from penchant.models.clinic.reversal import EWA, HiddenState

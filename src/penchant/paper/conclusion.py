@@ -20,8 +20,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import GaussianNoise, Landscape, grid, landscape_a, landscape_b
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.live import Live, live
 from penchant.inference.nominal import BackMap, nominal_point

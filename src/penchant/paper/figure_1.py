@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.bandit.landscape import Landscape, landscape_a, landscape_b
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import Landscape, grid, landscape_a, landscape_b
 from penchant.choices import Choices
 from penchant.paper.published import GRID, Claim, Part
 from penchant.softmax.probabilities import log_probabilities

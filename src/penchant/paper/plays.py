@@ -16,8 +16,7 @@ from scipy import optimize
 from penchant._progress import progress
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import GaussianNoise, landscape_a
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import GaussianNoise, grid, landscape_a
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.nominal import BackMap, nominal_point

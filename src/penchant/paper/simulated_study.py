@@ -30,10 +30,10 @@ from penchant.bandit.landscape import (
     GaussianNoise,
     Landscape,
     cumulative_regret,
+    grid,
     landscape_a,
     landscape_b,
 )
-from penchant.bandit.locations import grid
 from penchant.inference.linearized import linearized_choices
 from penchant.inference.nominal import BackMap, nominal_point
 from penchant.inference.profile.profiles import Problem

@@ -15,8 +15,7 @@ import numpy as np
 
 from penchant._progress import progress
 from penchant._typing import Matrix, Vector
-from penchant.bandit.landscape import GaussianNoise, landscape_a
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import GaussianNoise, grid, landscape_a
 from penchant.errors import PenchantWarning
 from penchant.inference.linearized import fit_linearized
 from penchant.models.simulate import simulate

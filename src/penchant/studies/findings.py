@@ -24,8 +24,7 @@ from penchant.studies.fitting import (
     parameters_of,
     validity_of,
 )
-from penchant.studies.group_tests import GroupTests
-from penchant.studies.groups import Group, LeftOutGroup, natural_again
+from penchant.studies.groups import Group, GroupTests, LeftOutGroup, natural_again
 from penchant.studies.landscapes import Landscapes, Measures
 from penchant.studies.plan import Plan, fingerprint, nominal_words
 from penchant.studies.read import StudyData

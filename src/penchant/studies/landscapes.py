@@ -11,8 +11,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import learnt_from
-from penchant.bandit.landscape import Landscape
-from penchant.bandit.locations import distances
+from penchant.bandit.landscape import Landscape, distances
 from penchant.errors import DataError, listing, named
 from penchant.files.table import read_table
 from penchant.models.model import Declared

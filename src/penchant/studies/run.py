@@ -27,8 +27,14 @@ from penchant.studies.comparisons import (
 )
 from penchant.studies.findings import Findings
 from penchant.studies.fitting import Keeper, Nowhere, Timings, fit_subjects
-from penchant.studies.group_tests import group_tests
-from penchant.studies.groups import Group, conditions_of, factors_of, groups_of, left_out_groups
+from penchant.studies.groups import (
+    Group,
+    conditions_of,
+    factors_of,
+    group_tests,
+    groups_of,
+    left_out_groups,
+)
 from penchant.studies.landscapes import Landscapes, Measurer, Measures, landscapes_of
 from penchant.studies.payoffs import check_count
 from penchant.studies.plan import Category, Plan, fingerprint

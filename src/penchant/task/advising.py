@@ -17,7 +17,7 @@ import numpy as np
 
 from penchant.assistance.helper import UNASSISTED, Advice, Helper, assist
 from penchant.assistance.knowledge import Field
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import grid
 from penchant.models.spatial.ucl import UCL
 from penchant.task.kinds import GridTask
 from penchant.task.plan import Block, Cell

@@ -23,7 +23,7 @@ from typing import Any
 from sqlalchemy import select
 
 from penchant.bandit.episode import Episode
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import grid
 from penchant.errors import DataError
 from penchant.inference.live import Live
 from penchant.models.catalogue import entry_of

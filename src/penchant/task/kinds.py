@@ -290,7 +290,6 @@ def read_bandit(section: Section) -> BanditTask:
 
 
 LANDSCAPES = {"a": landscape_a, "b": landscape_b}
-TRANSFORMS = ("none", "transpose")
 
 
 @dataclass(frozen=True)

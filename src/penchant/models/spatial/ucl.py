@@ -38,7 +38,7 @@ from scipy import special
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.beliefs import EXPONENTIAL, Beliefs, Kernel, RewardPrior, Track, track_beliefs
 from penchant.bandit.episode import Episode
-from penchant.bandit.locations import check_locations, distances, distances_to
+from penchant.bandit.landscape import check_locations, distances, distances_to
 from penchant.errors import DataError
 from penchant.models.agents import softmax
 from penchant.models.natural import Natural, Shape
