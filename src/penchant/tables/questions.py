@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def two_offers(text: Any) -> tuple[str, str] | None:
     plain = " ".join(_TAG.sub(" ", str(text)).split())
     for clause in (plain, *_SPLIT.split(plain)):
         parts = _OR.split(clause)
-        for left, right in zip(parts, parts[1:], strict=False):
+        for left, right in pairwise(parts):
             first, second = _ending(left), _beginning(right)
             if first is not None and second is not None:
                 return first, second
