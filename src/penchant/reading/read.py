@@ -188,6 +188,12 @@ def read(
         task=task,
     )
     _check(kind, base)
+    if isinstance(options, str):
+        listed = [word.strip() for word in options.split(",")]
+        raise DataError(
+            f"options must be a list of words, or a mapping; got {options!r}. Write "
+            f"options={listed!r}."
+        )
     if isinstance(source, (str, os.PathLike, Source)):
         raw = read_raw(
             source, delimiter=delimiter, decimal=decimal, encoding=encoding, wanted=has_choices
