@@ -1,12 +1,10 @@
 """Compiled steps of climbs, one row after another. Bare arrays.
 
-Every row is a climb by itself: nothing here depends on the others. Matrices are small (as many rows
-as a model has weights, or shape parameters), so that their eigenvalues come from Jacobi's rotations.
+Every row is a climb by itself: nothing here depends on the others. Matrices have as many rows as a
+model has weights, or shape parameters: so few that Jacobi's rotations tell their eigenvalues.
 """
 
 import math
-
-import numpy as np
 
 from penchant.inference.profile._kernels import fast, fast_inner
 
