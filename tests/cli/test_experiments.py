@@ -257,5 +257,5 @@ def test_one_model_ranks_nothing(refused, cued, typed, said):
 
 def test_other_tables_are_told_what_is_wrong_with_them(refused, folder):
     (folder / "play.csv").write_text("subject,trial,chosen,reward\na,1,0,1\na,2,1,0\n")
-    assert "--model must be given, once for each model" in refused("compare", "play.csv")
+    assert "--model must be given; got none" in refused("compare", "play.csv")
     assert "--model must be given; got none" in refused("predict", "play.csv")

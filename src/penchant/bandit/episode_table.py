@@ -233,7 +233,8 @@ def _event_order(
         return in_time(episode, person, None, gaps, _row_places(owners)), None
 
     def apart() -> str:
-        return _remedy(_telling_apart(table, episode, number), subject)
+        found = _remedy(_telling_apart(table, episode, number), subject)
+        return found or _restarting(episode, number, decision)
 
     return in_time(episode, person, number, gaps, _row_places(owners), apart), number
 
@@ -254,6 +255,24 @@ def _remedy(columns: Sequence[Any], subject: Any) -> str:
     return (
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"
+    )
+
+
+def _restarting(episode: IntVector, number: IntVector, decision: Any) -> str:
+    """What to do about numbers that begin anew in the rows of a person; "" where they do not."""
+    for one in np.unique(episode):
+        own = number[episode == one]
+        falls = np.diff(own, prepend=own[0] - 1) <= 0
+        plays = np.cumsum(falls)
+        if (own[falls] != own[0]).any() or len(
+            np.unique(np.stack([plays, own], axis=1), axis=0)
+        ) < len(own):
+            return ""
+    fresh = either(f"block='restarts({decision})' of `read`", f"--block 'restarts({decision})'")
+    on = either("decision='none' of `read`", "--decision none")
+    return (
+        f"{decision} begins anew among the rows of a subject: add {fresh} if each time another "
+        f"play begins, in which beliefs start afresh; {on} if it goes on in the order of the rows"
     )
 
 

@@ -26,6 +26,7 @@ from penchant.models.record import (
     data_of,
     for_task,
     is_history,
+    needs_model,
     refuse_word,
 )
 from penchant.models.spatial.map_basis import MapPrior
@@ -127,6 +128,7 @@ def fit(
     >>> pn.fit(episode, model)
     <Estimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """
+    given = data
     data = as_described(data_of(data), model)
     refuse_word(parameter_prior)
     if isinstance(data, ManyPeople) and (model is not None or data.kind != "choices"):
@@ -140,9 +142,7 @@ def fit(
                 "episodes; got one. They are for Choices."
             )
         if model is None:
-            raise DataError(
-                "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
-            )
+            raise needs_model(given)
         return fit_model(as_episodes(data), model, parameter_prior=parameter_prior, strict=strict)
     if isinstance(data, Chunks) and model is None:
         return fit_chunks(
@@ -161,10 +161,10 @@ def fit(
             "It is for a scan."
         )
     if isinstance(data, (str, os.PathLike)) or hasattr(data, "columns"):
-        given = "" if model is None else ", model"
+        also = "" if model is None else ", model"
         raise DataError(
             f"data must be choices or episodes, not a table or a file; got {type(data).__name__}. "
-            f"Read it first: pn.fit(pn.read(data){given})."
+            f"Read it first: pn.fit(pn.read(data){also})."
         )
     if model is not None:
         raise DataError(

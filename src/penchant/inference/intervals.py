@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.climb import Near, climb_together
-from penchant.inference.search.grid import Grid, grid_steps
+from penchant.inference.search.grid import Grid, Grids, grid_steps
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.natural import Natural
 from penchant.tails import chi_square_point
@@ -70,9 +69,10 @@ def profile_positions(
     """The same as positions along the parameters: the lower end, then the upper one."""
     drop = float(chi_square_point(1 - level, 1)) / 2
     ends = np.empty((len(peaks), len(naturals), 2))
+    everyone, cells = Peaks.joined(peaks), Grids.joined(grids)
     for a, natural in enumerate(naturals):
         line = Line(profiles, natural)
-        centre = np.array([line.position(peak) for peak in peaks])
+        centre = line.of_peaks(everyone)
         sought = np.isfinite(centre)
         ends[~sought, a] = line.everything
         for side, sign in enumerate((-1.0, 1.0)):
@@ -82,17 +82,16 @@ def profile_positions(
             whose = whose[~endless]
             if len(whose):
                 each = np.ones(len(whose))
-                tasks = _Tasks.of(
-                    line, grids, peaks, whose, centre[whose], sign * each, drop * each
-                )
+                mine = cells.take(whose), everyone.take(whose)
+                tasks = _Tasks.of(line, *mine, whose, centre[whose], sign * each, drop * each)
                 ends[whose, a, side] = tasks.run()
     return ends
 
 
 def still_above(
     profiles: Profiles,
-    grids: Sequence[Any],
-    peaks: Sequence[Peak] | Peaks,
+    grids: Grids,
+    peaks: Peaks,
     natural: Natural,
     whose: IntVector,
     distance: Vector,
@@ -102,10 +101,11 @@ def still_above(
     """Whether the profiles of some subjects are above their targets at distances from their peaks.
 
     Distances are on the logarithm of a parameter that is made of one weight, and so are the
-    standard errors, which tell how far to go at first. A subject may be asked for twice.
+    standard errors, which tell how far to go at first. Grids and peaks are those of the subjects,
+    of whom one may be asked for twice.
     """
     line = Line(profiles, natural)
-    centre = np.array([line.position(peaks[int(k)]) for k in whose])
+    centre = line.of_peaks(peaks)
     far = line.further(centre, distance)
     tasks = _Tasks.of(line, grids, peaks, whose, centre, np.sign(far - centre), drop)
     reached = np.isinf(tasks.towards(far, line.ahead(centre, distance, error, drop)).run())
@@ -139,14 +139,15 @@ class Line:
         """Positions from end to end."""
         return (-np.inf, np.inf)
 
-    def position(self, peak: Peak) -> float:
-        """Where the estimate is; NaN where there is none."""
+    def of_peaks(self, peaks: Peaks) -> Vector:
+        """Where estimates are; NaN where there is none."""
         if self.is_shape:
-            return float(peak.u[self.natural.index])
-        value = self.natural.moved.value(peak.point.theta, peak.point.psi)
-        if self.natural.is_logarithmic:
-            return float(np.log(value)) if 0 < value < np.inf else np.nan
-        return value if np.isfinite(value) else np.nan
+            return peaks.u[:, self.natural.index].copy()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = self.natural.moved.of_weights(peaks.points.theta)
+            if self.natural.is_logarithmic:
+                values = np.log(np.where(values > 0, values, np.nan))
+        return np.where(np.isfinite(values), values, np.nan)
 
     def positions(self, theta: Matrix, u: Matrix) -> Vector:
         """Where cells of a grid are; NaN or infinite where they are nowhere."""
@@ -186,44 +187,43 @@ class Line:
         values = self.natural.from_positions(positions)
         return Planes(*self.natural.moved.plane(values, self.profiles.n_weights))
 
-    def units(self, peaks: Sequence[Peak], subjects: IntVector) -> Vector:
+    def units(self, peaks: Peaks, subjects: IntVector) -> Vector:
         """About a standard error of each of the subjects."""
-        q, d = self.natural.index, self.profiles.n_weights
         if not len(peaks):
             return np.empty(0)
+        points, moved = peaks.points, self.natural.moved
         if self.is_shape:
-            curvature = np.array([peak.curvature[q, q] for peak in peaks])
+            curvature = peaks.curvature[:, self.natural.index, self.natural.index]
             return np.asarray(1.0 / np.sqrt(np.maximum(curvature, 1e-4)))
-        moved, points = self.natural.moved, [peak.point for peak in peaks]
-        slope = np.array([moved.gradient(point.theta, point.psi)[:d] for point in points])
-        information = np.array([point.information for point in points])
+        slope, information = moved.slopes(points.theta), points.information
         largest = np.abs(information).max(axis=(1, 2), initial=0.0)
         scale = np.where((largest > 0) & (largest < TINY), largest, 1.0)
         inverse = np.linalg.pinv(information / scale[:, None, None], hermitian=True)
-        centre = np.abs([moved.value(point.theta, point.psi) for point in points])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centre = np.abs(moved.of_weights(points.theta))
         variance = np.maximum(np.einsum("ka,kab,kb->k", slope, inverse, slope), 0.0)
         error = np.sqrt(variance) / np.sqrt(scale)
         if self.natural.is_logarithmic:
             return np.asarray(np.clip(error / centre, 1e-3, 2.0))
-        pairs = zip(peaks, subjects.tolist(), strict=True)
-        telling = np.array([self._telling(peak, s) for peak, s in pairs])
-        error = np.minimum(error, centre + telling)
+        error = np.minimum(error, centre + self._telling(points.psi, subjects))
         return np.asarray(np.maximum(error, np.maximum(1e-6 * centre, 1e-9)))
 
-    def _telling(self, peak: Peak, subject: int) -> float:
-        """A change of a weight, or a ratio, after which some choice is surely another.
+    def _telling(self, psi: Matrix, subjects: IntVector) -> Vector:
+        """Changes of a weight, or a ratio, after which some choice is surely another.
 
         Where choices are separated, the curvature is that of where Newton's method stopped, and a
         standard error by it may have any length.
         """
-        whose = np.array([subject])
-        x, _ = self.profiles.variables(whose, peak.point.psi[None], False)
-        rows = self.profiles.rows(whose)
-        away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
-        largest = away.max(axis=(0, 1), initial=0.0)
-        own = float(largest[self.natural.index])
-        reach = float(self.natural.denominator(largest))
-        return LONGEST * reach / own if own > 0 else np.inf
+        parts = [np.empty((0, self.profiles.n_weights))]
+        for begin, end in self.profiles.portions(subjects):
+            x, _ = self.profiles.variables(subjects[begin:end], psi[begin:end], False)
+            rows = self.profiles.rows(subjects[begin:end])
+            away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
+            parts.append(np.maximum.reduceat(away.max(axis=1), rows.bounds[:-1]))
+        largest = np.concatenate(parts)
+        own, reach = largest[:, self.natural.index], self.natural.denominator(largest)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(own > 0, LONGEST * reach / own, np.inf)
 
     def limits(self, centre: Vector, unit: Vector, sign: Vector) -> Vector:
         """Positions beyond which nothing is looked for."""
@@ -255,8 +255,8 @@ class _Tasks:
     """
 
     line: Line
-    grids: Sequence[Grid]
-    peaks: Sequence[Peak]
+    grids: Grids
+    peaks: Peaks
     whose: IntVector
     sign: Vector
     drop: Vector
@@ -276,20 +276,19 @@ class _Tasks:
     def of(
         cls,
         line: Line,
-        grids: Sequence[Any],
-        peaks: Sequence[Peak] | Peaks,
+        grids: Grids,
+        peaks: Peaks,
         whose: IntVector,
         centre: Vector,
         sign: Vector,
         drop: Vector,
     ) -> _Tasks:
         """Begin at the estimates."""
-        mine = [peaks[k] for k in whose]
-        unit = line.units(mine, whose)
+        unit, points = line.units(peaks, whose), peaks.points
         tasks = cls(
             line=line,
-            grids=[grids[k] for k in whose],
-            peaks=mine,
+            grids=grids,
+            peaks=peaks,
             whose=whose,
             sign=sign,
             drop=drop,
@@ -299,9 +298,9 @@ class _Tasks:
             short_out=np.full(len(whose), np.nan),
             limit=line.limits(centre, unit, sign),
             step=unit * np.sqrt(2 * drop),
-            psi=np.array([peak.point.psi for peak in mine]).reshape(len(whose), -1),
-            theta=np.array([peak.point.theta for peak in mine]).reshape(len(whose), -1),
-            highest=np.array([peak.point.value for peak in mine]),
+            psi=points.psi.copy(),
+            theta=points.theta.copy(),
+            highest=points.value,
             begun=centre,
         )
         tasks._begin_at_the_outermost_cell()
@@ -314,24 +313,20 @@ class _Tasks:
 
     def _begin_at_the_outermost_cell(self) -> None:
         """The grid shows how far out the profile of a parameter is still above its target."""
-        places = self.line.profiles.to_search(self.grids[0].psi)
-        for k, grid in enumerate(self.grids):
-            high = np.flatnonzero(grid.looked & (grid.values > self.highest[k] - self.drop[k]))
-            if not len(high):
-                continue
-            at = self.line.positions(grid.theta[high], places[high])
-            above = np.isfinite(at) & (self.sign[k] * (at - self.inside[k]) > 0)
-            above &= self._before(at, k)
-            if above.any():
-                best = np.flatnonzero(above)[np.argmax(self.sign[k] * at[above])]
-                cell = high[best]
-                self.inside[k] = at[best]
-                self.short_in[k] = self._short(grid.values[cell : cell + 1], [k])[0]
-                self.psi[k], self.theta[k] = grid.psi[cell], grid.theta[cell]
-
-    def _before(self, positions: Vector, k: int) -> BoolVector:
-        """Whether a task looks so far; shape parameters are nowhere else."""
-        return np.asarray(self.line.is_shape | (self.sign[k] * (positions - self.limit[k]) < 0))
+        grids = self.grids
+        high = grids.looked & (grids.values > (self.highest - self.drop)[:, None])
+        task, cell = np.nonzero(high)
+        theta = grids.theta[task, cell]
+        at = self.line.positions(theta, self.line.profiles.to_search(grids.psi)[cell])
+        outwards = self.sign[task] * at
+        above = np.isfinite(at) & (outwards > (self.sign * self.inside)[task])
+        above &= self.line.is_shape | (outwards < (self.sign * self.limit)[task])
+        found = np.flatnonzero(above)
+        order = found[np.lexsort((-outwards[found], task[found]))]
+        best = order[np.flatnonzero(np.diff(task[order], prepend=-1))]
+        k = task[best]
+        self.inside[k], self.psi[k], self.theta[k] = at[best], grids.psi[cell[best]], theta[best]
+        self.short_in[k] = self._short(grids.values[k, cell[best]], k)
 
     def run(self) -> Vector:
         """Positions of the ends; infinite where the profile never falls so far."""
@@ -448,8 +443,7 @@ class _Tasks:
         n_shape = self.line.profiles.n_shape
         if self.coarse:
             return np.full((len(active), n_shape, n_shape), np.nan)
-        found = np.array([self.peaks[k].curvature for k in active])
-        return found.reshape(len(active), n_shape, n_shape)
+        return np.asarray(self.peaks.curvature[active])
 
     def _short(self, value: Vector, which: Sequence[int] | IntVector) -> Vector:
         """Root of the deviance less that of the target."""
@@ -469,12 +463,16 @@ class _Tasks:
             return which[:0], self
         fixed, planes = self._held(found[task])
         points = profiles.solve(
-            self.whose[task], psi, near, with_slopes=False, planes=planes, proven=False
+            self.whose[task],
+            psi,
+            near,
+            with_slopes=False,
+            patient=not self.coarse,
+            planes=planes,
+            proven=False,
         )
         short = self._short(points.value, task)
-        first = np.flatnonzero(np.diff(task, prepend=-1))
-        last = np.append(first[1:], len(task))
-        best = np.array([a + np.argmin(short[a:z]) for a, z in zip(first, last, strict=True)])
+        best = np.lexsort((short, task))[np.flatnonzero(np.diff(task, prepend=-1))]
         away = np.abs(profiles.to_search(psi[best]) - profiles.to_search(self.psi[task[best]]))
         far = (away > 1.5 * grid_steps(profiles.shape)).any(axis=1)
         best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
@@ -496,32 +494,29 @@ class _Tasks:
     def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, Matrix, Matrix]:
         """Cells of the grid that may be above the target: their tasks, psi, and weights there."""
         profiles, q = self.line.profiles, self.line.natural.index
-        u = profiles.to_search(self.grids[0].psi)
-        task, chosen, near = [which[:0]], [u[:0]], [np.empty((0, profiles.n_weights))]
+        u = profiles.to_search(self.grids.psi)
         if not profiles.n_shape or (self.line.is_shape and profiles.n_shape == 1):
             which = which[:0]
-        for k in which:
-            if self.line.is_shape:
-                away = np.abs(u[:, q] - found[k])
-                mine = np.flatnonzero(away <= away.min() + 1e-9)
-                at = np.where(np.arange(profiles.n_shape) == q, found[k], u[mine])
-            else:
-                height = self.grids[k].values - self.highest[k] + self.drop[k]
-                mine = np.flatnonzero(height > -BETWEEN)
-                at = u[mine]
-            task.append(np.full(len(mine), k))
-            chosen.append(at)
-            near.append(self.grids[k].theta[mine])
-        psi = profiles.from_search(np.concatenate(chosen))
-        return np.concatenate(task), psi, np.concatenate(near)
+        if self.line.is_shape:
+            away = np.abs(u[:, q] - found[which, None])
+            near = away <= away.min(axis=1, keepdims=True, initial=np.inf) + 1e-9
+        else:
+            target = self.highest[which] - self.drop[which]
+            near = self.grids.values[which] - target[:, None] > -BETWEEN
+        row, cell = np.nonzero(near)
+        task, at = which[row], u[cell]
+        if self.line.is_shape:
+            at[:, q] = found[task]
+        return task, profiles.from_search(at), self.grids.theta[task, cell]
 
     def _begun_at(self, moved: IntVector, found: Vector, short: Vector, points: Points) -> _Tasks:
         """The search for some ends, begun anew where the profile is above its target."""
-        unit = self.line.units([self.peaks[k] for k in moved], self.whose[moved])
+        peaks = self.peaks.take(moved)
+        unit = self.line.units(peaks, self.whose[moved])
         return replace(
             self,
-            grids=[self.grids[k] for k in moved],
-            peaks=[self.peaks[k] for k in moved],
+            grids=self.grids.take(moved),
+            peaks=peaks,
             whose=self.whose[moved],
             sign=self.sign[moved],
             drop=self.drop[moved],

@@ -47,7 +47,10 @@ def found_reward(
     """
     if not isinstance(found.reward, str):
         return found, ()
-    blocks = _blocks(table, found)
+    try:
+        blocks = _blocks(table, found)
+    except DataError:  # said where episodes are made
+        return found, ()
     notes: list[str] = []
     others = _others(table, found, own)
     people = _people(table, found, blocks)

@@ -52,16 +52,17 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         _check_rivals(table, found, clean.own)
         ask_about_flags(table, found.chosen, clean.own, found.decision)
     unmade: tuple[str, ...] = ()
-    if asked.options is None and isinstance(found.chosen, str) and locations is None:
+    placed = locations is not None and not isinstance(locations, str)
+    if asked.options is None and isinstance(found.chosen, str) and not placed:
         table, unmade = without_marks(table, found.chosen, found.reward)
         ask_about_marks(table, found.chosen, found.decision)
     table, notes = with_rewards(table, found, asked)
     notes = (*unmade, *notes)
+    if "missing_reward" not in policies:
+        _check_other_tasks(table, found)
     if asked.columns.get("reward") in (None, clean.hints.get("reward")):
         found, decided = found_reward(table, found, clean.own)
         notes = (*notes, *decided)
-    if clean.program is not None and "missing_reward" not in policies:
-        _check_other_tasks(table, found)
     if found.decision is None:
         notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
     if clean.counted_on:

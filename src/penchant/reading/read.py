@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from penchant._frames import came_as, marked
 from penchant.errors import DataError, named
@@ -35,6 +36,7 @@ from penchant.tables.reading import TITLES, Reading, ReadingKind
 from penchant.tables.surveys import WideLayout, refuse_unknown_words
 from penchant.wording import argument, either
 
+FEW_WORDS = 12  # of a column that may hold choices
 # What is told of every option of a game besides: what it paid, when and how it was shown.
 _OF_GAMES = frozenset(
     (
@@ -186,6 +188,12 @@ def read(
         task=task,
     )
     _check(kind, base)
+    if isinstance(options, str):
+        listed = [word.strip() for word in options.split(",")]
+        raise DataError(
+            f"options must be a list of words, or a mapping; got {options!r}. Write "
+            f"options={listed!r}."
+        )
     if isinstance(source, (str, os.PathLike, Source)):
         raw = read_raw(
             source, delimiter=delimiter, decimal=decimal, encoding=encoding, wanted=has_choices
@@ -285,6 +293,8 @@ def _built(
         layout = None if wide is None or offers_of(wide[1]) is None else wide[1]
         return found, from_offers(clean, asked, place, layout)
     if wide is not None:
+        if asked.attributes is None and asked.rivals is None:
+            _ask_about_outcomes(*wide)
         return found, from_wide(clean, asked, *wide, place)
     if not long:
         _refuse_words(clean, asked)
@@ -344,8 +354,6 @@ def _kind(
     if wide is not None:
         layout = wide[1]
         other: ReadingKind = "choices" if offers_of(layout) is None else "offers"
-        if not played:
-            _ask_about_outcomes(wide[0], layout)
         if not played or asked.options is not None:
             return other
         if all(plain_name(name).rstrip("s") in _OF_GAMES for name in layout.attributes):
@@ -373,6 +381,7 @@ def _kind(
             f"{argument('offers')}, attributes by {argument('attributes')}."
         )
     _refuse_totals(clean, names)
+    _ask_for_part(clean, asked)
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
         "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
@@ -399,6 +408,39 @@ def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
         f"read in two ways: {TITLES['play']}, where the option in {chosen} paid its own; or "
         f"{TITLES['choices']}, seen before the choice. Pass {argument('reward', own)} for the "
         f"first, or {argument('attributes', names[0])} for the second."
+    )
+
+
+def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
+    """Ask for the reward, or the choice, where a table of play lacks the name of one of both."""
+    table = clean.table
+    free = [name for name in table.column_names if name not in clean.own]
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, free)
+    reward = usual_column("reward", free)
+    parts = {
+        chosen,
+        reward,
+        *(usual_column(part, free) for part in ("subject", "block", "decision")),
+    }
+    left = [name for name in free if name not in parts]
+    numbers = [
+        n
+        for n in left
+        if (pa.types.is_integer(table[n].type) or pa.types.is_floating(table[n].type))
+    ]
+    few = [n for n in left if 2 <= len({*table[n].to_pylist()} - {None}) <= FEW_WORDS]
+    if chosen is not None and numbers and reward is None:
+        part, found, what, ways = "reward", chosen, "choices", numbers
+    elif chosen is None and few and isinstance(reward, str):
+        part, found, what, ways = "chosen", reward, "rewards", few
+    else:
+        return
+    raise DataError(
+        f"{argument(part)} must be given, as {found} holds {what}, and no column has a usual name "
+        f"of {'rewards' if part == 'reward' else 'choices'}; got columns {named(free)}. Pass "
+        f"{' or '.join(argument(part, name) for name in ways[:4])} if that is it; or, if these are "
+        f"no task data, name offers by {argument('offers')}, attributes by "
+        f"{argument('attributes')}."
     )
 
 

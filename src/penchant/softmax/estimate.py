@@ -298,7 +298,7 @@ class Estimate(Found, Framed):
         known = dict.fromkeys((*self.natural_names, *self.names))
         raise DataError(
             f"name must be one of {', '.join(known)}; got {name!r}."
-            f"{nearest(name, known) or ' Choose one.'}"
+            f"{nearest(str(name), known) or ' Choose one.'}"
         )
 
     def transform(

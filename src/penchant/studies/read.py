@@ -444,6 +444,7 @@ def read_study(
     <StudyData: 20 subjects, 20 episodes, 1191 decisions scored>
     """
     seen: dict[str, Any] = {}
+    conditions = (conditions,) if isinstance(conditions, str) else conditions
     if isinstance(table, Reading) and table.kind == "choices":
         return _experiment(table, conditions)
     if isinstance(table, Reading):

@@ -12,7 +12,7 @@ from penchant.errors import DataError, named, nearest
 from penchant.wording import ticked
 
 FEWEST = 5  # columns that are numbered on, below which they may be anything
-_NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)(\d+)")
+_NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)[\[(]?(\d+)[\])]?")
 
 
 class _Run(NamedTuple):
@@ -22,9 +22,6 @@ class _Run(NamedTuple):
     divider: str
     first: str
     last: str
-
-
-QUESTIONS = frozenset(("q", "qid", "question", "item", "frage"))  # stems of answers in surveys
 
 
 def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None) -> None:
@@ -40,7 +37,8 @@ def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None)
     runs = _runs(names)
     if not runs:
         return
-    if len(runs) == 1 and plain_name(runs[0].stem) in QUESTIONS:
+    taken = {plain_name(name) for name in USUAL["chosen"]}
+    if len(runs) == 1 and plain_name(runs[0].stem) not in taken:
         first, last = runs[0].first, runs[0].last
         raise DataError(
             "The table must say what was offered in every question; got one row per subject, and "
@@ -283,7 +281,7 @@ def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, An
     >>> long_columns(["respID", "obsID", "alt", "choice", "price"], {})
     {'decision': 'obsID', 'option': 'alt', 'chosen': 'choice'}
     """
-    _check_given({part: given[part] for part in LONG if given.get(part)}, names)
+    _check_given({part: name for part, name in given.items() if name}, names)
     found: dict[str, Any] = {}
     for part, usual in LONG.items():
         if given.get(part):

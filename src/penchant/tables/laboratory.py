@@ -40,7 +40,14 @@ from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
 from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
 from penchant.tables.offer_columns import USUAL as OFFERED
-from penchant.tables.paid import BY_WORD, DIFFERENCES, by_words, differences
+from penchant.tables.paid import (
+    BY_PLACE,
+    BY_WORD,
+    DIFFERENCES,
+    by_words,
+    differences,
+    told_at,
+)
 from penchant.tables.programs import (
     GORILLA,
     JSPSYCH,
@@ -174,6 +181,22 @@ class _Work:
         self.program: Program = program_of(table.column_names)
         self.of_people: frozenset[str] = frozenset()
         self.of_people = self._arms()
+        self._count_restarts(given.get("block"))
+
+    def _count_restarts(self, block: str | None) -> None:
+        """A column that counts how often the number of a person's trials begins anew."""
+        match = re.fullmatch(r"restarts\((.+)\)", block or "")
+        if block is None or match is None or match[1] not in self.table.column_names:
+            return
+        who = self.cells(self.subject) if self.subject else [None] * len(self.table)
+        last: dict[Any, tuple[float, int]] = {}
+        plays = []
+        for whose, cell in zip(who, self.cells(match[1]), strict=True):
+            number, play = last.get(whose, (-np.inf, 0))
+            if isinstance(cell, (int, float)):
+                last[whose] = (float(cell), play + (cell <= number))
+            plays.append(last.get(whose, (0.0, 0))[1] + 1)
+        self.table = self.table.append_column(block, pa.array(plays))
 
     # ---- parts -------------------------------------------------------------------------------
 
@@ -480,12 +503,17 @@ class _Work:
         if reward is None or reward in names:
             return
         words, total = BY_WORD.fullmatch(reward), DIFFERENCES.fullmatch(reward)
+        place = BY_PLACE.fullmatch(reward)
         if words is not None and words["name"] in names:
             cells = self.cells(words["name"])
             paid = by_words(cells, words["words"], words["name"], self.rows.tolist())
             self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
         elif total is not None and total["name"].strip() in names:
             self._take_differences(reward, total["name"].strip(), total["start"])
+        elif place is not None and place["name"] in names:
+            cells = self.cells(place["name"])
+            paid = told_at(cells, int(place["place"]), place["name"], ".", self.rows.tolist())
+            self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
         else:
             self._take_labels(reward)
 

@@ -17,6 +17,7 @@ from penchant.tables.frames import row_place
 from penchant.wording import argument
 
 DIFFERENCES = re.compile(r"diff\((?P<name>[^,()]+)(?:,\s*(?P<start>[+-]?[\d.]+))?\)")
+BY_PLACE = re.compile(r"(?P<name>.+)\[(?P<place>[1-9])\]")
 BY_WORD = re.compile(r"(?P<name>.+)\[(?P<words>[^\[\]]*=[^\[\]]*)\]")
 # Words of outcomes, and what they often stand for: won or not, won or lost.
 _GOOD = frozenset(("win", "won", "gain", "reward", "rewarded", "correct", "hit", "gewonnen", "yes"))
@@ -106,6 +107,28 @@ def differences(
     return paid
 
 
+def told_at(
+    cells: Sequence[Any], place: int, name: str, decimal: str, rows: Sequence[int]
+) -> list[float | None]:
+    """The number at one place, from 1, among those that each sentence tells.
+
+    >>> told_at(["You won 5 of 10", None], 1, "feedback", ".", [0, 1])
+    [5.0, None]
+    """
+    found: list[float | None] = []
+    for row, cell in enumerate(cells):
+        numbers = None if is_nothing(cell) else told(cell, decimal)
+        if numbers is not None and len(numbers) == 1 and not np.isfinite(numbers[0]):
+            numbers = None
+        elif numbers is not None and len(numbers) < place:
+            raise DataError(
+                f"{argument('reward')} must be one of the numbers of every text; got {cell!r} at "
+                f"{row_place(int(rows[row]))}, which has {len(numbers)}. Count from 1."
+            )
+        found.append(None if numbers is None else numbers[place - 1])
+    return found
+
+
 def by_sentences(cells: Sequence[Any], name: str, decimal: str) -> Vector:
     """Rewards by the one number that each sentence tells, such as You won 5 points."""
     found = np.full(len(cells), np.nan)
@@ -116,12 +139,13 @@ def by_sentences(cells: Sequence[Any], name: str, decimal: str) -> Vector:
         if numbers is None:
             raise _no_number(cells, row, name)
         if len(numbers) > 1:
+            ways = [
+                f"{argument('reward', f'{name}[{k + 1}]')} for {number:g}"
+                for k, number in enumerate(numbers)
+            ]
             raise DataError(
-                f"reward {name!r} must tell one number in every row; got {cell!r} at "
-                f"{row_place(row)}, which can be read as "
-                f"{' or '.join(f'{number:g}' for number in numbers)}. Name another column with "
-                f"{argument('reward')}, or say what each text pays: "
-                f"{argument('reward', f'{name}[{cell}={numbers[0]:g}, ...]')}."
+                f"{argument('reward')} must be given, as {cell!r} in {name} at {row_place(row)} "
+                f"can be read in {len(numbers)} ways. Pass {', or '.join(ways)}."
             )
         found[row] = numbers[0]
     return found

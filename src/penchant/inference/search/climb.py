@@ -24,6 +24,8 @@ SHORT = 1e-3  # a step of search units that is too short to lead to another slop
 LONG = 0.5  # and one that may
 SPARE = 0.5  # log-units below a height, and times what a step gains, that a climb does not make up
 MANY_GAINS = 4.0
+LOOKS = 12  # after each of which a climb is asked what it has gained,
+MANY_ROUNDS = 25.0  # and so many times as much is not gained any more
 TAKEN = 30.0  # times the curvature of a profile, that of which weights take back the rest
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
@@ -90,7 +92,7 @@ class Climbs:
         n, d, q = len(subject), profiles.n_weights, profiles.n_shape
         self.profiles, self.subject, self.planes = profiles, subject, planes
         self.max_steps, self._smooth = max_steps, Declared(profiles.model).smooth
-        self._told = told
+        self._told, self._looks, self._mark = told, 0, np.full(n, -np.inf)
         self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
         self.points = profiles.blank(subject, np.zeros((n, q)))
@@ -137,7 +139,7 @@ class Climbs:
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._least
         if self._told is not None:
-            over |= up & self._is_told(rows)
+            over |= (up & self._is_told(rows)) | self._crawl(rows)
         self.active[rows[over]] = False
         return rows[over]
 
@@ -172,6 +174,20 @@ class Climbs:
         away = self._told[rows] - self.points.value[rows]
         vain = (away > SPARE + MANY_GAINS * gain) & (longest < LONG)
         return np.asarray(vain | (longest < SHORT) & (np.abs(away) > MANY_GAINS * gain))
+
+    def _crawl(self, rows: IntVector) -> BoolVector:
+        """Whether climbs that are long on their way are up there, or gain too little to come there.
+
+        Along a ridge most steps are shortened: looks are counted, and not steps.
+        """
+        assert self._told is not None
+        self._looks += 1
+        if self._looks % LOOKS:
+            return np.zeros(len(rows), dtype=bool)
+        gained = self.points.value[rows] - self._mark[rows]
+        self._mark[rows] = self.points.value[rows]
+        away = self._told[rows] - self.points.value[rows]
+        return np.asarray((away < 0) & np.isfinite(gained) | (away > MANY_ROUNDS * gained))
 
     def give_up(self, rows: IntVector) -> None:
         """End climbs that lead nowhere new."""

@@ -120,6 +120,10 @@ def _check_options_agree(found: Mapping[str, Matrix]) -> None:
         )
 
 
+class _NoRewardsError(DataError, AttributeError):
+    """What a model that learns from rewards looks for in vain."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Offers:
     """Decisions among options that are described by numbers, such as amounts and delays.
@@ -165,6 +169,14 @@ class Offers:
     scored: BoolVector
     subject: Any = None
     block: Any = None
+
+    @property
+    def rewards(self) -> Any:
+        """None are paid here: a model that asks for them is one of play."""
+        raise _NoRewardsError(
+            "model must be one of offers, as nothing was paid between them; got one that learns "
+            "from rewards. Use pn.HyperbolicDiscounting(), or another model of offers."
+        )
 
     def __init__(
         self,
