@@ -205,8 +205,8 @@ def test_examples_of_help_use_options_that_there_are(command):
 def test_names_that_shells_complete_are_those_there_are():
     from typing import get_args
 
-    from penchant.cli import options
     import penchant as pn
+    from penchant.cli import options
     from penchant.models.catalogue import CATALOGUE
     from penchant.reading.tasks import TASKS
 

@@ -40,7 +40,7 @@ from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
 from penchant.models.offers._kernels import by_magnitude
-from penchant.models.offers.variables import (
+from penchant.models.offers.attributes import (
     TEMPERATURE,
     ColumnModel,
     Pairs,
