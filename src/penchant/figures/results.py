@@ -9,8 +9,7 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
-from penchant.figures.people import coefficients
-from penchant.figures.population import population
+from penchant.figures.population import coefficients, population
 from penchant.figures.recovery import confusion, data_needed, recovery
 from penchant.figures.style import ABOVE_LEGEND, figure, heading, remark
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED, forest

@@ -21,9 +21,8 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, grid, landscape_a, landscape_b
-from penchant.inference.linearized import linearized_choices
+from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
 from penchant.inference.live import Live, live
-from penchant.inference.nominal import BackMap, nominal_point
 from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL

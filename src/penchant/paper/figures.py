@@ -20,9 +20,8 @@ from penchant.figures import (
     style,
     without_estimate,
 )
-from penchant.figures.letters import FONT_SIZE
+from penchant.figures.letters import FONT_SIZE, plain_logarithmic
 from penchant.figures.style import dress, heading, legend, stay_clear
-from penchant.figures.ticks import plain_logarithmic
 from penchant.paper.conclusion import Conclusion, Told
 from penchant.paper.ensembles import HALF_WIDTHS, Convergence
 from penchant.paper.figure_1 import CURSOR, SELECTED, Experiment, Figure1

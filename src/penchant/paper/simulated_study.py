@@ -34,8 +34,7 @@ from penchant.bandit.landscape import (
     landscape_a,
     landscape_b,
 )
-from penchant.inference.linearized import linearized_choices
-from penchant.inference.nominal import BackMap, nominal_point
+from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL

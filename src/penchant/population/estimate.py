@@ -17,7 +17,7 @@ from penchant.output.document import plain, plain_label
 from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.population.subjects import LeftOut, Scale
-from penchant.softmax.transformations import Parameter
+from penchant.softmax.hypotheses import Parameter
 from penchant.tails import chi_square_tail, t_point
 
 

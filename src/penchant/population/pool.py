@@ -28,7 +28,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError, listing, nearest
 from penchant.inference.fit import fit
-from penchant.inference.nominal import BackMap, Coordinate, Nominal, nominal_point
+from penchant.inference.linearized import BackMap, Coordinate, Nominal, nominal_point
 from penchant.models.model import Model, natural_parameters
 from penchant.population.estimate import (
     PopulationEstimate,

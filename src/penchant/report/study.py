@@ -11,7 +11,7 @@ from typing import Any, Literal
 from penchant._frames import as_it_came
 from penchant.errors import DataError
 from penchant.figures.words import in_words
-from penchant.inference.nominal import Nominal
+from penchant.inference.linearized import Nominal
 from penchant.models.model import Declared, Model
 from penchant.models.record import refuse_no_model, refuse_word
 from penchant.output.shown import Kept

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Vector
 from penchant.errors import DataError
-from penchant.inference.nominal import nominal_point
+from penchant.inference.linearized import nominal_point
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison, adjusted_p_values

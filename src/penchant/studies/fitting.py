@@ -23,8 +23,8 @@ from penchant.output.document import numbers, plain
 from penchant.softmax import document
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
+from penchant.softmax.hypotheses import Parameter, transformed
 from penchant.softmax.likelihood import available_threads
-from penchant.softmax.transformations import Parameter, transformed
 from penchant.softmax.validity import Validity
 from penchant.studies.landscapes import NAMES, Landscapes, Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw

@@ -33,7 +33,7 @@ from penchant.population.estimate import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.significance import rank_test
 from penchant.population.subjects import SubjectEstimates, logarithms, positive, shares
-from penchant.softmax.transformations import Parameter
+from penchant.softmax.hypotheses import Parameter
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.plan import CATEGORIES, Category, Plan
 from penchant.studies.read import ALL, StudyData

@@ -14,7 +14,7 @@ from penchant.arguments import check_level
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.inference.nominal import Nominal, nominal_point
+from penchant.inference.linearized import Nominal, nominal_point
 from penchant.models.model import Declared, Model
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.landscapes import Landscapes

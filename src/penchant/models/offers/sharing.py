@@ -23,7 +23,7 @@ from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers._kernels import against_norms
-from penchant.models.offers.variables import (
+from penchant.models.offers.attributes import (
     ColumnModel,
     StaticModel,
     check_attributes,

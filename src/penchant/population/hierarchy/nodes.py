@@ -18,9 +18,10 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.inference.draws import TAIL, log_t, quasi_random, whitened
+from penchant.inference.posterior import TAIL, log_t, quasi_random, turns, whitened
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import People
+from penchant.population.hierarchy.marginal import Known, Nodes, Structure
 
 EACH = {0: 1, 1: 11, 2: 9, 3: 7, 4: 5}
 MOST = 4  # coordinates of a product of nodes
@@ -28,6 +29,7 @@ ROUGH = 5  # nodes in each direction while the search is under way
 N_DRAWS = 128
 FEWER = {0: (1, 256), 1: (5, 128), 2: (5, 64), 3: (3, 32)}  # by shapes: nodes of each, draws
 LEAST = (3, 16)
+UNTOLD = 1e-10  # smallest information of a direction, relative to others
 FROM_POPULATION = 0.1  # share of draws
 
 
@@ -291,3 +293,158 @@ def shape_grid(coordinates: Coordinates) -> Matrix:
 def _prior(h: Matrix, mean: Matrix, precision: Matrix) -> Vector:
     away = h - mean
     return np.asarray(-0.5 * np.einsum("na,nab,nb->n", away, precision, away))
+
+
+class Posterior(NamedTuple):
+    """Mean and lower factor of the covariance of each subject's coordinates with spread."""
+
+    centre: Matrix
+    factor: Matrix
+
+
+def _population(s: Structure, x: Vector) -> tuple[Matrix, Matrix]:
+    """Means (n, p) and covariances (n, r, r) of everybody."""
+    matrices = s.spread.matrices(x[s.n_beta :])
+    return s.means(x[: s.n_beta]), matrices[s.group]
+
+
+def posterior_at_modes(people: People, s: Structure, x: Vector, h: Matrix) -> Posterior:
+    """Modes under the population, and how wide posteriors are there by expected information."""
+    means, covariances = _population(s, x)
+    h = h.copy()
+    h[:, s.fixed] = means[:, s.fixed]
+    precision = np.asarray(np.linalg.inv(covariances), dtype=np.float64)
+    if not len(s.random):
+        return Posterior(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
+    found = find_modes(people, np.arange(len(h)), h, means[:, s.random], precision, s.random)
+    information = found.information[:, s.random][:, :, s.random] + precision
+    return Posterior(found.h[:, s.random], _widths(information))
+
+
+def _widths(information: Matrix) -> Matrix:
+    """Lower factors of the inverses, whatever the units; what is not told at all is hardly told."""
+    scale = np.sqrt(np.einsum("naa->na", information))
+    values, vectors = np.linalg.eigh(information / (scale[:, :, None] * scale[:, None, :]))
+    inside = np.maximum(values, UNTOLD)
+    inverse = (vectors / inside[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+    return np.asarray(np.linalg.cholesky(inverse) / scale[:, :, None], dtype=np.float64)
+
+
+def placed_nodes(
+    people: People,
+    s: Structure,
+    rule: Rule,
+    x: Vector,
+    posterior: Posterior,
+    which: IntVector,
+) -> Nodes:
+    """Nodes of some subjects, with the likelihood at each."""
+    means, covariances = _population(s, x)
+    means, covariances = means[which], covariances[which]
+    own = Posterior(posterior.centre[which], posterior.factor[which])
+    if rule.drawn:
+        places, weights = _drawn(people, s, rule, which, own, means, covariances)
+    else:
+        places, weights = rule.place(*own)
+    h = np.empty((*places.shape[:3], means.shape[1]))
+    h[..., s.random] = places
+    h[..., s.fixed] = means[:, None, None, s.fixed]
+    n, n_nodes = len(which), rule.n_nodes
+    f = len(s.fixed)
+    gradient, information = np.zeros((n, n_nodes, f)), np.zeros((n, n_nodes, f, f))
+    if f:
+        q = people.coordinates.n_shape
+        found = people.derivatives(which, h, on_shape=bool((s.fixed < q).any()))
+        value = found.value
+        gradient[:] = found.gradient[..., s.fixed].reshape(n, n_nodes, f)
+        information[:] = found.information[..., s.fixed, :][..., s.fixed].reshape(n, n_nodes, f, f)
+    else:
+        value = people.values(which, h)
+    # far out numbers overflow: nobody decides so
+    lost = ~(np.isfinite(value.reshape(n, n_nodes)) & np.isfinite(information).all(axis=(2, 3)))
+    lost |= ~np.isfinite(gradient).all(axis=2)
+    gradient[lost], information[lost] = 0.0, 0.0
+    value = np.where(lost.reshape(value.shape), -np.inf, value)
+    return Nodes(
+        places.reshape(n, n_nodes, len(s.random)),
+        (value + weights).reshape(n, n_nodes),
+        means[:, s.fixed].copy(),
+        gradient,
+        information,
+    )
+
+
+def _drawn(
+    people: People,
+    s: Structure,
+    rule: Rule,
+    which: IntVector,
+    own: Posterior,
+    means: Matrix,
+    covariances: Matrix,
+) -> tuple[Matrix, Matrix]:
+    """Product nodes in the shapes; at each, draws about the mode of the weights given them."""
+    q, n = rule.n_shape, len(which)
+    on_shape, weights = rule.place_shape(*own)
+    n_psi = on_shape.shape[1]
+    mean = means[:, s.random]
+    slope = np.zeros((n, mean.shape[1] - q, q))
+    rest = covariances[:, q:, q:]
+    if q:
+        slope = np.swapaxes(np.linalg.solve(covariances[:, :q, :q], covariances[:, :q, q:]), 1, 2)
+        rest = rest - slope @ covariances[:, :q, q:]
+    known = mean[:, None, q:] + np.einsum("nab,nkb->nka", slope, on_shape - mean[:, None, :q])
+    h = np.repeat(means[:, None], n_psi, axis=1)
+    h[:, :, s.random[:q]] = on_shape
+    h[:, :, s.random[q:]] = own.centre[:, None, q:] + np.einsum(
+        "nab,kb->nka", own.factor[:, q:, :q], rule.z[:, 0, :q]
+    )
+    pairs = n * n_psi
+    precision = np.repeat(np.linalg.inv(rest), n_psi, axis=0)
+    found = find_modes(
+        people,
+        np.repeat(which, n_psi),
+        h.reshape(pairs, -1),
+        known.reshape(pairs, -1),
+        precision,
+        s.random[q:],
+        most_steps=15,
+        on_shape=False,
+    )
+    information = found.information[:, s.random[q:]][:, :, s.random[q:]] + precision
+    d = known.shape[2]
+    middle = found.h[:, s.random[q:]].reshape(n, n_psi, d)
+    wide = _widths(information).reshape(n, n_psi, d, d)
+    other = np.repeat(np.linalg.cholesky(rest)[:, None], n_psi, axis=1)
+    turned = turns(len(people.subjects), d)[which]
+    drawn, log_weights = rule.draw(middle, wide, known, other, turned)
+    places = np.empty((*drawn.shape[:3], mean.shape[1]))
+    places[..., :q] = on_shape[:, :, None]
+    places[..., q:] = drawn
+    return places, weights[:, :, None] + log_weights
+
+
+def posterior_by_nodes(known: Known, s: Structure, x: Vector, before: Posterior) -> Posterior:
+    """Means and covariances of subjects by their nodes; never much narrower than before."""
+    r = len(s.random)
+    if not r:
+        return before
+    means = s.means(x[: s.n_beta])[:, s.random] + known.means[:, :r]
+    covariances = known.covariances[:, :r, :r]
+    inverse = np.linalg.inv(before.factor)
+    relative = inverse @ covariances @ np.swapaxes(inverse, 1, 2)
+    values, vectors = np.linalg.eigh(relative)
+    inside = np.clip(values, 0.2, 9.0)
+    kept = (vectors * inside[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+    covariances = before.factor @ kept @ np.swapaxes(before.factor, 1, 2)
+    return Posterior(means, np.linalg.cholesky(covariances))
+
+
+def shift_of(new: Posterior, old: Posterior) -> Vector:
+    """How far posteriors moved, in their standard deviations, or changed in width."""
+    if not new.centre.shape[1]:
+        return np.zeros(len(new.centre))
+    inverse = np.linalg.inv(old.factor)
+    moved = np.abs(np.einsum("nab,nb->na", inverse, new.centre - old.centre)).max(axis=1)
+    width = np.einsum("naa->na", new.factor) / np.einsum("naa->na", old.factor)
+    return np.asarray(np.maximum(moved, np.abs(np.log(width)).max(axis=1)))

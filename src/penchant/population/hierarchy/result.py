@@ -33,7 +33,7 @@ from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.sampling import PopulationSample, sampled
 from penchant.population.hierarchy.search import Found, Search
 from penchant.population.hierarchy.subjects import PopulationSubjects, View, predicted
-from penchant.softmax.transformations import Parameter
+from penchant.softmax.hypotheses import Parameter
 from penchant.tails import t_point
 
 

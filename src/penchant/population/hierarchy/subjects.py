@@ -23,8 +23,8 @@ from penchant.output.shown import Shown
 from penchant.population.hierarchy.inferences import People
 from penchant.population.hierarchy.likelihoods import Choosers
 from penchant.population.hierarchy.nodes import EACH, Rule
+from penchant.softmax.hypotheses import Parameter
 from penchant.softmax.probabilities import log_probabilities
-from penchant.softmax.transformations import Parameter
 from penchant.tails import normal_point
 
 PER_DRAW = 8  # candidates from which one draw is taken
