@@ -25,7 +25,7 @@ from penchant.population.hierarchy.likelihoods import Choosers, People, Players
 from penchant.population.hierarchy.plan import Plan
 from penchant.population.hierarchy.result import PopulationFit, Source
 from penchant.softmax.likelihood import available_threads
-from penchant.wording import either
+from penchant.wording import argument, either
 
 FEWEST = 5  # subjects
 SMALL = 50  # subjects below which REML is the default
@@ -267,7 +267,8 @@ def _check_arguments(
 ) -> None:
     if not (spread in ("full", "diagonal") or str(spread).startswith("by ")):
         raise DataError(
-            f"spread must be 'full', 'diagonal' or 'by group'; got {spread!r}. Choose one."
+            f"{argument('spread')} must be 'full', 'diagonal' or 'by group'; got {spread!r}. "
+            "Choose one."
         )
     if estimator not in (None, "ml", "reml"):
         raise DataError(f"estimator must be 'ml' or 'reml'; got {estimator!r}. Choose one.")
