@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Declared
 
@@ -123,9 +123,12 @@ class Climbs:
         rows = np.flatnonzero(self.active)
         target, trial, up = self._try(rows)
         known = np.isfinite(trial.gradient).all(axis=1)
-        self._move(rows[up], target[up], trial.take(up))
-        self._shorten(rows[~up], trial.value[~up])
-        self._look_ahead(rows[~up])
+        if up.all():
+            self._move(rows, target, trial)
+        else:
+            self._move(rows[up], target[up], trial.take(up))
+            self._shorten(rows[~up], trial.value[~up])
+            self._look_ahead(rows[~up])
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._least
         self.active[rows[over]] = False
