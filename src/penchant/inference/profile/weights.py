@@ -21,7 +21,7 @@ from penchant.choices import Choices
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Rows
 from penchant.models.model import Model, positive_weights
-from penchant.models.natural_prior import Density
+from penchant.models.priors import Density
 from penchant.softmax.batch import fit_table
 from penchant.softmax.constraints import Constraints, maximise_freely, maximise_within
 from penchant.softmax.hypotheses import Hypothesis

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Declared
 
@@ -20,6 +20,12 @@ NEARLY = 1e-6  # a step of search units that is too short to matter for the heig
 ENOUGH = 1e-9  # and one that matters for nothing
 STEEP = 1e-3  # and one that no smooth profile would ask for at its peak
 LAST_STEPS = 3
+SHORT = 1e-3  # a step of search units that is too short to lead to another slope
+LONG = 0.5  # and one that may
+SPARE = 0.5  # log-units below a height, and times what a step gains, that a climb does not make up
+MANY_GAINS = 4.0
+LOOKS = 12  # after each of which a climb is asked what it has gained,
+MANY_ROUNDS = 25.0  # and so many times as much is not gained any more
 TAKEN = 30.0  # times the curvature of a profile, that of which weights take back the rest
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
@@ -60,6 +66,8 @@ class Climbs:
         Steps after which a climb ends.
     proven
         Whether to look closely at every step, and not at the end alone.
+    told
+        Heights of which it is enough to tell whether a climb comes to them.
 
     Attributes
     ----------
@@ -79,10 +87,12 @@ class Climbs:
         planes: Planes | None = None,
         max_steps: int = 40,
         proven: bool = False,
+        told: Vector | None = None,
     ) -> None:
         n, d, q = len(subject), profiles.n_weights, profiles.n_shape
         self.profiles, self.subject, self.planes = profiles, subject, planes
         self.max_steps, self._smooth = max_steps, Declared(profiles.model).smooth
+        self._told, self._looks, self._mark = told, 0, np.full(n, -np.inf)
         self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
         self.points = profiles.blank(subject, np.zeros((n, q)))
@@ -131,6 +141,8 @@ class Climbs:
             self._look_ahead(rows[~up])
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._least
+        if self._told is not None:
+            over |= (up & self._is_told(rows)) | self._crawl(rows)
         self.active[rows[over]] = False
         return rows[over]
 
@@ -151,6 +163,34 @@ class Climbs:
             up = trial.value >= value - 1e-12 * (1 + np.abs(value))
         # where variables all but vanish, weights may be too large to say where up is
         return target, trial, first | up & np.isfinite(trial.gradient).all(axis=1)
+
+    def _is_told(self, rows: IntVector) -> BoolVector:
+        """Whether climbs have all but come to an end, or will not come to the height in question.
+
+        The next step gains half of what the slope along it promises. A climb that will not come
+        up there is not followed any further; one that does is, so that the next begins beside it.
+        """
+        assert self._told is not None
+        step = self._step[rows]
+        longest = np.abs(step).max(axis=1, initial=0.0)
+        gain = 0.5 * (self.points.gradient[rows] * step).sum(axis=1)
+        away = self._told[rows] - self.points.value[rows]
+        vain = (away > SPARE + MANY_GAINS * gain) & (longest < LONG)
+        return np.asarray(vain | (longest < SHORT) & (np.abs(away) > MANY_GAINS * gain))
+
+    def _crawl(self, rows: IntVector) -> BoolVector:
+        """Whether climbs that are long on their way are up there, or gain too little to come there.
+
+        Along a ridge most steps are shortened: looks are counted, and not steps.
+        """
+        assert self._told is not None
+        self._looks += 1
+        if self._looks % LOOKS:
+            return np.zeros(len(rows), dtype=bool)
+        gained = self.points.value[rows] - self._mark[rows]
+        self._mark[rows] = self.points.value[rows]
+        away = self._told[rows] - self.points.value[rows]
+        return np.asarray((away < 0) & np.isfinite(gained) | (away > MANY_ROUNDS * gained))
 
     def give_up(self, rows: IntVector) -> None:
         """End climbs that lead nowhere new."""
@@ -419,6 +459,7 @@ def climb_together(
     fixed: BoolVector | None = None,
     planes: Planes | None = None,
     finish: bool = True,
+    told: Vector | None = None,
 ) -> Climbs:
     """Climb from psi[k] on the profile of subject[k], for every k.
 
@@ -426,13 +467,13 @@ def climb_together(
     ----------
     near
         Weights and curvatures to start from, of similar data.
-    fixed, planes, max_steps
+    fixed, planes, max_steps, told
         As in `Climbs`.
     finish
         Take the last steps and the curvature at the end; if not, what was found is good enough to
         tell how high the peak is.
     """
-    climbs = Climbs(profiles, subject, fixed, planes, max_steps)
+    climbs = Climbs(profiles, subject, fixed, planes, max_steps, told=told)
     known = (None, None) if near is None else (near.theta, near.curvature)
     climbs.begin(np.arange(len(subject)), psi, *known)
     climbs.run()
