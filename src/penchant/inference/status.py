@@ -29,7 +29,7 @@ from penchant.inference.weakness import (
     weakly_identified,
 )
 from penchant.models.model import Declared
-from penchant.models.natural_prior import DensityPrior, Prior
+from penchant.models.priors import DensityPrior, Prior
 from penchant.models.record import doubts_of
 from penchant.output.notes import pooled_notes
 from penchant.softmax.batch import Batch, settled

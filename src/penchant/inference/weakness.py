@@ -28,7 +28,7 @@ from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid, Grids
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.natural import Natural
-from penchant.models.natural_prior import DensityPrior
+from penchant.models.priors import DensityPrior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
 from penchant.softmax.separation import NEGLIGIBLE, cleaned, weight_of_small

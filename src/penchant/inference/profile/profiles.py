@@ -24,7 +24,7 @@ from penchant.inference.profile.pairs import Planes, Points, Rows, best_on_plane
 from penchant.inference.profile.weights import best_under, best_weights, limits_of
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
 from penchant.models.natural import Natural, Shape
-from penchant.models.natural_prior import Density, DensityPrior, Prior
+from penchant.models.priors import Density, DensityPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.batch import Batch, fit_table
 from penchant.softmax.constraints import Constraints, InfeasibleError
