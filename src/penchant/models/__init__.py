@@ -6,7 +6,7 @@ from penchant._lazy import lazily
 
 if TYPE_CHECKING:
     from penchant.choices import NaturalParameters as NaturalParameters
-    from penchant.models.check_model import check_model as check_model
+    from penchant.models.checking import check_model as check_model
     from penchant.models.clinic.iowa import ORL as ORL
     from penchant.models.clinic.iowa import PVL as PVL
     from penchant.models.clinic.iowa import VPP as VPP
