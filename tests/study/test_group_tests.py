@@ -7,6 +7,7 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError
+from penchant.models.model import natural_parameters
 from penchant.report.study_words import asked, in_short, methods
 from penchant.studies.groups import factors_of, ranges_of
 from penchant.wording import in_options
@@ -339,3 +340,19 @@ def test_intervals_of_a_difference_cover_and_tests_have_their_size():
     # 95 % of 120 and 5 % of 60, within four standard errors of a binomial share
     assert np.mean(covered) > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 120)
     assert max(np.mean(welch), np.mean(rank)) < 0.05 + 4 * np.sqrt(0.95 * 0.05 / 60)
+
+
+def test_shares_are_known_by_the_ends_of_a_parameter_and_others_are_not_cut():
+    from penchant.population.subjects import shares
+
+    def named(model):
+        return [
+            p for p, is_share in zip(model_names(model), shares(model), strict=True) if is_share
+        ]
+
+    def model_names(model):
+        return [n.name for n in natural_parameters(model)]
+
+    assert named(pn.models.TwoStep())[:2] == ["model_based_share", "trace_decay"]
+    assert "perseverance_decay" not in named(pn.models.ORL())  # from 0 to more than 5
+    assert named(pn.models.PVL()) and "temperature" not in named(pn.QLearning(2))

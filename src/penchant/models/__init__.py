@@ -7,53 +7,53 @@ from penchant._lazy import lazily
 if TYPE_CHECKING:
     from penchant.choices import NaturalParameters as NaturalParameters
     from penchant.models.checking import check_model as check_model
+    from penchant.models.clinic.aversive import AversiveLearning as AversiveLearning
+    from penchant.models.clinic.balloons import Balloons as Balloons
+    from penchant.models.clinic.beads import Beads as Beads
+    from penchant.models.clinic.filter import HGF as HGF
+    from penchant.models.clinic.gain_loss import GainLoss as GainLoss
+    from penchant.models.clinic.go_no_go import GoNoGo as GoNoGo
     from penchant.models.clinic.iowa import ORL as ORL
     from penchant.models.clinic.iowa import PVL as PVL
     from penchant.models.clinic.iowa import VPP as VPP
     from penchant.models.clinic.reversal import EWA as EWA
     from penchant.models.clinic.reversal import HiddenState as HiddenState
-    from penchant.models.clinic.stopping import Balloons as Balloons
-    from penchant.models.clinic.stopping import Beads as Beads
+    from penchant.models.clinic.successor import Successor as Successor
+    from penchant.models.clinic.surprise import ConfirmationBias as ConfirmationBias
+    from penchant.models.clinic.surprise import PearceHall as PearceHall
     from penchant.models.clinic.two_step import StayRegression as StayRegression
-    from penchant.models.clinic.two_step import Successor as Successor
     from penchant.models.clinic.two_step import TwoStep as TwoStep
-    from penchant.models.clinic.valence import AversiveLearning as AversiveLearning
-    from penchant.models.clinic.valence import GainLoss as GainLoss
-    from penchant.models.clinic.valence import GoNoGo as GoNoGo
-    from penchant.models.clinic.volatility import HGF as HGF
-    from penchant.models.clinic.volatility import ConfirmationBias as ConfirmationBias
-    from penchant.models.clinic.volatility import PearceHall as PearceHall
-    from penchant.models.clinic.volatility import VolatileKalman as VolatileKalman
-    from penchant.models.learning.baselines import HistoryRegression as HistoryRegression
+    from penchant.models.clinic.volatile import VolatileKalman as VolatileKalman
     from penchant.models.learning.baselines import RandomChoice as RandomChoice
     from penchant.models.learning.baselines import WinStayLoseShift as WinStayLoseShift
-    from penchant.models.learning.exploration import UCB1 as UCB1
-    from penchant.models.learning.exploration import GershmanHybrid as GershmanHybrid
+    from penchant.models.learning.history import HistoryRegression as HistoryRegression
+    from penchant.models.learning.hybrid import GershmanHybrid as GershmanHybrid
     from penchant.models.learning.kalman import KalmanFilter as KalmanFilter
     from penchant.models.learning.known_values import KnownValues as KnownValues
     from penchant.models.learning.q_learning import QLearning as QLearning
+    from penchant.models.learning.ucb1 import UCB1 as UCB1
     from penchant.models.model import Model as Model
     from penchant.models.natural import Natural as Natural
     from penchant.models.natural import Shape as Shape
     from penchant.models.offers.attributes import Attributes as Attributes
+    from penchant.models.offers.cambridge import CambridgeGamble as CambridgeGamble
     from penchant.models.offers.chance import Ambiguity as Ambiguity
-    from penchant.models.offers.chance import CambridgeGamble as CambridgeGamble
     from penchant.models.offers.chance import PeerInfluence as PeerInfluence
     from penchant.models.offers.chance import ProbabilityDiscounting as ProbabilityDiscounting
-    from penchant.models.offers.discounting import ITCH as ITCH
     from penchant.models.offers.discounting import (
         ConstantSensitivityDiscounting as ConstantSensitivityDiscounting,
     )
-    from penchant.models.offers.discounting import Effort as Effort
     from penchant.models.offers.discounting import ExponentialDiscounting as ExponentialDiscounting
     from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
-    from penchant.models.offers.discounting import MagnitudeDiscounting as MagnitudeDiscounting
     from penchant.models.offers.discounting import (
         QuasiHyperbolicDiscounting as QuasiHyperbolicDiscounting,
     )
+    from penchant.models.offers.effort import Effort as Effort
     from penchant.models.offers.gambles import ExpectedUtility as ExpectedUtility
     from penchant.models.offers.gambles import MeanVariance as MeanVariance
     from penchant.models.offers.gambles import ProspectValue as ProspectValue
+    from penchant.models.offers.magnitude import ITCH as ITCH
+    from penchant.models.offers.magnitude import MagnitudeDiscounting as MagnitudeDiscounting
     from penchant.models.offers.sharing import Inequity as Inequity
     from penchant.models.offers.sharing import Ultimatum as Ultimatum
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB

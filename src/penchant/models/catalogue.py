@@ -14,33 +14,36 @@ from typing import Any, Literal, NamedTuple
 
 from penchant.bandit.landscape import grid
 from penchant.errors import DataError, listing, nearest
+from penchant.models.clinic.aversive import AversiveLearning
+from penchant.models.clinic.balloons import Balloons
+from penchant.models.clinic.beads import Beads
+from penchant.models.clinic.filter import HGF
+from penchant.models.clinic.gain_loss import GainLoss
+from penchant.models.clinic.go_no_go import GoNoGo
 from penchant.models.clinic.iowa import ORL, PVL, VPP
 from penchant.models.clinic.reversal import EWA, HiddenState
-from penchant.models.clinic.stopping import Balloons, Beads
-from penchant.models.clinic.two_step import StayRegression, Successor, TwoStep
-from penchant.models.clinic.valence import AversiveLearning, GainLoss, GoNoGo
-from penchant.models.clinic.volatility import HGF, ConfirmationBias, PearceHall, VolatileKalman
-from penchant.models.learning.baselines import HistoryRegression, RandomChoice, WinStayLoseShift
-from penchant.models.learning.exploration import UCB1, GershmanHybrid
+from penchant.models.clinic.successor import Successor
+from penchant.models.clinic.surprise import ConfirmationBias, PearceHall
+from penchant.models.clinic.two_step import StayRegression, TwoStep
+from penchant.models.clinic.volatile import VolatileKalman
+from penchant.models.learning.baselines import RandomChoice, WinStayLoseShift
+from penchant.models.learning.history import HistoryRegression
+from penchant.models.learning.hybrid import GershmanHybrid
 from penchant.models.learning.kalman import KalmanFilter
 from penchant.models.learning.known_values import KnownValues
 from penchant.models.learning.q_learning import QLearning
-from penchant.models.offers.chance import (
-    Ambiguity,
-    CambridgeGamble,
-    PeerInfluence,
-    ProbabilityDiscounting,
-)
+from penchant.models.learning.ucb1 import UCB1
+from penchant.models.offers.cambridge import CambridgeGamble
+from penchant.models.offers.chance import Ambiguity, PeerInfluence, ProbabilityDiscounting
 from penchant.models.offers.discounting import (
-    ITCH,
     ConstantSensitivityDiscounting,
-    Effort,
     ExponentialDiscounting,
     HyperbolicDiscounting,
-    MagnitudeDiscounting,
     QuasiHyperbolicDiscounting,
 )
+from penchant.models.offers.effort import Effort
 from penchant.models.offers.gambles import ExpectedUtility, MeanVariance, ProspectValue
+from penchant.models.offers.magnitude import ITCH, MagnitudeDiscounting
 from penchant.models.offers.sharing import Inequity, Ultimatum
 from penchant.models.spatial.gp_ucb import GPUCB
 from penchant.models.spatial.locality import Locality

@@ -481,7 +481,7 @@ def refuse_no_model(model: Any) -> None:
             f"model must be a model, not its class; got {model.__name__}. Write "
             f"model={_call(model)}."
         )
-    if model is not None and not hasattr(model, "explanatory"):
+    if model is not None and not isinstance(model, Model):
         raise DataError(
             f"model must be a model; got {type(model).__name__}. Write "
             "model=pn.QLearning(n_options=2), or another of pn.models."

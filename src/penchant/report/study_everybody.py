@@ -205,8 +205,9 @@ def population_figures(study: Findings) -> Iterator[Drawn]:
 def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
     fit, what = found.fit, "group" if found.between else "condition"
     panels: dict[str, list[int]] = {}
+    usual = study.fits[study.subjects[0]].exact.natural_names
     for a in _in_order(study, fit.names):
-        parameter = _parameter(fit.names[a], fit.links)
+        parameter = _parameter(fit.names[a], usual)
         if fit.names[a].startswith(f"{parameter}:"):
             panels.setdefault(parameter, []).append(a)
     ends = fit.interval(study.plan.level)

@@ -264,7 +264,10 @@ class FromChoices(Source):
         """Profile intervals in coordinates in which the information is the identity."""
         inverse, errors = found.inverse_information, np.sqrt(np.diag(found.covariance))
         own = np.sqrt(np.diag(inverse))
-        factor = np.linalg.cholesky(inverse / np.outer(own, own)) * errors[:, None]
+        correlation = inverse / np.outer(own, own)
+        # of columns equal to 8 digits it rounds to 1: coordinates need be good, not exact
+        correlation += len(own) * np.finfo(float).eps * np.eye(len(own))
+        factor = np.linalg.cholesky(correlation) * errors[:, None]
         profile = LinearProfile(likelihood_of(in_coordinates(choices, factor)), factor, found.theta)
         top = found.log_likelihood
         return np.array([linear_interval(profile, a, top, errors[a], level) for a in wanted])

@@ -37,7 +37,7 @@ from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import OfferColumns, is_offers, offer_columns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
 from penchant.tables.reading import Reading
-from penchant.wording import ticked
+from penchant.wording import argument, ticked
 
 UNIT = "subject in condition"
 
@@ -506,8 +506,8 @@ def _experiment(reading: Reading, conditions: Sequence[str]) -> StudyData:
     """The data of a choice experiment: its variables are attributes of what was offered."""
     if reading.data.subject is None:
         raise DataError(
-            "subject must be known of a choice experiment; got none. Name the column that says who "
-            "chose when reading it."
+            f"{argument('subject')} must be given with a choice experiment; got none, and no "
+            "column is known to name subjects. Name the column of the people who chose."
         )
     assigned = {name: reading.groups(name) for name in conditions}
     return StudyData(tuple(offers_of_choices(reading.data)), assigned)

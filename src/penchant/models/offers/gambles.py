@@ -24,7 +24,7 @@ from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.attributes import TEMPERATURE, Pairs, Prepared, StaticModel
+from penchant.models.offers.attributes import Pairs, Prepared, StaticModel
 from penchant.wording import either
 
 
@@ -60,6 +60,7 @@ WEIGHTINGS: dict[str, Callable[[Matrix, float], Matrix]] = {
 
 CURVATURE = Shape("curvature", 0.05, 5.0, scale="log", n_grid=21)
 SENSITIVITY = Shape("probability_sensitivity", 0.3, 3.0, scale="log", n_grid=9)
+TEMPERATURE = Natural("temperature", "reciprocal", 0)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from penchant.population.hierarchy.search import (
     would_move,
 )
 from penchant.softmax.likelihood import available_threads
-from penchant.wording import either
+from penchant.wording import argument, either
 
 NEARBY = 1.0  # typical standard deviations within which a likelihood is like its expansion
 
@@ -581,7 +581,8 @@ def _check_arguments(
 ) -> None:
     if not (spread in ("full", "diagonal") or str(spread).startswith("by ")):
         raise DataError(
-            f"spread must be 'full', 'diagonal' or 'by group'; got {spread!r}. Choose one."
+            f"{argument('spread')} must be 'full', 'diagonal' or 'by group'; got {spread!r}. "
+            "Choose one."
         )
     if estimator not in (None, "ml", "reml"):
         raise DataError(f"estimator must be 'ml' or 'reml'; got {estimator!r}. Choose one.")

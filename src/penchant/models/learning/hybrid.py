@@ -1,6 +1,4 @@
-"""Exploration: what uncertainty adds to values.
-
-Gershman's hybrid of directed and random exploration, for two options (Gershman 2018).
+"""Gershman's hybrid of directed and random exploration, for two options (Gershman 2018).
 
 Each option's mean reward is tracked by a static Kalman filter: m_i with variance s_i. With
 
@@ -15,21 +13,6 @@ Gershman has a probit, P(0) = Phi(...); here the link is the logistic function, 
 of two options. Weights are about 1.7 times those of the probit, and their ratios nearly the same.
 
 A decision without a choice changes nothing; options shown are learnt from.
-
-UCB1 with noise: mean rewards so far, and a bonus that falls with the count (Auer et al. 2002).
-
-With n_i the number of rewards seen from option i, V_i their mean, and t = 1 + sum_i n_i,
-
-    eta_i = (V_i + gamma sqrt(log t / n_i)) / tau + phi 1(i = last choice) + b_i.
-
-Linear in 1/tau, gamma/tau, phi and b, without shape parameters. UCB1 itself has gamma = sqrt(2) for
-rewards from 0 to 1 and no noise.
-
-The convention for n_i = 0, where the formula has none: V_i is an initial value v0, and the bonus is
-that of n_i = 1. v0 is known, or estimated as one more weight, v0/tau. UCB1's own rule, every option
-once before any twice, is the limit of a large v0.
-
-A decision without a choice changes nothing; options shown count as observed.
 """
 
 from __future__ import annotations
@@ -41,10 +24,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.agents import Habits, finite, positive, softmax
-from penchant.models.learning._kernels import counts_and_means, hybrid
+from penchant.models.agents import Habits, finite, positive
+from penchant.models.learning._kernels import hybrid
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
     N_GRID,
@@ -65,12 +47,10 @@ from penchant.models.record import (
     doubts_of_noise,
     doubts_of_start,
     fill_controls,
-    in_units_of_temperature,
     known_number,
     start_words,
     with_agents_start,
     with_start,
-    with_starts,
 )
 from penchant.wording import argument
 
@@ -271,160 +251,3 @@ def _prior_variances() -> Shape:
     lost = ("prior_variance", "value", "relative_uncertainty", "value/total_uncertainty")
     slowly = "means move in proportion to prior_variance, which the weights make up for"
     return replace(shape, low=LEAST_BESIDE_MEAN, at_low=Limit(0.0, slowly, lost))
-
-
-@dataclass(frozen=True)
-class UCB1(CompiledModel):
-    """Noisy UCB1: theta = (1/tau, v0/tau, gamma/tau), no psi.
-
-    Parameters
-    ----------
-    n_options
-        Number of options.
-    initial_value
-        Value v0 of options never observed, in units of rewards; None: estimated. "task": chosen
-        when the rewards are known, 0 where 0 is among them, else estimated.
-    stickiness
-        A weight for repeating the last choice, in log-odds.
-    bias
-        A weight for every option but the last, in log-odds.
-    because
-        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import penchant as pn
-    >>> model = pn.models.UCB1(3)
-    >>> task = pn.Landscape([0.2, 0.5, 0.8], pn.GaussianNoise(0.2))
-    >>> truth = {"temperature": 0.2, "exploration": 0.5}
-    >>> rng = np.random.default_rng(2)
-    >>> episode = pn.simulate(task, model, truth, n_decisions=500, rng=rng)
-    >>> pn.fit(episode, model)
-    <Estimate converged: temperature=0.19071, exploration=0.58495>
-    """
-
-    n_options: int
-    initial_value: float | Task | None = TASK
-    stickiness: bool = False
-    bias: bool = False
-    because: str = field(default="", repr=False, compare=False)
-
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
-        if self.initial_value is not None:
-            known_number(self._start, "initial_value", "Give None to estimate it.")
-
-    @property
-    def _start(self) -> float | None:
-        """The initial value; 0 as long as it is open; None where it is estimated."""
-        start: float | None = before_rewards(self.initial_value)
-        return start
-
-    def for_rewards(self, rewards: Vector) -> UCB1:
-        """The same with an initial value for these rewards, if it is open."""
-        return with_start(self, "initial_value", rewards, estimable=True)
-
-    def for_parameters(self, parameters: Mapping[str, Any]) -> UCB1:
-        """The same for agents with these parameters, if the initial value is open."""
-        return with_agents_start(self, "initial_value", parameters)
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, v0/tau if it is estimated, gamma/tau, phi, b."""
-        start = ("initial_value/temperature",) if self.initial_value is None else ()
-        controls = control_names(self.n_options, self.stickiness, self.bias)
-        return ("inverse_temperature", *start, "exploration/temperature", *controls)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Weights that must be positive: tau > 0."""
-        return ("inverse_temperature",)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, v0 and gamma in units of rewards; phi and b in log-odds."""
-        return tuple(in_units_of_temperature(self.weights))
-
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Mean reward, indicator of options never observed if v0 is estimated, bonus, controls."""
-        x, dx = blank_variables(record, which, self.n_options, len(self.weights), 0)
-        free = self.initial_value is None
-        counts_and_means(
-            record.chosen,
-            record.rewards,
-            record.starts,
-            which,
-            float(self._start or 0.0),
-            np.array([1 if free else -1, 2 if free else 1]),
-            x,
-        )
-        fill_controls(record, which, x, self.stickiness, self.bias)
-        return x, dx if with_slopes else None
-
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCB1Agents:
-        """Agents who play so."""
-        free = self.initial_value is None
-        start = finite(parameters, "initial_value") if free else self._start
-        nothing = np.zeros((n_agents, self.n_options))
-        return UCB1Agents(
-            positive(parameters, "temperature"),
-            finite(parameters, "exploration"),
-            float(start or 0.0),
-            Habits.of(parameters, n_agents, self.n_options),
-            counts=nothing,
-            means=nothing.copy(),
-        )
-
-    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """Mean rewards before each event, and the bonus by counts."""
-        x = self.explanatory(episode)
-        bonus = x[:, :, self.weights.index("exploration/temperature")]
-        return {
-            "value": with_starts(self.weights, x, theta, "initial_value"),
-            "count_bonus": bonus,
-        }
-
-    def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
-        """Whether the initial value lies outside the rewards."""
-        return tuple(doubts_of_start("initial_value", self.initial_value, episodes))
-
-    def __str__(self) -> str:
-        value = start_words(self.initial_value, self.because)
-        words = [f"UCB1, {self.n_options} options, value of options never observed {value}"]
-        words += ["stickiness"] if self.stickiness else []
-        words += ["option bias"] if self.bias else []
-        return ", ".join(words)
-
-
-@dataclass
-class UCB1Agents:
-    """Agents in play: counts and running means (n_agents, n_options)."""
-
-    temperature: float
-    exploration: float
-    initial_value: float
-    habits: Habits
-    counts: Matrix
-    means: Matrix
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        new = self.counts == 0
-        n = self.counts + new
-        t = self.counts.sum(axis=1, keepdims=True) + 1.0
-        value = np.where(new, self.initial_value, self.means)
-        q = (value + self.exploration * np.sqrt(np.log(t) / n)) / self.temperature
-        return softmax(q + self.habits.objective())
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Count the reward."""
-        agents = np.arange(len(chosen))
-        self.counts[agents, chosen] += 1.0
-        error = rewards - self.means[agents, chosen]
-        self.means[agents, chosen] += error / self.counts[agents, chosen]
-        self.habits.observe(chosen)

@@ -1,0 +1,200 @@
+"""Rates that depend on what happens: associability by surprise, and confirmation of choices.
+
+Pearce-Hall: values are learnt at a rate that follows the size of recent errors d = r - Q_c,
+
+    Q_c <- Q_c + s k_c d,    then k_c <- k_c + g (|d| - k_c), from 1,    eta_i = Q_i / tau.
+
+Where rewards are large the rate s k_c may be so large that values grow without bound: such psi are
+passed over.
+
+Confirmation (Palminteri et al. 2017), where what the other option would have paid is seen: errors
+that speak for the choice, good news of the option taken and bad news of the other one, are learnt
+from at the rate a_c, the others at a_d,
+
+    Q_i <- Q_i + a (r_i - Q_i),    eta_i = Q_i / tau + phi 1(i = last choice),
+
+with phi if stickiness is asked for: who repeats choices seems to seek confirmation without it. What
+is learnt after a decision is `forgone`, the reward of the option not taken. Both have kinks in
+their rates, where an error is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.arguments import whole_number
+from penchant.models.agents import Habits, share, softmax
+from penchant.models.clinic._kernels import attended, confirming
+from penchant.models.clinic.recursion import OneValue, ValueAgents, rates, shapes, unrolled
+from penchant.models.natural import Natural, Shape
+from penchant.models.record import (
+    Record,
+    control_names,
+    fill_controls,
+    in_units_of_temperature,
+)
+
+
+@dataclass(frozen=True)
+class PearceHall(OneValue):
+    """Learning at a rate that follows surprise: theta = 1/tau, psi = (s, g).
+
+    Parameters
+    ----------
+    n_options
+        Number of options.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.models.PearceHall(2)
+    >>> truth = {"temperature": 0.3, "learning_scale": 0.4, "associability_rate": 0.3}
+    >>> rng = np.random.default_rng(1)
+    >>> pays = pn.models.reversal_schedule(400, rng=rng)
+    >>> play = pn.simulate(pn.Task(pays), model, truth, rng=rng)
+    >>> pn.fit(play, model).names
+    ('inverse_temperature', 'learning_scale', 'associability_rate')
+    """
+
+    n_options: int
+
+    outside: bool = field(default=True, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_options, "n_options", 2)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """s and g."""
+        return rates("learning_scale", "associability_rate")
+
+    @property
+    def smooth(self) -> bool:
+        """No: the size of an error has a kink where it is 0."""
+        return False
+
+    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
+        """Values before every event."""
+        history, size = (record.chosen, record.rewards), (self.n_options, 1)
+        return unrolled(attended, record, which, psi, size, *history, settings=(True,))
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> PearceHallAgents:
+        """Agents who play so."""
+        return PearceHallAgents(self, parameters, n_agents)
+
+    def __str__(self) -> str:
+        return f"Pearce-Hall, {self.n_options} options"
+
+
+class PearceHallAgents(ValueAgents):
+    """Agents in play, each with an associability of every option."""
+
+    def __init__(self, model: PearceHall, parameters: Mapping[str, float], n_agents: int) -> None:
+        super().__init__(parameters, n_agents, model.n_options)
+        self.scale = share(parameters, "learning_scale")
+        self.rate = share(parameters, "associability_rate")
+        self.attention = np.ones_like(self.values)
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Learn, then attend to what surprised."""
+        at = self.who, chosen
+        error = rewards - self.values[at]
+        self.values[at] += self.scale * self.attention[at] * error
+        self.attention[at] += self.rate * (np.abs(error) - self.attention[at])
+
+
+@dataclass(frozen=True)
+class ConfirmationBias(OneValue):
+    """Two options, both seen: theta = 1/tau, psi = (a_c, a_d).
+
+    Parameters
+    ----------
+    stickiness
+        A weight phi for repeating the last choice, in log-odds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.models.ConfirmationBias()
+    >>> truth = {"temperature": 0.3, "confirmatory_rate": 0.4, "disconfirmatory_rate": 0.2}
+    >>> rng = np.random.default_rng(1)
+    >>> world = pn.models.FullFeedbackWorld(pn.models.reversal_schedule(400, rng=rng))
+    >>> play = pn.simulate(world, model, truth, rng=rng)
+    >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
+    {'temperature': 0.2, 'confirmatory_rate': 0.3, 'disconfirmatory_rate': 0.2}
+    """
+
+    stickiness: bool = False
+
+    n_options: int = field(default=2, init=False, repr=False)
+    after: tuple[str, ...] = field(default=("forgone",), init=False, repr=False)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau, and phi."""
+        return ("inverse_temperature", *control_names(2, self.stickiness, False))
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """1/tau."""
+        return ("inverse_temperature",)
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau, phi and the rates."""
+        return (*in_units_of_temperature(self.weights), *shapes(self))
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """a_c and a_d."""
+        return rates("confirmatory_rate", "disconfirmatory_rate")
+
+    @property
+    def smooth(self) -> bool:
+        """No: where an error is 0, the other rate takes over."""
+        return False
+
+    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
+        """Values before every event."""
+        seen = record.chosen, record.rewards, record.after("forgone")
+        x = unrolled(confirming, record, which, psi, (2, len(self.weights)), *seen)
+        fill_controls(record, which, x, self.stickiness, False)
+        return x
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> ConfirmingAgents:
+        """Agents who play so."""
+        return ConfirmingAgents(parameters, n_agents)
+
+    def __str__(self) -> str:
+        return "confirmation bias with full feedback" + (", stickiness" if self.stickiness else "")
+
+
+class ConfirmingAgents(ValueAgents):
+    """Agents in play, with a rate of each kind."""
+
+    def __init__(self, parameters: Mapping[str, float], n_agents: int) -> None:
+        super().__init__(parameters, n_agents, 2)
+        self.habits = Habits.of(parameters, n_agents, 2)
+        self.for_me = share(parameters, "confirmatory_rate")
+        self.against = share(parameters, "disconfirmatory_rate")
+
+    def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
+        """Choice probabilities of each agent."""
+        return softmax(self.values / self.tau + self.habits.objective())
+
+    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
+        """Learn from both outcomes."""
+        self.habits.observe(chosen)
+        paid = np.empty_like(self.values)
+        paid[self.who, chosen], paid[self.who, 1 - chosen] = rewards, after["forgone"]
+        error = paid - self.values
+        mine = np.arange(2) == np.asarray(chosen)[:, None]
+        confirms = (error >= 0) == mine
+        self.values = self.values + np.where(confirms, self.for_me, self.against) * error

@@ -1,0 +1,150 @@
+"""The volatile Kalman filter: a learning rate that follows how fast rewards change.
+
+Each option has a mean m, a variance w and a volatility v (Piray & Daw 2020). From w = sigma^2 and
+v = v0 sigma^2, a reward r of the option taken moves its own by
+
+    k = (w + v) / (w + v + sigma^2),    m' = m + k (r - m),    w' = (1 - k) (w + v),
+    v' = v + l ((m' - m)^2 + w + w' - 2 (1 - k) w - v),
+
+and the objective is eta_i = (m_i + gamma sqrt(w_i + v_i)) / tau. With l, v0 and sigma^2 fixed the
+model is linear in 1/tau and gamma/tau. An option that is not taken stays as it is; v0 is in units
+of sigma^2, and sigma^2 in those of rewards squared.
+
+With l = 0 the volatility stays, and the model is a Kalman filter of rewards that wander with the
+variance v0 sigma^2 between choices of an option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.arguments import whole_number
+from penchant.models.agents import finite, positive, share, softmax
+from penchant.models.clinic._kernels import volatile
+from penchant.models.clinic.recursion import N_GRID, Recursion, given, rates, shapes, unrolled
+from penchant.models.natural import Natural, Shape
+from penchant.models.record import Record, in_units_of_temperature, known_number
+
+
+@dataclass(frozen=True)
+class VolatileKalman(Recursion):
+    """Volatile Kalman filter: theta = (1/tau, gamma/tau), psi = (l, v0, sigma^2).
+
+    Parameters
+    ----------
+    n_options
+        Number of options.
+    initial_value
+        The mean of every option before play.
+    bonus
+        Whether there is a bonus gamma per standard deviation of what an option pays.
+    noises
+        Range of the variance sigma^2 in which to search, in units of rewards squared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.models.VolatileKalman(2, bonus=False)
+    >>> truth = {"temperature": 0.3, "volatility_rate": 0.2, "initial_volatility": 0.5}
+    >>> truth |= {"noise_variance": 0.4}
+    >>> rng = np.random.default_rng(1)
+    >>> pays = pn.models.reversal_schedule(400, rng=rng)
+    >>> play = pn.simulate(pn.Task(pays), model, truth, rng=rng)
+    >>> pn.fit(play, model).names
+    ('inverse_temperature', 'volatility_rate', 'initial_volatility', 'noise_variance')
+    """
+
+    n_options: int
+    initial_value: float = 0.0
+    bonus: bool = True
+    noises: tuple[float, float] = (1e-3, 1e3)
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_options, "n_options", 2)
+        known_number(self.initial_value, "initial_value", "0 is usual.")
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau, and gamma/tau."""
+        bonus = ("uncertainty_bonus/temperature",) if self.bonus else ()
+        return ("inverse_temperature", *bonus)
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """1/tau."""
+        return ("inverse_temperature",)
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """l, v0 and sigma^2."""
+        return (
+            *rates("volatility_rate", of=3),
+            Shape("initial_volatility", 1e-3, 1e2, scale="log", n_grid=N_GRID[3]),
+            Shape("noise_variance", *self.noises, scale="log", n_grid=N_GRID[3]),
+        )
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau, gamma, and the shape parameters."""
+        return (*in_units_of_temperature(self.weights), *shapes(self))
+
+    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
+        """Means and standard deviations before every event."""
+        history, size = (record.chosen, record.rewards), (self.n_options, 2)
+        settings = (float(self.initial_value),)
+        x = unrolled(volatile, record, which, psi, size, *history, settings=settings)
+        return x if self.bonus else x[:, :, :1]
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> VolatileAgents:
+        """Agents who play so."""
+        return VolatileAgents(self, parameters, n_agents)
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Mean and standard deviation of what each option pays, before each event."""
+        full = VolatileKalman(self.n_options, self.initial_value, noises=self.noises)
+        x = full.explanatory(episode, *psi)
+        return {"value": x[:, :, 0], "uncertainty": x[:, :, 1]}
+
+    def __str__(self) -> str:
+        bonus = "" if self.bonus else ", no bonus"
+        return f"volatile Kalman filter, {self.n_options} options{bonus}"
+
+
+class VolatileAgents:
+    """Agents in play: precisions, means and volatilities of every option."""
+
+    def __init__(
+        self, model: VolatileKalman, parameters: Mapping[str, float], n_agents: int
+    ) -> None:
+        self.tau = positive(parameters, "temperature")
+        self.bonus = given(parameters, "uncertainty_bonus", 0.0)
+        self.rate = share(parameters, "volatility_rate")
+        self.noise = positive(parameters, "noise_variance")
+        size = n_agents, model.n_options
+        self.mean = np.full(size, finite({"mean": model.initial_value}, "mean"))
+        self.variance = np.full(size, self.noise)
+        self.volatility = np.full(size, positive(parameters, "initial_volatility") * self.noise)
+        self.who = np.arange(n_agents)
+
+    def probabilities(self) -> Matrix:
+        """Choice probabilities of each agent."""
+        spread = np.sqrt(self.variance + self.volatility)
+        return softmax((self.mean + self.bonus * spread) / self.tau)
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Precisions add up; the volatility follows how far the state is thought to have moved."""
+        at = self.who, chosen
+        old_mean, old = self.mean[at], self.variance[at]
+        before = old + self.volatility[at]
+        after = 1.0 / (1.0 / before + 1.0 / self.noise)
+        mean = after * (old_mean / before + rewards / self.noise)
+        shared = old * after / before
+        moved = (mean - old_mean) ** 2 + old + after - 2.0 * shared
+        self.mean[at], self.variance[at] = mean, after
+        self.volatility[at] += self.rate * (moved - self.volatility[at])

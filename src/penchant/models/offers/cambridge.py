@@ -1,0 +1,155 @@
+"""The Cambridge gamble: which colour hides the token, and how much to stake (Romeu et al. 2020).
+
+Of ten boxes a share p is of the second colour. The colour is chosen with
+
+    log-odds of the second colour = alpha log(p / (1 - p)) + log(c / (1 - c)),
+
+where alpha distorts the odds and c, from 0 to 1, is a bias for the second colour. Then stakes are
+shown one after another, small to large or large to small; with q the share of boxes of the colour
+that was chosen, and points S in hundreds, a stake s that is shown after a delay d has the objective
+
+    gamma (q log(1 + S (1 + s)) + (1 - q) log(1 + rho S (1 - s)) - beta d),
+
+with the sensitivity gamma = 1/tau, what is left after a loss weighed by rho, and the impatience
+beta. The two choices share no parameter: the likelihood is the product of two fits, of which the
+first is linear in (alpha, log-odds of c), the second, for a given rho, in (gamma, gamma beta).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from penchant._typing import Matrix
+from penchant.errors import DataError
+from penchant.models.model import Described
+from penchant.models.natural import Natural, Shape
+from penchant.models.offers.attributes import ColumnModel, ratios, shapes
+
+HUNDRED = 100.0
+
+
+@dataclass(frozen=True)
+class CambridgeGamble(ColumnModel):
+    """The Cambridge gamble, of which the stakes and the colours are two fits.
+
+    part="stakes": theta = (1/tau, beta/tau), psi = rho. Each option has `stake`, the share of the
+    points that is bet; `delay`, when it is shown, from 0 to 1; `points` before the bet; and
+    `probability`, the share of boxes of the colour that was chosen. part="colours": theta = (alpha,
+    minus the log-odds of c), no shape. Each option has `probability`, the share of boxes of its
+    colour.
+
+    Parameters
+    ----------
+    part
+        "stakes" or "colours".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> model = pn.models.CambridgeGamble("colours")
+    >>> rng = np.random.default_rng(1)
+    >>> share = rng.integers(1, 10, 300) / 10
+    >>> boxes = {"probability": np.column_stack([1 - share, share])}
+    >>> truth = {"probability_distortion": 1.5, "colour_bias": 0.6}
+    >>> play = pn.simulate(boxes, model, truth, rng=rng)
+    >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
+    {'probability_distortion': 1.4, 'colour_bias': 0.5}
+    """
+
+    part: Literal["stakes", "colours"] = "stakes"
+
+    def __post_init__(self) -> None:
+        if self.part not in ("stakes", "colours"):
+            raise DataError(f"part must be one of stakes, colours; got {self.part!r}. Choose one.")
+
+    @property
+    def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by part
+        """What must be known of every option."""
+        stakes = ("stake", "delay", "points", "probability")
+        return stakes if self.part == "stakes" else ("probability",)
+
+    @property
+    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by part
+        """1/tau and beta/tau, or alpha and the log-odds of the first colour."""
+        if self.part == "stakes":
+            return ("inverse_temperature", "impatience_weight")
+        return ("probability_distortion", "first_colour")
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """1/tau; of colours none."""
+        return self.weights[:1] if self.part == "stakes" else ()
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """rho, of stakes."""
+        if self.part == "colours":
+            return ()
+        return (Shape("loss_sensitivity", 1e-3, 1e3, scale="log", n_grid=45),)
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau, beta and rho; or alpha and c."""
+        if self.part == "stakes":
+            return (*ratios("impatience"), *shapes("loss_sensitivity"))
+        return (
+            Natural("probability_distortion", "weight", 0),
+            Natural("colour_bias", "share", 1),
+        )
+
+    def prepare(self, offers: Described) -> tuple[Matrix, ...]:
+        """The attributes, if chances are chances."""
+        p = offers["probability"]
+        low = 0.0 if self.part == "stakes" else np.nextafter(0.0, 1.0)
+        if not ((p >= low) & (p <= 1.0 - low)).all():
+            raise DataError(
+                "offers['probability'] must lie between 0 and 1 for CambridgeGamble; got "
+                f"{p.min():g} to {p.max():g}. Give shares of boxes."
+            )
+        return super().prepare(offers)
+
+    def columns(self, offers: Described, psi: Any) -> Matrix:
+        """Expected utility and minus the delay; or log p, and 1 for the first colour."""
+        p = offers["probability"]
+        if self.part == "colours":
+            first = np.zeros(p.shape)
+            first[:, 0] = 1.0
+            return np.stack([np.log(p), first], axis=-1)
+        won, lost = _after(offers)
+        utility = p * np.log1p(won) + (1.0 - p) * np.log1p(psi[0] * lost)
+        return np.stack([utility, -offers["delay"]], axis=-1)
+
+    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
+        """(1 - q) L / (1 + rho L), with L what is left after a loss."""
+        p = offers["probability"]
+        found = np.zeros((len(self.shape), *p.shape, 2))
+        if self.part == "stakes":
+            _, lost = _after(offers)
+            found[0, :, :, 0] = (1.0 - p) * lost / (1.0 + psi[0] * lost)
+        return found
+
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """What a stake is worth; of a colour its odds, distorted and biased, in logarithms."""
+        p = np.asarray(offers["probability"])
+        if self.part == "colours":
+            bias = parameters["colour_bias"]
+            biased = np.array([1.0 - bias, bias])
+            return np.asarray(np.log(biased * p ** parameters["probability_distortion"]))
+        points, stake = np.asarray(offers["points"]) / HUNDRED, np.asarray(offers["stake"])
+        lost = parameters["loss_sensitivity"] * (points - points * stake)
+        utility = p * np.log(1.0 + points + points * stake) + (1.0 - p) * np.log(1.0 + lost)
+        return np.asarray(utility - parameters["impatience"] * np.asarray(offers["delay"]))
+
+    def __str__(self) -> str:
+        return f"Cambridge gamble, {self.part}"
+
+
+def _after(offers: Described) -> tuple[Matrix, Matrix]:
+    """Points in hundreds after winning and after losing a stake."""
+    points, stake = offers["points"] / HUNDRED, offers["stake"]
+    return np.asarray(points * (1.0 + stake)), np.asarray(points * (1.0 - stake))

@@ -1,0 +1,156 @@
+"""Discounting in which the size of amounts matters, and heuristics of amounts and delays.
+
+Magnitude effect: V = A / (1 + k D) with k = k0 A^-m, so that large amounts are discounted less.
+Utility: V = A^s / (1 + k D). ITCH (Ericson et al. 2015): the log-odds of the later of two options
+are linear in what it brings more and how much later it comes, absolutely and relative to the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from penchant._typing import Matrix, Vector
+from penchant.errors import DataError
+from penchant.models.model import Described
+from penchant.models.natural import Natural, Shape
+from penchant.models.offers._kernels import by_magnitude
+from penchant.models.offers.attributes import TEMPERATURE, Pairs, Prepared, StaticModel, shapes
+from penchant.models.offers.discounting import RATES
+
+
+@dataclass(frozen=True)
+class MagnitudeDiscounting(StaticModel):
+    """Hyperbolic discounting that depends on the amount: V = A / (1 + k0 A^-m D).
+
+    theta = 1/tau; psi = (k0, m): the rate of an amount of 1, per unit of delay, and how fast it
+    falls with the amount; m = 0 is hyperbolic. With kind="utility" V = A^s / (1 + k D), psi = (k,
+    s): the temperature is then in units of amount^s. Amounts must be positive.
+
+    Parameters
+    ----------
+    kind
+        "rate": the rate falls with the amount; "utility": amounts have a curved utility.
+    rates
+        Range of k0 or k in which to search, per unit of delay.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> decisions = pn.Offers([1], {"amount": [[4.0, 100.0]], "delay": [[0.0, 5.0]]})
+    >>> pn.models.MagnitudeDiscounting().explanatory(decisions, 2.0, 0.5)[0, :, 0].tolist()
+    [4.0, 50.0]
+    """
+
+    kind: Literal["rate", "utility"] = "rate"
+    rates: tuple[float, float] = RATES
+
+    attributes = ("amount", "delay")
+    weights = ("inverse_temperature",)
+    positive = ("inverse_temperature",)
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("rate", "utility"):
+            raise DataError(f"kind must be one of rate, utility; got {self.kind!r}. Choose one.")
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """The rate, and the exponent of the amount."""
+        rate = Shape("discount_rate", *self.rates, scale="log", n_grid=45)
+        if self.kind == "rate":
+            return (rate, Shape("magnitude_effect", -1.0, 2.0, n_grid=19))
+        return (rate, Shape("curvature", 0.05, 5.0, scale="log", n_grid=15))
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """Temperature, rate and exponent."""
+        return (TEMPERATURE, *shapes(*(s.name for s in self.shape)))
+
+    def prepare(self, offers: Described) -> Prepared:
+        """The attributes, if amounts are positive."""
+        if (offers["amount"] <= 0).any():
+            raise DataError(
+                "offers['amount'] must be positive for MagnitudeDiscounting; got "
+                f"{offers['amount'].min():g}. Leave such decisions out."
+            )
+        return (*super().prepare(offers), np.log(offers["amount"]))
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """A / (1 + k0 A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
+        by_magnitude(*prepared, *pairs, self.kind == "utility", x, slopes)
+
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """A / (1 + k D) with k = k0 / A^m, or A^s / (1 + k D)."""
+        amount, delay = np.asarray(offers["amount"]), np.asarray(offers["delay"])
+        k = parameters["discount_rate"]
+        if self.kind == "rate":
+            return np.asarray(amount / (1.0 + delay * k / amount ** parameters["magnitude_effect"]))
+        return np.asarray(amount ** parameters["curvature"] / (1.0 + k * delay))
+
+    def __str__(self) -> str:
+        said = "A / (1 + k A^-m D)" if self.kind == "rate" else "A^s / (1 + k D)"
+        return f"discounting by magnitude, {said}"
+
+
+@dataclass(frozen=True)
+class ITCH(StaticModel):
+    """Intertemporal choice heuristics: five weights, no shape (Ericson et al. 2015).
+
+    The log-odds of the second of two options, the later one, are b0 + b1 (x2 - x1) + b2 (x2 - x1) /
+    mean x + b3 (t2 - t1) + b4 (t2 - t1) / mean t, with amounts x and delays t. A mean of 0 makes
+    no relative difference. Where the sooner option is always now, the relative delay is always 2:
+    its weight cannot be told from b0, and the status says so.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> decisions = pn.Offers([1], {"amount": [[30.0, 50.0]], "delay": [[0.0, 20.0]]})
+    >>> pn.models.ITCH().explanatory(decisions)[0, 1].tolist()
+    [1.0, 20.0, 0.5, 20.0, 2.0]
+    """
+
+    attributes = ("amount", "delay")
+    weights = ("later", "amount", "relative_amount", "delay", "relative_delay")
+    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
+
+    def prepare(self, offers: Described) -> Prepared:
+        """Differences of the second option from the first."""
+        amount, delay = offers["amount"], offers["delay"]
+        if amount.shape[1] != 2:
+            raise DataError(
+                f"offers must have two options for ITCH; got {amount.shape[1]}. Choose two."
+            )
+        x = np.zeros((*amount.shape, 5))
+        x[:, 1, 0] = 1.0
+        for place, values in ((1, amount), (3, delay)):
+            more, mean = values[:, 1] - values[:, 0], values.mean(axis=1)
+            x[:, 1, place] = more
+            x[:, 1, place + 1] = np.divide(more, mean, out=np.zeros(len(more)), where=mean != 0)
+        return (x,)
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """Those of the decisions asked for."""
+        starts, which, _ = pairs
+        rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
+        x[:] = prepared[0][rows]
+
+    def latent(self, episode: object, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Weights of differences have no value of an option of its own."""
+        return {}
+
+    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+        """0, and the log-odds of the later option."""
+        amount, delay = np.asarray(offers["amount"]), np.asarray(offers["delay"])
+        odds = np.full(len(amount), float(parameters["later"]))
+        for name, values in (("amount", amount), ("delay", delay)):
+            first, second = values.T
+            odds = odds + parameters[name] * (second - first)
+            whole = np.where(first + second == 0, 1.0, first + second)
+            odds = odds + parameters[f"relative_{name}"] * 2.0 * (second - first) / whole
+        return np.column_stack([np.zeros(len(odds)), odds])
+
+    def __str__(self) -> str:
+        return "intertemporal choice heuristics"
