@@ -157,8 +157,8 @@ def _experiment(reading: Reading, conditions: Sequence[str]) -> StudyData:
     """The data of a choice experiment: its variables are attributes of what was offered."""
     if reading.data.subject is None:
         raise DataError(
-            f"{argument('subject')} must be given with a choice experiment; got none, and no column "
-            "is known to name subjects. Name the column of the people who chose."
+            f"{argument('subject')} must be given with a choice experiment; got none, and no "
+            "column is known to name subjects. Name the column of the people who chose."
         )
     assigned = {name: reading.groups(name) for name in conditions}
     return StudyData(tuple(offers_of_choices(reading.data)), assigned)
