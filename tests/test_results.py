@@ -7,14 +7,17 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import stats
 
+import every_model
 import penchant as pn
-from penchant.assistance.warning import Calibration
+from penchant.assistance.warning import FEATURES, Calibration, EarlyWarning
+from penchant.models.kept import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
 from penchant.output.shown import Framed, decoded, encoded
 
-HOLD_DATA = {"Live", "Reading", "Study", "StudyData", "StoredEstimates"}
-HOLD_DATA |= {"Asker", "Offer", "Advice", "Helper", "EarlyWarning"}  # a conversation
+HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
+SESSIONS = {"Live", "Asker", "Helper"}
 
 
 def classes():
@@ -97,10 +100,29 @@ def of_machines(rng):
     )
     asked = pn.ask(pn.HyperbolicDiscounting(), offers, about="discount_rate")
     asked.answer(asked.next(), chosen=1)
+    places = pn.grid(3, 2)
+    model = pn.UCL(locations=places, noise_variance=4.0, length_scale=1.0)
+    field = pn.Field(places, mean=3, sd=2, length_scale=1.0, noise_variance=4.0)
+    helper = pn.assist(model, field, rng=5)
+    advice = helper.proposed(1)
+    helper.executed(1, reward=2.5)
+    live = pn.live(pn.QLearning(2), parameter_prior=pn.ScaledPrior())
+    for chosen, reward in [(0, 1.0), (1, 0.5), (1, 0.0), (0, 1.5)]:
+        live.observe(chosen, reward)
     map_fit = MapFit(0.5, 1, -3.0, np.ones((3, 1)), np.zeros((3, 0)), np.ones(2), np.eye(2), 0.3)
+    n_features = len(FEATURES["both"])
     checked = Calibration(0.7, 0.2, 0.25, 0.9, rng.uniform(size=4))
     return [
         asked.posterior(),
+        asked,
+        live,
+        helper,
+        advice,
+        EarlyWarning(
+            *("search", 20, "both", model),
+            *(rng.normal(size=n_features), rng.uniform(1, 2, n_features)),
+            *(rng.normal(size=n_features + 1), np.eye(n_features + 1), 40, 0.3, checked),
+        ),
         pn.results.BeliefMap.of((map_fit,), "converged", "", 12, pn.grid(3, 1)),
         pn.results.Gains("novice", {"human": rng.normal(size=3)}, rng.uniform(size=3)),
         pn.results.Apprenticeship(4, {"alone": rng.normal(size=3)}, rng.uniform(size=3)),
@@ -121,7 +143,7 @@ def results():
 def test_every_class_of_results_can_be_shown_and_kept():
     kinds = {name for name, kind in classes().items() if not issubclass(kind, Framed)}
     assert kinds <= HOLD_DATA
-    kept = {*classes()} - HOLD_DATA | {"Reading", "Study", "StudyData"}
+    kept = {*classes()} - {"StoredEstimates"}
     assert all(hasattr(classes()[name], "from_dict") for name in kept)
 
 
@@ -194,6 +216,73 @@ def test_choices_and_offers_that_were_read_come_back_from_json():
             for one in (reading, again)
         ]
         assert fits[0].log_likelihood == fits[1].log_likelihood
+
+
+def test_a_live_session_goes_on_from_json_as_if_nothing_had_happened():
+    rng = np.random.default_rng(4)
+    places = pn.grid(4, 1)
+    priors = (None, pn.ScaledPrior(), pn.NaturalPrior(learning_rate=stats.beta(2, 3)))
+    for prior in priors:
+        live = pn.live(pn.QLearning(2), parameter_prior=prior)
+        for _ in range(2):
+            for _ in range(15):
+                live.observe(int(rng.integers(2)), float(rng.normal()), executed=rng.integers(2))
+            live.start_block()
+        again = back(live)
+        for one in (live, again):
+            one.observe(1, 0.25)
+        assert again.n_decisions == 31 and len(again.episodes) == 3
+        # a search from the beginning stops within what the search has as its tolerance
+        np.testing.assert_allclose(again.estimate().theta, live.estimate().theta, rtol=1e-6)
+    own = pn.live(pn.UCL(locations=places, noise_variance=2.0, length_scale=1.0))
+    own.observe(2, 1.5)
+    assert back(own).estimate().status == own.estimate().status
+
+
+def test_every_model_comes_back_with_its_settings():
+    for name, (model, *_) in every_model.EVERY.items():
+        written = json.loads(json.dumps(model_document(model)))
+        again = model_of(written, None)
+        assert type(again) is type(model) and model_document(again) == written, name
+
+
+def test_a_session_with_a_model_or_prior_of_ones_own_asks_for_it():
+    class Own(pn.QLearning):
+        pass
+
+    live = pn.live(Own(2))
+    live.observe(0, 1.0)
+    written = json.loads(json.dumps(live.to_dict()))
+    with pytest.raises(pn.errors.DataError, match="model must be given, as the session was kept"):
+        pn.results.Live.from_dict(written)
+    assert pn.results.Live.from_dict(written, model=Own(2)).n_decisions == 1
+    with pytest.raises(pn.errors.DataError, match=r"document must be what Live\.to_dict wrote"):
+        pn.results.Live.from_dict({"format": "penchant-asker"})
+
+
+def test_a_machine_goes_on_from_json_with_the_same_advice():
+    places = pn.grid(5, 4)
+    rng = np.random.default_rng(8)
+    model = pn.UCL(locations=places, noise_variance=4.0, length_scale=1.5)
+    field = pn.Field(places, mean=30, sd=9, length_scale=1.5, noise_variance=4.0)
+    truth = 30 + 9 * rng.normal(size=20)
+    first = pn.assist(model, field, mode="suggest", rng=3)
+    for helper in (first, first.carried_on("decide", pn.Trust(0.6, 0.2))):
+        for _ in range(2):
+            for _ in range(12):
+                option = int(rng.integers(20))
+                advice = helper.proposed(option)
+                done = option if advice.option is None else advice.option
+                helper.executed(done, reward=float(truth[done] + rng.normal()))
+            helper.end_episode()
+        helper.proposed(7)
+        again = back(helper)
+        assert again.last == 7 and again.log == helper.log
+        for one in (helper, again):
+            one.happened(3, reward=31.5)  # what nobody had proposed or advised
+        later = [one.proposed(11) for one in (helper, back(again))]
+        assert later[0] == later[1] and again.trust == helper.trust
+        helper.happened(11, reward=30.0)
 
 
 def test_results_are_read_in_every_form(results):

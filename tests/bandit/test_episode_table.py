@@ -11,7 +11,7 @@ import pytest
 
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episodes_from_frame
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import grid
 from penchant.errors import DataError, PenchantWarning
 from penchant.tables.columns import play_columns
 
@@ -497,6 +497,7 @@ def test_a_column_that_tells_repeated_numbers_apart_is_named():
     assert_refused(
         table(),
         "2 again at row 4 (subject 9). Column game tells them apart: add block='game' if each of "
-        "its labels is a play of its own, or drop repeated rows.",
+        "its labels is a play of its own, subject='who+game' of `read` if the same label of who is "
+        "several people, or drop repeated rows.",
         block=None,
     )

@@ -9,9 +9,8 @@ from matplotlib.text import Text
 
 from penchant import figures
 from penchant.figures.edges import Scale
-from penchant.figures.letters import FONT_SIZE, lines, row_height, width, wrapped
+from penchant.figures.letters import FONT_SIZE, lines, plain, row_height, width, wrapped
 from penchant.figures.style import give_room
-from penchant.figures.ticks import plain
 from penchant.figures.words import in_words, on_axis
 
 LONG = [
@@ -337,7 +336,7 @@ def test_lines_are_as_long_as_they_may_be_and_lose_no_letter():
 def test_a_short_logarithmic_axis_has_round_numbers():
     from matplotlib.figure import Figure
 
-    from penchant.figures.ticks import plain_logarithmic
+    from penchant.figures.letters import plain_logarithmic
 
     axes = Figure(figsize=(3, 2)).subplots()
     axes.set_xscale("log")

@@ -95,8 +95,12 @@ def test_a_code_as_reward_of_a_missed_decision_is_no_reward(tmp_path):
     assert chosen_by(reading) == WANTED
     twice = rows_of("ab", "", -99)
     twice[0]["reward"] = -99  # then it is one that a choice was paid, too
-    with pytest.raises(DataError, match="rewards must be missing where nothing was chosen"):
+    with pytest.raises(
+        DataError, match=r"-99 in reward \(1 row with a choice\) can be read in two"
+    ):
         pn.read(saved(tmp_path, twice))
+    with pytest.raises(DataError, match="rewards must be missing where nothing was chosen"):
+        pn.read(saved(tmp_path, twice), reward="reward")
 
 
 def test_the_arm_of_a_trial_is_none_of_the_lists_beside_it(tmp_path):
@@ -164,12 +168,17 @@ def test_gambles_in_words_are_amounts_and_chances(tmp_path):
     assert "safe, risky taken for an amount and a probability each" in reading.notes
 
 
-def test_a_second_column_that_may_be_the_reward_is_said(tmp_path):
+def test_a_second_column_that_may_be_the_reward_is_asked_about(tmp_path):
     more = {"score": lambda option, reward: None if reward is None else 2 * reward}
-    reading = pn.read(saved(tmp_path, rows_of("ab", "", "", **more)))
-    said = "score is not used, and might be the reward as well as reward: pass reward='score' if so"
-    assert f"{said}." in reading.doubts
-    assert not any("score is" in d for d in pn.read(tmp_path / "file.csv", reward="reward").doubts)
+    file = saved(tmp_path, rows_of("ab", "", "", **more))
+    with pytest.raises(
+        DataError, match=r"both be what a choice paid, in other units. Pass reward="
+    ):
+        pn.read(file)
+    assert [pn.read(file, reward=name).columns["reward"] for name in ("reward", "score")] == [
+        "reward",
+        "score",
+    ]
 
 
 def test_a_running_total_is_no_reward(tmp_path):

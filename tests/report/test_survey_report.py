@@ -6,7 +6,7 @@ import pytest
 
 import penchant as pn
 from penchant.models.offers.attributes import Attributes
-from penchant.population.worth import dragged
+from penchant.population.subjects import dragged
 from penchant.report.study_everybody import population_figures
 from penchant.report.study_words import asked, in_short
 from penchant.wording import in_options

@@ -9,7 +9,7 @@ import penchant as pn
 from penchant.errors import DataError
 from penchant.models.model import natural_parameters
 from penchant.report.study_words import asked, in_short, methods
-from penchant.studies.factors import factors_of, ranges_of
+from penchant.studies.groups import factors_of, ranges_of
 from penchant.wording import in_options
 
 MODEL = pn.QLearning(2)

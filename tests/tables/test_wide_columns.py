@@ -40,7 +40,9 @@ def test_what_is_advised_makes_the_table_long(divider, subject):
 
 def test_offers_say_the_same():
     names = [*wide("MCQ", divider="", n=27).columns, "id"]
-    with pytest.raises(DataError, match=r"one row per subject, columns MCQ1 to MCQ27"):
+    with pytest.raises(
+        DataError, match=r"one row per subject, and answers in columns MCQ1 to MCQ27"
+    ):
         pn.offers_from_frame(pd.DataFrame([[0] * 28], columns=names))
 
 

@@ -378,7 +378,7 @@ def test_one_block_cannot_be_left_out():
     [
         ([pn.models.RandomChoice(3)], "models must be one or more by name; got list"),
         ({}, "models must be one or more by name"),
-        ({"x": 3}, "models must be models such as"),
+        ({"x": 3}, "model must be a model; got int"),
     ],
 )
 def test_wrong_models_are_refused(models, words):

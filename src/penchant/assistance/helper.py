@@ -10,20 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from scipy import special
 
+from penchant._frames import Backend, came_as, frame
 from penchant._typing import Vector
 from penchant.arguments import whole_number
-from penchant.assistance.field import Field, FieldState, Posterior, Trust
-from penchant.assistance.operator import Known, OperatorState, Seen, read_episode, together
+from penchant.assistance.knowledge import (
+    Field,
+    FieldState,
+    Known,
+    OperatorState,
+    Posterior,
+    Seen,
+    Trust,
+    read_episode,
+    together,
+)
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
+from penchant.models.kept import check_kept, model_document, model_of
 from penchant.models.model import Declared
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.ucl import UCL
+from penchant.output.notes import counted
+from penchant.output.shown import MOST_ROWS, Shown, cell_words, decoded, encoded
+from penchant.output.table import Table
 
 Mode = Literal["watch", "suggest", "decide"]
 MODES: tuple[Mode, ...] = ("watch", "suggest", "decide")
@@ -36,11 +50,16 @@ LEAST_TRUST = 0.2  # below which the operator's map is not used
 LEAST_GAIN = 0.2  # of the field's sd that a suggestion must promise
 ENOUGH_ACCEPTED, DISAPPOINTED = 8, -2.0  # accepted suggestions, and their z, that end suggestions
 MOST_FUNCTIONS, HELD = 36, 0.95  # of an operator's map, and the share of a field they hold
+LOGGED = (
+    *("episode", "t", "mode", "assisted", "proposed", "executed", "reward", "kind", "advised"),
+    *("reason", "gain", "gain_low", "gain_high", "p_better", "p_slip", "p_accept", "trust"),
+    "prequential",
+)
 UNASSISTED = 5  # one episode in so many goes without assistance
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, repr=False)
+class Advice(Shown):
     """What the machine says of a proposal.
 
     Attributes
@@ -70,6 +89,23 @@ class Advice:
     p_better: float = 0.5
     p_slip: float = 0.0
     p_accept: float = 0.0
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """The advice as a row."""
+        low, high = self.gain_interval
+        own = {name: [value] for name, value in vars(self).items() if name != "gain_interval"}
+        return frame({**own, "gain_low": [low], "gain_high": [high]}, backend or came_as(self))
+
+    def table(self) -> Table:
+        """The advice as a table, its reason below."""
+        low, high = self.gain_interval
+        cells = (self.option, self.gain, low, high, self.p_better)
+        names = ("option", "gain", "low", "high", "p better")
+        words = tuple(map(cell_words, cells))
+        return Table(repr(self).strip("<>"), (), names, (words,), (self.reason,))
+
+    def __repr__(self) -> str:
+        return f"<Advice: {'nothing' if self.option is None else self.option} ({self.kind})>"
 
 
 def assist(
@@ -120,7 +156,7 @@ def assist(
     return Helper(model, field, mode, Trust() if trust is None else trust, rng, unassisted)
 
 
-class Helper:
+class Helper(Shown):
     """The machine in play; see `assist`.
 
     Attributes
@@ -156,6 +192,7 @@ class Helper:
         seed = rng.integers(2**62) if isinstance(rng, np.random.Generator) else rng
         self.seed = whole_number(seed, "rng", 0)
         self.log: list[dict[str, Any]] = []
+        self._carried: tuple[list[Known], int, float] | None = None
         self._restart()
 
     def _restart(self) -> None:
@@ -447,28 +484,100 @@ class Helper:
     def forget(self) -> None:
         """Delete the log, and all that was learnt of the operator."""
         self.log.clear()
+        self._carried = None
         self._restart()
+
+    # -- what it says, and to go on later ----------------------------------------------------------
+
+    def table(self) -> Table:
+        """The last decisions as a table."""
+        names = ("episode", "t", "proposed", "executed", "reward", "kind", "advised")
+        rows = [row for row in self.log if not row.get("ended")]
+        cells = tuple(tuple(cell_words(row[name]) for name in names) for row in rows[-MOST_ROWS:])
+        left = len(rows) - len(cells)
+        notes = (f"{left} decisions before: see to_frame().",) if left else ()
+        return Table(repr(self).strip("<>"), (), names, cells, notes)
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """The log, a row for every decision."""
+        rows = [row for row in self.log if not row.get("ended")]
+        columns = {name: [row[name] for row in rows] for name in LOGGED}
+        return frame(columns, backend or came_as(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is needed to go on later, ready for JSON."""
+        return {
+            "format": "penchant-helper",
+            "version": 1,
+            "model": model_document(self.model),
+            "field": encoded(self.field),
+            "mode": self.mode,
+            "trust": encoded(self.first_trust),
+            "seed": self.seed,
+            "unassisted": self.unassisted,
+            "carried": encoded(self._carried),
+            "log": [dict(row) for row in self.log],
+            "proposed": self.last,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Go on from what `to_dict` wrote: the same advice follows, bit for bit."""
+        check_kept(document, "Helper", ("model", "field", "mode", "trust", "seed", "log"))
+        again = cls(
+            model_of(document["model"], None),
+            decoded(document["field"]),
+            document["mode"],
+            decoded(document["trust"]),
+            document["seed"],
+            document["unassisted"],
+        )
+        carried = decoded(document["carried"])
+        if carried is not None:
+            again._carry(*carried)
+        again = cast("Self", again._after(document["log"], free=True))
+        if document["proposed"] is not None:
+            again.proposed(document["proposed"])
+        return again
+
+    def __repr__(self) -> str:
+        n = sum(not row.get("ended") for row in self.log)
+        return f"<Helper ({self.mode}): {counted(n, 'decision')}, trust {self.trust.mean:.2f}>"
 
     def fresh(self) -> Helper:
         """The same machine before anything happened."""
-        return Helper(
+        other = Helper(
             self.model, self.field, self.mode, self.first_trust, self.seed, self.unassisted
         )
+        if self._carried is not None:
+            seen, n_scored, score = self._carried
+            other._carry(list(seen), n_scored, score)
+        return other
 
     def carried_on(self, mode: Mode, trust: Trust) -> Helper:
         """Another machine that knows the operator as this one does, before an assisted episode."""
         other = Helper(self.model, self.field, mode, trust, self.seed, self.unassisted)
-        other.known, other._seen = self.known, list(self._seen)
-        other.n_scored, other._score = self.n_scored, self._score
-        other.is_assisted = True
-        other._begin()
+        other._carry(list(self._seen), self.n_scored, self._score)
         return other
+
+    def _carry(self, seen: list[Known], n_scored: int, score: float) -> None:
+        """Begin with an assisted episode, with what another machine knew of the operator."""
+        self._carried = (list(seen), n_scored, score)
+        self._seen = seen
+        self.known = together(seen) if seen else self.known
+        self.n_scored, self._score = n_scored, score
+        self.is_assisted = True
+        self._begin()
 
     def replayed(self, log: Sequence[Mapping[str, Any]]) -> Helper:
         """The same machine after what a log says: the same advice, bit for bit.
 
         An advice that differs from the log's is an error: it is the log of another machine.
         """
+        return self._after(log, free=False)
+
+    def _after(self, log: Sequence[Mapping[str, Any]], *, free: bool) -> Helper:
+        """The same machine after a log; with `free`, of whatever was done, advised or not."""
         again = self.fresh()
         for number, row in enumerate(log):
             if isinstance(row, Mapping) and row.get("ended"):
@@ -480,7 +589,8 @@ class Helper:
                     f"{row!r} at row {number}. Give the log of a helper."
                 )
             again.proposed(int(row["proposed"]))
-            again.executed(int(row["executed"]), row["reward"])
+            done = again.happened if free else again.executed
+            done(int(row["executed"]), row["reward"])
             made = again.log[-1]
             for name in ("kind", "advised", "p_better", "gain", "reason"):
                 if name in row and row[name] != made[name]:

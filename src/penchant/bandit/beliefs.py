@@ -14,7 +14,7 @@ inverse of Sigma.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +89,21 @@ class Kernel:
             return np.zeros_like(distance)
         ratio = _ratio(distance, length_scale)
         return np.asarray(-self.slope(ratio) * ratio / length_scale)
+
+    def to_dict(self) -> dict[str, str]:
+        """Its name, ready for JSON: functions are not written."""
+        return {"name": self.name}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, str]) -> Kernel:
+        """The kernel of this name."""
+        for known in (EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52):
+            if known.name == document["name"]:
+                return known
+        raise DataError(
+            f"kernel must be one of the library to come back; got {document['name']!r}. Make the "
+            "model again, and pass it."
+        )
 
 
 def _ratio(distance: Matrix, length_scale: float) -> Matrix:

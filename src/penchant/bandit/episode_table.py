@@ -10,9 +10,8 @@ import numpy as np
 
 from penchant._frames import as_it_came
 from penchant._typing import IntVector, Vector
-from penchant.bandit.episode import Episode
-from penchant.bandit.locations import check_locations
-from penchant.bandit.seen import Seen, read_seen
+from penchant.bandit.episode import Episode, Seen, read_seen
+from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, listing
 from penchant.tables.columns import flagged
 from penchant.tables.events import Events, check_events, read_events
@@ -158,7 +157,7 @@ def episodes_from_frame(
     )
     table = _checked(frame, named)
     owners = _owners(table, {"subject": subject, "block": block})
-    order, number = _event_order(table, owners, decision, gaps)
+    order, number = _event_order(table, owners, decision, gaps, subject)
     picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
     rewards = _rewards(table, reward)
     done = picked
@@ -217,14 +216,13 @@ def episode_rows(
     [[1, 3], [2, 0]]
     """
     table = open_frame(frame)
-    order, _ = _event_order(
-        table, _owners(table, {"subject": subject, "block": block}), decision, gaps
-    )
+    owners = _owners(table, {"subject": subject, "block": block})
+    order, _ = _event_order(table, owners, decision, gaps, subject)
     return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
 
 
 def _event_order(
-    table: Table, owners: Owners, decision: Any, gaps: Gaps
+    table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any
 ) -> tuple[InTime, IntVector | None]:
     """Rows in order of episode and time, and the number of each row's decision."""
     zeros: IntVector = np.zeros(len(table), dtype=np.int64)
@@ -234,10 +232,48 @@ def _event_order(
     if number is None:
         return in_time(episode, person, None, gaps, _row_places(owners)), None
 
-    def apart() -> list[Any]:
-        return _telling_apart(table, episode, number)
+    def apart() -> str:
+        found = _remedy(_telling_apart(table, episode, number), subject)
+        return found or _restarting(episode, number, decision)
 
     return in_time(episode, person, number, gaps, _row_places(owners), apart), number
+
+
+def _remedy(columns: Sequence[Any], subject: Any) -> str:
+    """What to do about repeated numbers that a column tells apart; "" where none does."""
+    if not columns:
+        return ""
+    names = " or ".join(map(str, columns))
+    blocks = " or ".join(argument("block", str(column)) for column in columns)
+    if subject is None:
+        people = " or ".join(argument("subject", str(column)) for column in columns)
+        ways = f"{people} if it names people, or {blocks}"
+        return f"Column {names} tells them apart: add {ways} if each of its labels is a play"
+    both = either(
+        f"subject='{subject}+{columns[0]}' of `read`", f"--subject {subject}+{columns[0]}"
+    )
+    return (
+        f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
+        f"own, {both} if the same label of {subject} is several people"
+    )
+
+
+def _restarting(episode: IntVector, number: IntVector, decision: Any) -> str:
+    """What to do about numbers that begin anew in the rows of a person; "" where they do not."""
+    for one in np.unique(episode):
+        own = number[episode == one]
+        falls = np.diff(own, prepend=own[0] - 1) <= 0
+        plays = np.cumsum(falls)
+        if (own[falls] != own[0]).any() or len(
+            np.unique(np.stack([plays, own], axis=1), axis=0)
+        ) < len(own):
+            return ""
+    fresh = either(f"block='restarts({decision})' of `read`", f"--block 'restarts({decision})'")
+    on = either("decision='none' of `read`", "--decision none")
+    return (
+        f"{decision} begins anew among the rows of a subject: add {fresh} if each time another "
+        f"play begins, in which beliefs start afresh; {on} if it goes on in the order of the rows"
+    )
 
 
 def _telling_apart(table: Table, episode: IntVector, number: IntVector) -> list[Any]:

@@ -15,7 +15,7 @@ from penchant.cli.showing import reserved
 from penchant.cli.words import check_file, say
 from penchant.cli.workflow_options import Believed, Played
 from penchant.errors import DataError
-from penchant.figures.grids import belief_map
+from penchant.figures.play import belief_map
 from penchant.figures.saving import inline_svg, panels
 from penchant.figures.style import figure
 from penchant.files.output import json_text, write_text

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
-from penchant.cli.ask_options import Questions, Said, Wanted
+from penchant.cli.live_options import Playing, Questions, Said, Served, Wanted
 from penchant.cli.options import (
     Agent,
     Data,
@@ -21,7 +21,6 @@ from penchant.cli.options import (
     Terms,
     World,
 )
-from penchant.cli.task_options import Playing, Served
 from penchant.cli.workflow_options import (
     Analysis,
     Assisted,
@@ -119,7 +118,7 @@ def check(
     json
         Print JSON instead of words.
     """
-    from penchant.cli.naming import is_scanned
+    from penchant.cli.running import is_scanned
 
     if file is not None and is_scanned(file, play=agent.model is not None):
         from penchant.cli.people import run_check_files
@@ -178,7 +177,7 @@ def design(
     groups (--against), until enough of them reach the goal. Exit code 0: a number is found; 1: none
     up to --most; 2: wrong usage.
     """
-    from penchant.cli.planning import run_design
+    from penchant.cli.simulating import run_design
 
     return run_design(goal, agent, people, simulated, regained, written)
 
@@ -197,7 +196,7 @@ def distinguish(
     a task can tell the models apart, before data are collected, or before a winner is believed.
     Exit code 0: done; 2: wrong usage.
     """
-    from penchant.cli.planning import run_distinguish
+    from penchant.cli.simulating import run_distinguish
 
     return run_distinguish(rivals, people, simulated, judged, written)
 
@@ -264,7 +263,7 @@ def fit(
         CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
         stdin. A folder or a 'pattern' of files is read chunk by chunk.
     """
-    from penchant.cli.naming import is_scanned
+    from penchant.cli.running import is_scanned
 
     agent = _with_model(agent, history.task)
     if data.price is not None:
@@ -459,7 +458,7 @@ def predict(
         A table of task data, one row per trial with subject, choice and reward; or of offers; or a
         choice experiment; - for stdin.
     """
-    from penchant.cli.naming import is_scanned
+    from penchant.cli.running import is_scanned
 
     agent = _with_model(agent, table.task)
     if file is not None and agent.model is not None and is_scanned(file, play=True):
@@ -484,7 +483,7 @@ def recover(
     Bias, spread, correlation, coverage of intervals, and who has no estimate: before data are
     collected. Exit code 0: done; 2: wrong usage.
     """
-    from penchant.cli.planning import run_recover
+    from penchant.cli.simulating import run_recover
 
     return run_recover(agent, people, simulated, regained, written)
 

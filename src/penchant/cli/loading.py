@@ -23,9 +23,11 @@ from penchant.reading.variables import is_word
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
     LONG,
+    USUAL,
     is_long,
     is_play,
     named_column,
+    plain_name,
     refuse_one_row_per_subject,
 )
 from penchant.tables.laboratory import CHOSEN as CHOICES
@@ -36,8 +38,7 @@ from penchant.wording import argument
 # Names that columns often have, tried in this order where none is given.
 DECISION, OPTION, CHOSEN = LONG["decision"], LONG["option"], LONG["chosen"]
 # Who decided is no property of an option: never a variable unless asked for.
-SUBJECT = ("subject", "subject_id", "participant", "person")
-WHO = (*SUBJECT, "subjID", "id")
+SUBJECT = frozenset(plain_name(name) for name in USUAL["subject"])
 
 
 def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
@@ -70,7 +71,7 @@ def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
 def _refuse_other_tables(raw: Raw, names: list[str], data: Data, terms: Terms) -> None:
     """Refuse a table that nothing tells of, in the words of `read`: what it can be, and how."""
     said = data.option or data.explanatory or terms != Terms() or data.decision
-    known = is_long(names) or is_offers(names) or is_play(names) or {*OPTION} & {*names}
+    known = is_long(names) or {*OPTION} & {*names}
     if not said and not known:
         reading_of(raw, asked_of(data, History(), None), where=data.where)
 
@@ -87,8 +88,13 @@ def _is_experiment(table: pa.Table, data: Data, terms: Terms, own: Collection[st
     names = table.column_names
     roles = {data.option, data.chosen, data.subject, *data.decision}
     if data.option is not None or is_long(names):
-        parts = {named_column(usual, names) for usual in LONG.values()} | {*SUBJECT} | roles
+        parts = {named_column(usual, names) for usual in LONG.values()} | roles
+        parts |= {name for name in names if plain_name(name) in SUBJECT}
         text = [name for name in names if pa.types.is_string(table[name].type)]
+        taken = data.chosen or named_column(LONG["chosen"], names)
+        numbered = taken in names and pa.types.is_integer(table[taken].type)
+        if numbered and (pc.max(table[taken]).as_py() or 0) > 1:
+            return True  # numbers of options rather than flags
         return any(_has_levels(table[name]) for name in text if name not in parts)
     if is_offers(names) or is_play(names):
         return False
@@ -102,7 +108,8 @@ def _has_levels(column: pa.ChunkedArray) -> bool:
     cells = [cell for cell in pc.unique(column).to_pylist() if not is_nothing(cell)]
     read = [amount(cell) for cell in cells]
     in_units = all(one is not None and one[1] not in (None, "%") for one in read)
-    return bool(cells) and (in_units or all(is_word(cell) for cell in cells))
+    words = [cell for cell in cells if str(cell).strip() != "0"]  # 0: of none of the options shown
+    return bool(words) and (in_units or all(is_word(cell) for cell in words))
 
 
 def _experiment(raw: Raw, data: Data) -> Choices:
@@ -164,10 +171,6 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
     return found
 
 
-def _named(usual: Sequence[str], columns: Sequence[str]) -> str | None:
-    return next((name for name in usual if name in columns), None)
-
-
 def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
     attributes = [role(name, (), columns, "interact") for name in terms.interact]
@@ -210,7 +213,7 @@ def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
             "are read."
         )
     if data.option is None and not {*OPTION} & {*columns}:
-        refuse_one_row_per_subject(columns, data.subject or _named(WHO, columns))
+        refuse_one_row_per_subject(columns, data.subject or named_column(USUAL["subject"], columns))
     decision = data.decision or [role(None, DECISION, columns, "decision")]
     roles = dataclasses.replace(
         data,
@@ -235,11 +238,11 @@ def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
     }
     used = {*roles.decision, *parts.values(), *terms.interact}
     left = [column for column in columns if column not in used]
-    variables = [column for column in left if column not in SUBJECT]
+    variables = [column for column in left if plain_name(column) not in SUBJECT]
     parts["explanatory"] = named(variables)
     say("Columns: " + "; ".join(f"{part} = {name}" for part, name in parts.items() if name))
     for column in left:
-        if column in SUBJECT:
+        if plain_name(column) in SUBJECT:
             _say_unused(column)
     return dataclasses.replace(roles, weight=weight, explanatory=variables)
 

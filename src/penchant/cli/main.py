@@ -39,8 +39,7 @@ from penchant.cli.commands import (
     study,
 )
 from penchant.cli.helping import ALL, asked_help
-from penchant.cli.interrupting import INTERRUPTED, heed_interrupts, say_interrupted
-from penchant.cli.words import say
+from penchant.cli.words import INTERRUPTED, heed_interrupts, say, say_interrupted
 from penchant.errors import DataError, NotWrittenError, PenchantWarning, listing
 from penchant.files.atomic import end_at_once
 from penchant.wording import in_options

@@ -14,10 +14,9 @@ from penchant.arguments import check_threads
 from penchant.choices import Choices
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.loading import load_choices
-from penchant.cli.naming import is_scanned
 from penchant.cli.options import Agent, Data, History, Terms
 from penchant.cli.people import check_people, scanned
-from penchant.cli.scanning import load_scan
+from penchant.cli.running import is_scanned, load_scan
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.tables import load_offers, opened

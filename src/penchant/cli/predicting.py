@@ -11,7 +11,7 @@ import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector
 from penchant.arguments import check_threads
-from penchant.cli.experiments import is_experiment, predicted_rows
+from penchant.cli.comparing import is_experiment, predicted_rows
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, Data, History

@@ -12,8 +12,8 @@ from penchant.cli.options import Experiments
 from penchant.cli.words import say
 from penchant.files.atomic import check_new_folder, locked
 from penchant.files.output import json_text
-from penchant.paper.claims import Claim
 from penchant.paper.conclusion import Conclusion
+from penchant.paper.published import Claim
 from penchant.paper.report import (
     MET,
     reproduction_document,

@@ -13,10 +13,9 @@ from penchant.cli.options import Data, History
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
-from penchant.files.source import Source, source
 from penchant.files.table import read_table
-from penchant.models.offers.offers import Offers
-from penchant.models.offers.table import offers_from_frame
+from penchant.files.text import Source, source
+from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.reading.asked import Asked
 from penchant.reading.read import has_choices, reading_of, recognised
 from penchant.tables.columns import NO_COLUMN
@@ -42,11 +41,11 @@ def open_raw(file: str | None, data: Data) -> Raw:
     )
 
 
-def opened(file: str | None, data: Data) -> tuple[Raw, Cleaned]:
+def opened(file: str | None, data: Data, reward: str | None = None) -> tuple[Raw, Cleaned]:
     """The table as the file has it, and made plain."""
     raw = open_raw(file, data)
     try:
-        given = {"subject": data.subject, "chosen": data.chosen}
+        given = {"subject": data.subject, "chosen": data.chosen, "reward": reward}
         return raw, cleaned(raw.table, where=data.where, given=given)
     except DataError as error:
         raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
@@ -218,8 +217,8 @@ def asked_of(
 
 def _several(given: str | None, names: Sequence[str]) -> str | tuple[str, ...] | None:
     """One column, or several that are divided by commas."""
-    if given is None or given in names or "," not in given:
-        return given
+    if given is None or given in names or "," not in given or given[-1] in "])":
+        return given  # commas in outcome[win=1, loss=0] divide nothing
     return tuple(part.strip() for part in given.split(","))
 
 
@@ -294,7 +293,7 @@ def kind_of(file: str | None, data: Data, history: History) -> ReadingKind | Non
     """What the table is, by its columns; None where they do not say."""
     try:
         asked = asked_of(data, history, None, base=history.base or None)
-        return recognised(opened(file, data)[1], asked)
+        return recognised(opened(file, data, history.reward)[1], asked)
     except DataError:  # said where the table is read
         return None
 

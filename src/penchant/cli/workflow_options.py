@@ -245,7 +245,8 @@ class Contest:
         Average predictions over shape parameters instead of taking the best.
     group
         Column of the subjects' group, or of a score: groups are then compared, too, in the
-        parameters of all subjects under the best model, with --prior.
+        parameters of all subjects under the best model, with --prior; groups alone with one
+        --model.
     covariates
         With --group: columns to hold the same, such as age,sex: least squares with HC3 errors.
     """

@@ -9,10 +9,13 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
+from penchant.figures.population import coefficients, population
 from penchant.figures.recovery import confusion, data_needed, recovery
 from penchant.figures.style import ABOVE_LEGEND, figure, heading, remark
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED, forest
+from penchant.figures.words import in_words, on_axis, range_of
 from penchant.output.notes import counted
+from penchant.population.comparison import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.workflow.comparison import WORDS, ModelComparison
 from penchant.workflow.design import Design
@@ -27,8 +30,8 @@ def overview(result: Any) -> Any:
     Parameters
     ----------
     result
-        Of `recover`, `recover_models`, `design`, `compare_models`, `predictive_check` or
-        `fit_population`.
+        Of `recover`, `recover_models`, `design`, `compare_models`, `compare_groups`,
+        `predictive_check` or `fit_population`.
 
     Examples
     --------
@@ -47,8 +50,9 @@ def overview(result: Any) -> Any:
 @singledispatch
 def _drawn(result: Any) -> Any:
     raise DataError(
-        f"result must be of recover, recover_models, design, compare_models, predictive_check or "
-        f"fit_population; got {type(result).__name__}. Pass the result of one of these."
+        f"result must be of recover, recover_models, design, compare_models, compare_groups, "
+        f"predictive_check or fit_population; got {type(result).__name__}. Pass the result of one "
+        "of these."
     )
 
 
@@ -113,6 +117,56 @@ def _(result: ModelComparison) -> Any:
         frequencies=None if chosen is None else np.asarray(chosen.frequencies)[order],
     )
     return drawn
+
+
+@_drawn.register
+def _(result: GroupComparison) -> Any:
+    """Means of every parameter in each group, with tests; or what goes with one more of a score."""
+    if result.relations:
+        names = [one.name for one in result.relations]
+        drawn = figure(columns=1, height=max(1.6, 0.9 + 0.3 * len(names)))
+        ends = [(one.correlation_low, one.correlation_high) for one in result.relations]
+        values = [one.correlation for one in result.relations]
+        name, limits = f"correlation with {result.score}", (-1.0, 1.0)
+        coefficients(
+            drawn.subplots(), [*map(in_words, names)], values, ends, name=name, limits=limits
+        )
+        return drawn
+    labels = list(result.populations)
+    names = [*next(iter(result.populations.values())).names]
+    beside = 2 if len(names) > 1 and len(labels) < 4 else 1
+    rows = -(-len(names) // beside)
+    drawn = figure(columns=beside, height=2.6 * rows)
+    axes = np.atleast_1d(drawn.subplots(rows, beside)).ravel()
+    for k, (one, name) in enumerate(zip(axes, names, strict=False)):
+        _groups(one, result, labels, name, k)
+    for spare in axes[len(names) :]:
+        spare.remove()
+    return drawn
+
+
+def _groups(axes: Any, result: GroupComparison, labels: list[Any], name: str, k: int) -> None:
+    """The mean of one parameter in each group, geometric where logarithms were compared."""
+    own = np.exp if name in result.logs else np.asarray
+    means = [result.populations[label].estimate[k] for label in labels]
+    ends = np.array([result.populations[label].interval(result.level)[k] for label in labels])
+    places = {label: place for place, label in enumerate(labels)}
+    tests = {
+        (places[d.first], places[d.second]): d.adjusted_p_value
+        for d in result.of(name)
+        if np.isfinite(d.adjusted_p_value)
+    }
+    counts = [f"{label} (n = {result.populations[label].n_subjects})" for label in labels]
+    population(
+        axes,
+        counts,
+        own(np.array(means)),
+        own(ends),
+        p_values=tests,
+        name=on_axis(name),
+        logarithmic=name in result.logs,
+        bounds=range_of(name),
+    )
 
 
 @_drawn.register

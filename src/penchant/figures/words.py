@@ -57,7 +57,9 @@ NUMBERED = (
     (re.compile(r"reward_(\d+)$"), "reward, {} back"),
     (re.compile(r"choice_(\d+)$"), "choice, {} back"),
 )
-SHARES = re.compile(r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$")
+SHARES = re.compile(
+    r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$|(\w+_)?share$|trace_decay$"
+)
 WORTH, SENSITIVITY = "_worth", "_sensitivity"  # of attributes, whose names are the user's
 # of a population: learning_rate:group[old] and, within people, learning_rate[drug]
 CONDITION = re.compile(r"([^\W\d][\w:]*?)(?::(\w[^[:]*))?\[(.+)\]$")

@@ -11,8 +11,7 @@ from itertools import islice
 
 from penchant.errors import SHOWN, DataError, listing
 from penchant.files import text
-from penchant.files.source import STDIN, Source, source
-from penchant.files.text import TextStream
+from penchant.files.text import Source, TextStream, source
 from penchant.wording import argument, either
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.
@@ -20,6 +19,8 @@ DELIMITERS = ("\t", ";", "|", ",")
 MOST_COLUMNS = 50_000
 END_OF_FILE = "END OF FILE"  # as Gorilla writes after the last row
 _SAMPLE = 20
+# The file that data were exported from, which E-Prime writes above the names of columns.
+_FILE_NAME = re.compile(r"[^\t]*\.(?:edat|emrg)[23]?\s*", re.IGNORECASE)
 _SPELLED = {r"\t": "\t", "tab": "\t", "space": " "}
 
 
@@ -53,14 +54,15 @@ def header(source: Source, *, delimiter: str | None, encoding: str) -> Header:
             "Check what wrote it."
         )
     hint = re.fullmatch(r"sep=(.)\s*", sample[0])  # Excel's own first line
-    if hint:
+    above = bool(hint) or _FILE_NAME.fullmatch(sample[0]) is not None
+    if above:
         sample.pop(0)
     _refuse_titles(source, sample)
     divided = _delimiter(hint[1] if hint and delimiter is None else delimiter, sample)
     cells, n_lines = _first_record(source, sample, divided)
     if len(cells) == 1:
         _check_single_column(source, divided, sample)
-    return Header(divided, _names(source, cells), n_lines + bool(hint))
+    return Header(divided, _names(source, cells), n_lines + above)
 
 
 def _refuse_titles(source: Source, sample: list[str]) -> None:
@@ -161,12 +163,12 @@ def _names(source: Source, cells: list[str]) -> tuple[str, ...]:
             "1. Keep those that tell of decisions; one row per option needs fewest."
         )
     names = tuple(cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells))
-    check_names(source.name, names)
     if all(_is_number(cell) for cell in cells):
         raise DataError(
             f"{source.name} must name its columns on its first line; got numbers "
             f"({', '.join(cells[:3])}). Add a header line."
         )
+    check_names(source.name, names)
     return names
 
 
@@ -314,18 +316,3 @@ def lines_of_rows(
         if row == last:
             break
     return found
-
-
-def place_of_row(
-    path: str | os.PathLike[str] | Source,
-    row: int,
-    *,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-) -> str:
-    """Return where a row stands in its file, in words: the line of a CSV file, else the row."""
-    if path == STDIN:  # read already
-        return f"line {line_of_row(row)} of stdin"
-    origin = source(path)
-    lines = lines_of_rows(origin, [row], delimiter=delimiter, encoding=encoding)
-    return f"row {row} of {origin.name}" if lines is None else f"line {lines[row]} of {origin.name}"

@@ -18,15 +18,15 @@ from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
 from penchant.inference.status import are_lost, estimates_at
 from penchant.models.model import Model
-from penchant.models.natural_prior import DensityPrior, Prior
 from penchant.models.offers.offers import Offers
-from penchant.models.population_prior import PopulationPrior
+from penchant.models.priors import DensityPrior, PopulationPrior, Prior
 from penchant.models.record import (
     as_described,
     as_episodes,
     data_of,
     for_task,
     is_history,
+    needs_model,
     refuse_word,
 )
 from penchant.models.spatial.map_basis import MapPrior
@@ -128,6 +128,7 @@ def fit(
     >>> pn.fit(episode, model)
     <Estimate converged: decision_noise=4.2218, prior_mean=56.095, prior_variance=1032.8>
     """
+    given = data
     data = as_described(data_of(data), model)
     refuse_word(parameter_prior)
     if isinstance(data, ManyPeople) and (model is not None or data.kind != "choices"):
@@ -141,9 +142,7 @@ def fit(
                 "episodes; got one. They are for Choices."
             )
         if model is None:
-            raise DataError(
-                "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
-            )
+            raise needs_model(given)
         return fit_model(as_episodes(data), model, parameter_prior=parameter_prior, strict=strict)
     if isinstance(data, Chunks) and model is None:
         return fit_chunks(
@@ -162,10 +161,10 @@ def fit(
             "It is for a scan."
         )
     if isinstance(data, (str, os.PathLike)) or hasattr(data, "columns"):
-        given = "" if model is None else ", model"
+        also = "" if model is None else ", model"
         raise DataError(
             f"data must be choices or episodes, not a table or a file; got {type(data).__name__}. "
-            f"Read it first: pn.fit(pn.read(data){given})."
+            f"Read it first: pn.fit(pn.read(data){also})."
         )
     if model is not None:
         raise DataError(
@@ -280,6 +279,8 @@ def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
 def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
-    known = None if profiles.n_shape else Peaks.of(profiles, best)
-    peaks = best_peaks(profiles, grids, are_lost(profiles, best), known)
+    if profiles.n_shape:
+        peaks = best_peaks(profiles, grids, are_lost(profiles, best))
+    else:
+        peaks = Peaks.of(profiles, best)
     return estimates_at(profiles, [grids.of(k) for k in range(len(peaks))], peaks, subjects)

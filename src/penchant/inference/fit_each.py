@@ -14,8 +14,8 @@ from penchant.inference.fit import History, weights_only
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.inference.portions import portion_fit
 from penchant.models.model import Model
-from penchant.models.natural_prior import Prior
-from penchant.models.record import as_described, as_episodes, data_of, refuse_word
+from penchant.models.priors import Prior
+from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimates import Estimates
@@ -147,9 +147,7 @@ def fit_each(
         )
         return _with_people(found, given)
     if model is None:
-        raise DataError(
-            "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
-        )
+        raise needs_model(given)
     found = fit_each_model(
         as_episodes(data), model, parameter_prior=parameter_prior, threads=threads
     )

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from penchant._frames import Backend
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference.fit import fit_model
-from penchant.inference.following.bounds import Bounds, is_small, may_reach_far, rises_to
-from penchant.inference.following.cells import Cells
-from penchant.inference.following.neighbourhood import Neighbourhood
-from penchant.inference.following.plain import plain_estimate
+from penchant.inference.following.cells import Bounds, Cells, is_small, may_reach_far, rises_to
+from penchant.inference.following.neighbourhood import Neighbourhood, plain_estimate
 from penchant.inference.maps import check_map
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid, Grids, grid_steps, searched_grids
 from penchant.inference.search.peaks import Peak, settled_at_limits
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at, nothing_known
+from penchant.models.kept import (
+    check_kept,
+    model_document,
+    model_of,
+    prior_document,
+    prior_of,
+)
 from penchant.models.model import Declared, Model
-from penchant.models.natural_prior import Prior
+from penchant.models.priors import Prior
 from penchant.models.record import for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
+from penchant.output.notes import counted
+from penchant.output.shown import Shown, decoded, encoded
+from penchant.output.table import Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING
@@ -65,7 +74,7 @@ def live(model: Model, *, parameter_prior: Prior | MapPrior | None = None) -> Li
     return Live(model, parameter_prior)
 
 
-class Live:
+class Live(Shown):
     """What is known of a player so far.
 
     An estimate starts from the last one, and the grid of psi is looked at again only where it may
@@ -220,6 +229,53 @@ class Live:
         """Give back memory while nothing happens; the next estimate takes a little longer."""
         if self._near is not None:
             self._near.rest()
+
+    # -- what it says, and to go on later ----------------------------------------------------------
+
+    def table(self) -> Table:
+        """The current estimate as a table."""
+        return self.estimate().table()
+
+    def summary(self) -> str:
+        """The current estimate as text."""
+        return self.estimate().summary()
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """The current estimate, a row for every parameter."""
+        return self.estimate().to_frame(backend=backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is needed to go on later, ready for JSON."""
+        return {
+            "format": "penchant-live",
+            "version": 1,
+            "model": model_document(self.model),
+            "prior": prior_document(self.map_prior or self.parameter_prior),
+            "blocks": [encoded(episode) for episode in self.episodes],
+        }
+
+    @classmethod
+    def from_dict(
+        cls, document: Mapping[str, Any], model: Any = None, prior: Prior | MapPrior | None = None
+    ) -> Self:
+        """Go on from what `to_dict` wrote: the same estimate follows.
+
+        Parameters
+        ----------
+        document
+            What `to_dict` returned.
+        model, prior
+            Where they are not of the library, and so not in the document.
+        """
+        check_kept(document, "Live", ("model", "prior", "blocks"))
+        known = prior_of(document) if prior is None else prior
+        again = cls(model_of(document["model"], model), known)
+        *before, present = (decoded(block) for block in document["blocks"])
+        again._before, again._episode = tuple(before), present
+        return again
+
+    def __repr__(self) -> str:
+        return f"<Live: {counted(self.n_decisions, 'decision')}>"
 
     # -- from the last peak to the next ----------------------------------------------------------
 

@@ -481,6 +481,19 @@ def refuse_no_model(model: Any) -> None:
             f"model must be a model, not its class; got {model.__name__}. Write "
             f"model={_call(model)}."
         )
+    if model is not None and not isinstance(model, Model):
+        raise DataError(
+            f"model must be a model; got {type(model).__name__}. Write "
+            "model=pn.QLearning(n_options=2), or another of pn.models."
+        )
+
+
+def needs_model(given: Any) -> DataError:
+    """The error for data that a model has to explain, with what to write."""
+    advice = "Pass UCL(...) or QLearning(...)."
+    if isinstance(given, Reading):
+        advice = f"Write {given.next}, or another model of pn.models."
+    return DataError(f"model must be given with episodes; got none. {advice}")
 
 
 def _call(kind: type) -> str:

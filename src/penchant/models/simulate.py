@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.arguments import check_rng, whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
@@ -166,6 +166,7 @@ def simulate(
     >>> pn.simulate(sets, [4.0], rng=rng).chosen
     array([2, 2, 2, 2, 2])
     """
+    check_rng(rng)
     if isinstance(task, Choices):
         return drawn_choices(task, model, rng)
     refuse_no_model(model)

@@ -72,7 +72,7 @@ class Shown(Framed, Kept):
         """The summary as a table; the frame, if the result has no other."""
         columns = self.to_frame(backend="pyarrow").to_pydict()
         found = list(zip(*columns.values(), strict=True))
-        rows = tuple(tuple(map(_cell, row)) for row in found[:MOST_ROWS])
+        rows = tuple(tuple(map(cell_words, row)) for row in found[:MOST_ROWS])
         left = len(found) - len(rows)
         notes = (f"{left} more rows: see to_frame().",) if left > 0 else ()
         return Table(repr(self).strip("<>"), (), tuple(map(str, columns)), rows, notes)
@@ -92,7 +92,8 @@ class Shown(Framed, Kept):
         return self.table().latex()
 
 
-def _cell(value: Any) -> str:
+def cell_words(value: Any) -> str:
+    """A cell of a table in words."""
     if value is None:
         return ABSENT
     return number(value) if isinstance(value, float) else str(value)

@@ -17,8 +17,8 @@ from penchant.figures.words import in_words
 from penchant.files.atomic import new_folder
 from penchant.files.output import write_json, write_table, write_text
 from penchant.output.table import number
-from penchant.paper.claims import Claim
 from penchant.paper.figures import reproduction_figure
+from penchant.paper.published import Claim
 from penchant.paper.reproduction import Reproduction, Result
 from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, page
 from penchant.report.study_figures import Drawn

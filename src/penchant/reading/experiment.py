@@ -15,14 +15,16 @@ from penchant.choices import Choices
 from penchant.errors import DataError, listing, named
 from penchant.output.notes import counted
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
+from penchant.reading.codes import ask_about_codes
 from penchant.reading.formula import Factor, Formula, formula_of, union_of
 from penchant.reading.variables import MOST_LEVELS, Columns
-from penchant.tables.cells import is_nothing
+from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import long_columns
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.surveys import DOUBTFUL, OPT_OUTS, WideLayout, plain, wide_layout
 from penchant.wording import argument
 
+_TAKEN = ("1", "True", "1.0", "TRUE", "true", "yes")
 DECISION, OPTION, TAKEN = "decision", "option", "chosen"
 ALL = "all"  # attributes that tell options apart, where a set is named so
 PASSED = ("subject", "weight", "available", "offset")
@@ -92,6 +94,8 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     sets.taken[:] = [
         words[word(picked[row])] == option for row in rows.tolist() for option in options
     ]
+    if asked.attributes is None and asked.rivals is None:
+        _check_codes(sets, {a: [c for c in own if c] for a, own in layout.attributes.items()})
     built = _choices(sets, asked, table.take(pa.array(rows)), layout.opt_out)
     parts = {"subject": asked.columns.get("subject"), "chosen": chosen}
     if parts["subject"] is None:
@@ -184,16 +188,22 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
     free = [name for name in free if not _is_count(name, cells[name])]
     whose = [*several, *([asked.columns["subject"]] if asked.columns.get("subject") else [])]
     decisions = list(zip(*(cells[name] for name in whose), strict=True))
-    outside = _outside(option, cells, _varying(free, cells, decisions), parts["chosen"], asked)
+    varying = _varying(free, cells, decisions)
+    outside = _outside(option, cells, varying, parts["chosen"], asked)
+    for name in varying:  # 0 of an option that is none of those shown is nothing
+        pairs = zip(cells[name], outside.tolist(), strict=True)
+        cells[name] = [None if out and word(cell) == "0" else cell for cell, out in pairs]
     sets = _Sets(
         cells,
         free,
         decisions,
         [str(label) for label in option],
-        cells[parts["chosen"]],
+        _taken(cells[parts["chosen"]], option, decisions, parts["chosen"]),
         np.arange(len(table)),
         outside,
     )
+    if asked.attributes is None and asked.rivals is None:
+        _check_codes(sets, {name: [name] for name in free})
     labels = sorted({label for label, out in zip(sets.option, outside, strict=True) if out})
     built = _choices(sets, asked, table, labels[0] if labels else None)
     columns = {
@@ -208,6 +218,57 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
     return Built(built.data, said, {}, built.table, built.notes, arguments)
 
 
+def _check_codes(sets: _Sets, columns: Mapping[str, Sequence[str]]) -> None:
+    """Ask about numbers such as -99 among the attributes that tell options apart."""
+    described = {}
+    for name in _varying(sets.attributes, sets.cells, sets.decision, ~sets.outside):
+        cells = [
+            None if out or is_nothing(cell) else amount(cell)
+            for cell, out in zip(sets.cells[name], sets.outside, strict=True)
+        ]
+        values = np.array([np.nan if cell is None else cell[0] for cell in cells])
+        described[name] = (columns[name], values)
+    ask_about_codes(
+        described, dict.fromkeys(described, argument("attributes", " + ".join(described)))
+    )
+
+
+def _taken(
+    cells: Sequence[Any], option: Sequence[Any], decision: Sequence[Any], column: str
+) -> list[Any]:
+    """Which option was taken, as flags: as they are, or by the label that a decision repeats."""
+    given = [None if is_nothing(cell) else word(cell) for cell in cells]
+    labels = {str(label) for label in option}
+    seen = {cell for cell in given if cell is not None}
+    if seen <= {"0", "1"} and not _repeats(given, decision):
+        return list(cells)
+    if seen <= labels and _repeats(given, decision):
+        return [None if c is None else c == str(o) for c, o in zip(given, option, strict=True)]
+    if seen <= labels | {"0"} and len(seen) > 1:  # the number, in one row of the decision
+        said: dict[Any, set[str]] = {}
+        for key, cell in zip(decision, given, strict=True):
+            if cell not in (None, "0"):
+                said.setdefault(key, set()).add(str(cell))
+        if all(len(own) == 1 for own in said.values()) and {*decision} == {*said}:
+            return [str(o) in said[key] for key, o in zip(decision, option, strict=True)]
+    odd = sorted(seen - labels - {"0"})
+    if seen & labels and not seen <= {"0", "1", "True", "False", "TRUE", "FALSE", "yes", "no"}:
+        got = f"{listing(odd)}, no option of the table" if odd else listing(sorted(seen))
+        raise DataError(
+            f"{column} must be 1 for the option that was taken and 0 for others, or its label in "
+            f"all rows of a decision; got {got}, where options are {listing(sorted(labels))}. "
+            + ("Add rows of that option." if odd else "Write 0 and 1.")
+        )
+    return list(cells)
+
+
+def _repeats(cells: Sequence[Any], decision: Sequence[Any]) -> bool:
+    """Whether all rows of a decision say the same."""
+    found: dict[Any, Any] = {}
+    pairs = zip(decision, cells, strict=True)
+    return all(found.setdefault(key, cell) == cell for key, cell in pairs)
+
+
 def _outside(
     option: Sequence[Any],
     cells: dict[str, list[Any]],
@@ -220,14 +281,15 @@ def _outside(
     found: BoolVector = np.zeros(len(rows), dtype=bool)
     if not varying:
         return found
-    empty = np.logical_and.reduce(
-        [np.array([is_nothing(cell) for cell in cells[name]]) for name in varying]
+    empty, zero = (
+        np.logical_and.reduce([np.array([says(cell) for cell in cells[name]]) for name in varying])
+        for says in (is_nothing, lambda cell: is_nothing(cell) or word(cell) == "0")
     )
     for label in dict.fromkeys(rows.tolist()):
         own = rows == label
         by_name = label in OPT_OUTS or (asked.opt_out and label == plain(asked.opt_out))
-        taken = any(str(cells[chosen][row]) in ("1", "True", "1.0") for row in np.flatnonzero(own))
-        if by_name or (label in DOUBTFUL and empty[own].any()) or (empty[own].all() and taken):
+        taken = any(str(cells[chosen][row]) in _TAKEN for row in np.flatnonzero(own))
+        if by_name or (label in DOUBTFUL and empty[own].any()) or (zero[own].all() and taken):
             found |= own
     return found
 

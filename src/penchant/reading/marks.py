@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from penchant.errors import DataError, listing
+from penchant.files.table import typed
 from penchant.output.notes import counted
-from penchant.reading.asked import word
+from penchant.reading.asked import with_column, word
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import plain_name
 from penchant.tables.events import NOTHING
@@ -44,6 +45,36 @@ UNSURE = frozenset(
         *("keine", "keineantwort", "verpasst", "aucune", "aucunereponse", "ninguna"),
     )
 )
+
+
+def without_marks(
+    table: pa.Table, chosen: str, reward: str | tuple[str, str]
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """The table without codes for no choice that stand beside the same code for the reward.
+
+    Parameters
+    ----------
+    table
+        Of play.
+    chosen, reward
+        Its columns; rewards in two columns say nothing here.
+    """
+    cells = table[chosen].to_pylist()
+    odd = _mark(list(dict.fromkeys(word(cell) for cell in cells if not _is_nothing(cell))))
+    if odd is None or not isinstance(reward, str):
+        return table, ()
+    paid = table[reward].to_pylist()
+    rows = [row for row, cell in enumerate(cells) if not _is_nothing(cell) and word(cell) == odd]
+    others = {
+        word(paid[row]) for row in {*range(len(cells))} - {*rows} if not _is_nothing(paid[row])
+    }
+    if odd in others or not all(_is_nothing(paid[row]) or word(paid[row]) == odd for row in rows):
+        return table, ()
+    for name, own in ((chosen, cells), (reward, paid)):
+        kept = [None if row in {*rows} else cell for row, cell in enumerate(own)]
+        table = with_column(table, name, typed(kept))
+    said = f"{odd} in {chosen}, where {reward} has no number of its own, taken for no choice"
+    return table, (f"{said}: {counted(len(rows), 'row')}",)
 
 
 def ask_about_marks(table: pa.Table, chosen: str, counted_in: str | None) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from penchant._typing import Vector
 from penchant.errors import DataError, listing
-from penchant.models.offers.table import offers_from_frame
+from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
+from penchant.reading.codes import ask_about_codes
 from penchant.reading.doubts import offer_notes
+from penchant.tables.answers import ask_about_sides
 from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.columns import named_column, plain_name
-from penchant.tables.frames import check_columns, open_frame, row_place
+from penchant.tables.events import NOTHING
+from penchant.tables.frames import check_columns, column_floats, open_frame, row_place
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
@@ -24,7 +30,8 @@ from penchant.tables.offer_columns import (
     OfferColumns,
     offer_columns,
 )
-from penchant.tables.surveys import WideLayout, options_said
+from penchant.tables.play import FAR, MARKS
+from penchant.tables.surveys import NOT, WideLayout, options_said
 from penchant.wording import argument, either, ticked
 
 AMOUNT = ("amount", "amt", "value", "money", "reward", "magnitude", "sum", "payoff", "payout")
@@ -69,7 +76,14 @@ def from_offers(
         given["chosen"] = chosen_column(table, asked, CHOSEN)
     found = offer_columns(table.column_names, given, offers)
     check_columns(open_frame(table), found.roles())
+    if asked.columns.get("chosen") is None and layout is None and asked.options is None:
+        described = {name for names in found.roles().values() for name in names}
+        ask_about_sides(table, found.chosen, {*clean.own} | described, found.subject)
     table, notes = _with_numbers(table, found, asked)
+    if asked.offers is None:
+        _check_codes(table, found)
+    table, percent = _with_chances(table, found)
+    notes = (*notes, *percent)
     words = layout.words if layout is not None else None
     taken = _taken(table, found, asked, words)
     table = with_column(table, TAKEN, pa.array(taken.cells))
@@ -93,7 +107,7 @@ def from_offers(
         columns=columns,
         options=taken.options,
         table=table,
-        notes=notes,
+        notes=(*notes, *taken.notes),
         arguments=arguments,
         model=_model(trials[0].offers),
         doubts=offer_notes(trials),
@@ -137,6 +151,69 @@ def _with_numbers(
     return table, tuple(notes)
 
 
+def _columns_of(found: OfferColumns, attribute: str) -> list[str]:
+    """Columns of an attribute, each once."""
+    cells = found.offers[attribute]
+    flat = [part for cell in cells for part in (cell if _is_several(cell) else [cell])]
+    return [name for name in dict.fromkeys(flat) if isinstance(name, str)]
+
+
+def _values(table: pa.Table, names: Sequence[str]) -> Vector:
+    frame = open_frame(table)
+    return np.concatenate([column_floats(frame, name, name) for name in names])
+
+
+def _check_codes(table: pa.Table, found: OfferColumns) -> None:
+    """Ask about numbers such as -99 among what was offered."""
+    described = {
+        attribute: (names, _values(table, names))
+        for attribute in found.offers
+        if (names := _columns_of(found, attribute))
+    }
+    ask_about_codes(described, dict.fromkeys(described, offers_said(found.offers)))
+
+
+def offers_said(offers: Mapping[str, Sequence[Any]]) -> str:
+    """The offers as an argument, or as one types them.
+
+    >>> offers_said({"amount": ("now", "later"), "delay": (0.0, "days")})
+    "offers={'amount': ['now', 'later'], 'delay': [0, 'days']}"
+    """
+    written = {
+        name: [list(map(_plain, cell)) if _is_several(cell) else _plain(cell) for cell in cells]
+        for name, cells in offers.items()
+    }
+    typed = ",".join(
+        f"{name}=" + "/".join("+".join(map(str, c)) if _is_several(c) else str(c) for c in cells)
+        for name, cells in written.items()
+    )
+    return either(f"offers={written!r}", f"--offers {shlex.quote(typed)}")
+
+
+def _plain(cell: Any) -> Any:
+    return int(cell) if isinstance(cell, float) and cell == int(cell) else cell
+
+
+def _with_chances(table: pa.Table, found: OfferColumns) -> tuple[pa.Table, tuple[str, ...]]:
+    """Probabilities that are all written in percent, as 50 for one half, divided by 100."""
+    names = _columns_of(found, "probability") if "probability" in found.offers else []
+    values = _values(table, names) if names else np.zeros(0)
+    given = values[~np.isnan(values)]
+    if not given.size or given.max() <= 1 or given.max() > 100 or given.min() < 0:
+        return table, ()
+    low = given[(given > 0) & (given <= 1)]
+    if low.size:
+        raise DataError(
+            f"probability must be in percent or not; got {low[0]:g} and {given.max():g} in "
+            f"{listing(names)}, of which the first can be read in two ways: {low[0]:g}, or "
+            f"{low[0]:g} percent. Write all of them from 0 to 1."
+        )
+    for name in names:
+        own = column_floats(open_frame(table), name, name) / 100
+        table = with_column(table, name, pa.array(own, from_pandas=True))
+    return table, (f"probability is in percent ({given.max():g} at most): divided by 100",)
+
+
 def _is_several(cell: Any) -> bool:
     return not isinstance(cell, (str, int, float))
 
@@ -157,9 +234,16 @@ def _no_amounts(table: pa.Table, names: Sequence[str], what: str, decimal: str) 
 class _Taken:
     """The option of every row, None where there is none, and what each word means."""
 
-    def __init__(self, cells: Sequence[Any], index: Mapping[str, int], labels: Sequence[str]):
+    def __init__(
+        self,
+        cells: Sequence[Any],
+        index: Mapping[str, int],
+        labels: Sequence[str],
+        notes: tuple[str, ...] = (),
+    ):
         self.cells = [None if is_nothing(cell) else index.get(word(cell)) for cell in cells]
         self.options = {key: labels[k] for key, k in index.items()}
+        self.notes = notes
 
     @classmethod
     def by_value(cls, taken: Sequence[Any]) -> _Taken:
@@ -175,13 +259,15 @@ def _taken(
 ) -> _Taken:
     """Which option the words of the column of choices mean."""
     cells = table[found.chosen].to_pylist()
-    seen = seen_words(table, found.chosen)
     first = next(iter(found.offers.values()))
     labels = _labels(found, first)
+    marks = [key for key in seen_words(table, found.chosen) if _is_mark(key, len(labels))]
+    seen = [key for key in seen_words(table, found.chosen) if key not in marks]
+    notes = tuple(f"{key} in {found.chosen} taken for no choice" for key in marks)
     if words is not None:
         order = list(dict.fromkeys(words.values()))
         places = {name: _place_of(name, first, k) for k, name in enumerate(order)}
-        return _Taken(cells, {key: places[name] for key, name in words.items()}, labels)
+        return _Taken(cells, {key: places[name] for key, name in words.items()}, labels, notes)
     if isinstance(asked.options, Mapping):
         index = {word(key): _asked_place(value, labels) for key, value in asked.options.items()}
     elif asked.options is not None:
@@ -192,10 +278,21 @@ def _taken(
             by_value = _by_value(table, found, cells)
             if by_value is not None:
                 return _Taken.by_value(by_value)
+            _check_first_number(cells, seen, len(labels), found.chosen)
     unknown = [key for key in seen if key not in index and key not in ("-1",)]
     if unknown:
         raise _not_understood(unknown, seen, found, labels)
-    return _Taken(cells, {key: index[key] for key in seen if key in index}, labels)
+    return _Taken(cells, {key: index[key] for key in seen if key in index}, labels, notes)
+
+
+def _is_mark(key: str, n_options: int) -> bool:
+    """Whether a number is a code for no choice, and cannot be that of an option that is described.
+
+    >>> _is_mark("-99", 2), _is_mark("99", 2), _is_mark("2", 2)
+    (True, True, False)
+    """
+    number = int(key) if re.fullmatch(r"-?\d{1,4}", key) else 0
+    return number < NOTHING or (number in MARKS and number > FAR * n_options)
 
 
 def _labels(found: OfferColumns, first: Sequence[Any]) -> list[str]:
@@ -235,6 +332,8 @@ def _understood(
     """Words such as sooner, later and gamble, and numbers that say where they begin."""
     numbers = {key: int(key) for key in seen if re.fullmatch(r"-?\d{1,3}", key)}
     m = len(labels)
+    if len(numbers) == len(seen) and asked.base is None and max(numbers.values()) > m:
+        return {}  # amounts, perhaps
     if len(numbers) == len(seen):
         start = asked.base
         if start is None:
@@ -242,12 +341,34 @@ def _understood(
         inside = {key: k - start for key, k in numbers.items() if 0 <= k - start < m}
         odd = {key for key, k in numbers.items() if key not in inside and k not in (-1, start - 1)}
         return {} if odd else inside
-    known = {}
+    known: dict[str, int] = {}
+    if _answers_unasked(seen, found):
+        return known
     for key in seen:
-        bare = plain_name(key)
+        bare = plain_name(key.removeprefix(NOT))
         if bare in FIRST_WORDS | SECOND_WORDS:
-            known[key] = int(bare in SECOND_WORDS)
+            known[key] = int((bare in SECOND_WORDS) != key.startswith(NOT))
     return known if len(known) == len(seen) and m == 2 else {}
+
+
+_YES_OR_NO = frozenset(("yes", "no"))
+_ACCEPTS = frozenset(("accept", "accepted", "reject", "rejected", "decline"))
+_SAYS_LATTER = re.compile(r".*(later|ll|delay|wait|gambl|risk|lotter|accept).*")
+
+
+def _answers_unasked(seen: Sequence[str], found: OfferColumns) -> bool:
+    """Whether answers are yes and no, and nothing says which of the offers was asked about."""
+    words = {plain_name(key) for key in seen}
+    doubtful = _YES_OR_NO | (_ACCEPTS if "delay" in found.offers else frozenset())
+    against_nothing = any(cell in (0.0, (0.0, 0.0)) for cell in found.offers.get("outcome", ()))
+    named = _SAYS_LATTER.fullmatch(plain_name(found.chosen)) is not None
+    return bool(words & doubtful) and not named and not against_nothing
+
+
+def _check_first_number(cells: Sequence[Any], seen: Sequence[str], m: int, column: str) -> None:
+    """Ask where numbers begin that are no amounts."""
+    if seen and all(re.fullmatch(r"-?\d{1,3}", key) for key in seen):
+        _first_number(cells, {int(key) for key in seen} - {-1}, m, column)
 
 
 def _first_number(cells: Sequence[Any], seen: set[int], m: int, column: str) -> int:

@@ -15,19 +15,20 @@ from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
 from penchant.reading.doubts import data_notes, near_duplicates, play_doubts
-from penchant.reading.marks import ask_about_flags, ask_about_marks
-from penchant.tables.cells import amount, amounts, is_nothing
+from penchant.reading.earned import found_reward
+from penchant.reading.marks import ask_about_flags, ask_about_marks, without_marks
+from penchant.tables.answers import ask_about_rivals, ask_about_sides, by_sentences, says_choice
+from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.columns import (
     COORDINATES,
     NO_COLUMN,
-    USUAL,
     PlayColumns,
     plain_name,
     play_columns,
 )
 from penchant.tables.frames import column_floats, open_frame, row_place
 from penchant.tables.labels import NUMBER
-from penchant.tables.laboratory import Cleaned
+from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stray_labels
 from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
@@ -47,12 +48,20 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     if asked.columns.get("chosen") is None and isinstance(found.chosen, str):
         _check_places(table, found.chosen)
         _check_sides(table, found.chosen, clean.own)
+        _check_rivals(table, found, clean.own)
         ask_about_flags(table, found.chosen, clean.own, found.decision)
-    if asked.options is None and isinstance(found.chosen, str) and locations is None:
+    unmade: tuple[str, ...] = ()
+    placed = locations is not None and not isinstance(locations, str)
+    if asked.options is None and isinstance(found.chosen, str) and not placed:
+        table, unmade = without_marks(table, found.chosen, found.reward)
         ask_about_marks(table, found.chosen, found.decision)
     table, notes = with_rewards(table, found, asked)
-    if clean.program is not None and "missing_reward" not in policies:
+    notes = (*unmade, *notes)
+    if "missing_reward" not in policies:
         _check_other_tasks(table, found)
+    if asked.columns.get("reward") in (None, clean.hints.get("reward")):
+        found, decided = found_reward(table, found, clean.own)
+        notes = (*notes, *decided)
     if found.decision is None:
         notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
     if clean.counted_on:
@@ -85,7 +94,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     n_options = len(labels) if labels is not None else _n_options(episodes)
     if isinstance(asked.options, Mapping):
         n_options = max(int(index) for index in words.values()) + 1
-    doubts = (*data_notes(episodes), *_alike_options(labels), *_other_rewards(table, found))
+    doubts = (*data_notes(episodes), *_alike_options(labels))
     if locations is None or isinstance(locations, str) or not isinstance(found.chosen, str):
         doubts = (*doubts, *play_doubts(episodes, table, found, arguments))
     return Built(
@@ -175,29 +184,6 @@ def _alike_options(labels: Sequence[Any] | None) -> tuple[str, ...]:
     )
 
 
-def _other_rewards(table: pa.Table, found: PlayColumns) -> tuple[str, ...]:
-    """That other columns of numbers may be the reward, too, where none was named."""
-    if "reward" not in found.found or not isinstance(found.reward, str):
-        return ()
-    usual = {plain_name(name) for name in USUAL["reward"]}
-    others = [
-        name
-        for name in table.column_names
-        if name not in found.used()
-        and plain_name(name) in usual
-        and (pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type))
-        and table[name].to_pylist() != table[found.reward].to_pylist()
-    ]
-    if not others:
-        return ()
-    ways = " or ".join(argument("reward", name) for name in others)
-    be = "is" if len(others) == 1 else "are"
-    return (
-        f"{listing(others)} {be} not used, and might be the reward as well as {found.reward}: pass "
-        f"{ways} if so.",
-    )
-
-
 def _check_other_tasks(table: pa.Table, found: PlayColumns) -> None:
     """Ask what choices are whose kind of row never pays: another task, or no feedback."""
     if not isinstance(found.chosen, str) or not isinstance(found.reward, str):
@@ -273,6 +259,16 @@ def _check_sides(table: pa.Table, chosen: str, own: Collection[str]) -> None:
             raise _place_or_label(stem, chosen, f" ({said})")
 
 
+def _check_rivals(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
+    """Refuse choices that could be another column, or what stood at the place that was pressed."""
+    chosen, usual = str(found.chosen), {plain_name(name) for name in CHOSEN}
+    free = [name for name in table.column_names if name not in found.used() and name not in own]
+    said = [name for name in free if plain_name(name) in usual or says_choice(name)]
+    ask_about_rivals(table, chosen, said)
+    if found.executed is None:
+        ask_about_sides(table, chosen, {*own} | found.used(), found.subject)
+
+
 def with_rewards(
     table: pa.Table, found: PlayColumns, asked: Asked
 ) -> tuple[pa.Table, tuple[str, ...]]:
@@ -284,25 +280,24 @@ def with_rewards(
         cells = table[name].to_pylist()
         read = amounts(cells, name, decimal=asked.decimal, units=asked.units)
         if read is None:
-            row = next(
-                k
-                for k, cell in enumerate(cells)
-                if not is_nothing(cell) and amounts([cell], name, decimal=asked.decimal) is None
-            )
-            comma = asked.decimal == "." and amount(cells[row], ",") is not None
-            remedy = (
-                f"It looks like decimal comma; pass {argument('decimal', ',')}."
-                if comma
-                else f"Correct it, leave its row out by {ticked('where')}, or name another column "
-                f"with {ticked('reward')}."
-            )
-            raise DataError(
-                f"reward {name!r} must hold numbers; got {cells[row]!r} at {row_place(row)}. "
-                f"{remedy}"
-            )
+            _refuse_comma(cells, name, asked.decimal)
+            read = Amounts(by_sentences(cells, name, asked.decimal))
+            notes.append(f"{name} holds sentences: the number that each tells is what was paid")
         table = with_column(table, name, pa.array(read.values, from_pandas=True))
         notes += read.notes(name)
     return table, tuple(notes)
+
+
+def _refuse_comma(cells: Sequence[Any], name: str, decimal: str) -> None:
+    """Say that a number is written with a decimal comma, where that alone is odd."""
+    for row, cell in enumerate(cells):
+        if is_nothing(cell) or amount(cell, decimal) is not None:
+            continue
+        if decimal == "." and amount(cell, ",") is not None:
+            raise DataError(
+                f"reward {name!r} must hold numbers; got {cell!r} at {row_place(row)}. It looks "
+                f"like decimal comma; pass {argument('decimal', ',')}."
+            )
 
 
 def _labels(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from penchant._frames import came_as, marked
 from penchant.errors import DataError, named
 from penchant.files.folder import Raw, read_raw
-from penchant.files.source import Source
+from penchant.files.text import Source
 from penchant.reading.asked import Asked, Built, Place, seen_words
 from penchant.reading.doubts import same_people
+from penchant.reading.earned import TOTAL
 from penchant.reading.experiment import from_long, from_wide, wide_experiment
 from penchant.reading.offered import from_offers, offers_of
 from penchant.reading.played import from_play
@@ -35,6 +36,7 @@ from penchant.tables.reading import TITLES, Reading, ReadingKind
 from penchant.tables.surveys import WideLayout, refuse_unknown_words
 from penchant.wording import argument, either
 
+FEW_WORDS = 12  # of a column that may hold choices
 # What is told of every option of a game besides: what it paid, when and how it was shown.
 _OF_GAMES = frozenset(
     (
@@ -186,6 +188,12 @@ def read(
         task=task,
     )
     _check(kind, base)
+    if isinstance(options, str):
+        listed = [word.strip() for word in options.split(",")]
+        raise DataError(
+            f"options must be a list of words, or a mapping; got {options!r}. Write "
+            f"options={listed!r}."
+        )
     if isinstance(source, (str, os.PathLike, Source)):
         raw = read_raw(
             source, delimiter=delimiter, decimal=decimal, encoding=encoding, wanted=has_choices
@@ -195,12 +203,6 @@ def read(
     found = reading_of(raw, asked, where=where, kind=kind)
     marked(found.data, came_as(source))
     return marked(found, came_as(source))
-
-
-_TOTAL = re.compile(
-    r"(total|cumulative|cum|running|balance|bank|guthaben|konto)(points|score|reward|win|earn|$)"
-    r"|(points|score|reward|earnings?)(total|sofar|cum)"
-)
 
 
 def has_choices(names: Sequence[str]) -> bool:
@@ -291,6 +293,8 @@ def _built(
         layout = None if wide is None or offers_of(wide[1]) is None else wide[1]
         return found, from_offers(clean, asked, place, layout)
     if wide is not None:
+        if asked.attributes is None and asked.rivals is None:
+            _ask_about_outcomes(*wide)
         return found, from_wide(clean, asked, *wide, place)
     if not long:
         _refuse_words(clean, asked)
@@ -377,6 +381,7 @@ def _kind(
             f"{argument('offers')}, attributes by {argument('attributes')}."
         )
     _refuse_totals(clean, names)
+    _ask_for_part(clean, asked)
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
         "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
@@ -386,16 +391,69 @@ def _kind(
     )
 
 
+# What options paid, rather than what they offered: it may have been seen after the choice.
+_SEEN_AFTER = frozenset(
+    ("outcome", "reward", "payoff", "point", "payout", "feedback", "score", "win")
+)
+
+
+def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
+    """Ask whether outcomes of all options were offered, or seen after the choice."""
+    names = list(layout.attributes)
+    if not all(plain_name(name).rstrip("s") in _SEEN_AFTER for name in names):
+        return
+    own = f"{names[0]}[{chosen}]"
+    raise DataError(
+        f"{either('kind', '--reward or --attributes')} must be given, as {layout.shown()} can be "
+        f"read in two ways: {TITLES['play']}, where the option in {chosen} paid its own; or "
+        f"{TITLES['choices']}, seen before the choice. Pass {argument('reward', own)} for the "
+        f"first, or {argument('attributes', names[0])} for the second."
+    )
+
+
+def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
+    """Ask for the reward, or the choice, where a table of play lacks the name of one of both."""
+    table = clean.table
+    free = [name for name in table.column_names if name not in clean.own]
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, free)
+    reward = usual_column("reward", free)
+    parts = {
+        chosen,
+        reward,
+        *(usual_column(part, free) for part in ("subject", "block", "decision")),
+    }
+    left = [name for name in free if name not in parts]
+    numbers = [
+        n
+        for n in left
+        if (pa.types.is_integer(table[n].type) or pa.types.is_floating(table[n].type))
+    ]
+    few = [n for n in left if 2 <= len({*table[n].to_pylist()} - {None}) <= FEW_WORDS]
+    if chosen is not None and numbers and reward is None:
+        part, found, what, ways = "reward", chosen, "choices", numbers
+    elif chosen is None and few and isinstance(reward, str):
+        part, found, what, ways = "chosen", reward, "rewards", few
+    else:
+        return
+    raise DataError(
+        f"{argument(part)} must be given, as {found} holds {what}, and no column has a usual name "
+        f"of {'rewards' if part == 'reward' else 'choices'}; got columns {named(free)}. Pass "
+        f"{' or '.join(argument(part, name) for name in ways[:4])} if that is it; or, if these are "
+        f"no task data, name offers by {argument('offers')}, attributes by "
+        f"{argument('attributes')}."
+    )
+
+
 def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
     """Say that a running total is no reward, where nothing else could be one."""
-    total = next((name for name in names if _TOTAL.match(plain_name(name))), None)
+    total = next((name for name in names if TOTAL.match(plain_name(name))), None)
     if total is not None and named_column(CHOSEN, names) is not None:
         raise DataError(
             f"{argument('reward')} must be given, as no column has a usual name of rewards, and "
             f"{total} sounds like what was earned so far, not by each choice; got columns "
             f"{named(names)}. Pass {argument('reward')} with the column of what each choice paid, "
-            f"{argument('reward', total)} if that is one; of a running total, write the "
-            "differences in a column of their own."
+            f"{argument('reward', total)} if that is one; of a running total, "
+            f"{argument('reward', f'diff({total})')}."
         )
 
 

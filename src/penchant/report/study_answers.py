@@ -12,9 +12,7 @@ from penchant.figures.words import in_words
 from penchant.output.table import number, p_value
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
-from penchant.studies.group_tests import GroupDifference, OverallTest
-from penchant.studies.groups import LOG
-from penchant.studies.left_out import LeftOutGroup
+from penchant.studies.groups import LOG, GroupDifference, LeftOutGroup, OverallTest
 from penchant.tables.labels import NUMBER
 from penchant.wording import weak_prior
 

@@ -25,7 +25,7 @@ from penchant.report.study_answers import p_words
 from penchant.report.study_figures import Drawn, edges_said, panelled
 from penchant.report.study_groups import MANY, some_columns, some_drawn
 from penchant.report.study_words import capital, for_reader, shown
-from penchant.studies.everybody import StudyPopulation
+from penchant.studies.comparisons import StudyPopulation
 from penchant.studies.findings import Findings
 from penchant.wording import either
 

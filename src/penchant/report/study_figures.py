@@ -26,7 +26,7 @@ from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
 from penchant.figures.words import in_words
 from penchant.models.model import Declared, Model
 from penchant.output.notes import counted
-from penchant.population.growth_curves import ORDERS
+from penchant.population.growth import ORDERS
 from penchant.population.subjects import positive, shares
 from penchant.report.study_words import (
     capital,
@@ -36,8 +36,7 @@ from penchant.report.study_words import (
     simulation_words,
 )
 from penchant.softmax.estimate import Estimate
-from penchant.studies.findings import Findings
-from penchant.studies.forward_table import both, stacked
+from penchant.studies.findings import Findings, both, stacked
 from penchant.studies.groups import Group, natural_again
 
 if TYPE_CHECKING:

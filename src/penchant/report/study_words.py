@@ -14,14 +14,12 @@ from penchant.figures.words import PARAMETERS, in_sentence, in_words
 from penchant.models.offers.attributes import Attributes
 from penchant.output.notes import counted
 from penchant.output.table import number
-from penchant.population.subjects import positive
-from penchant.population.worth import dragged
+from penchant.population.subjects import dragged, positive
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.prior import ScaledPrior
-from penchant.studies.findings import Findings
-from penchant.studies.forward_table import left_out
+from penchant.studies.findings import Findings, left_out
+from penchant.studies.fitting import validity_of
 from penchant.studies.plan import model_words, nominal_words
-from penchant.studies.subject_fit import validity_of
 from penchant.tables.labels import in_natural_order
 
 

@@ -330,3 +330,64 @@ def _item(text: str) -> Any:
         return float(text) if any(mark in text for mark in ".eE") else int(text)
     except ValueError:
         return text
+
+
+_TAG = re.compile(r"<[^>]*>")
+_CLAUSE = re.compile(
+    r"(?<=[.!?;,\n])\s+|\n|\s+(?:and|und|et|y)\s+(?=your|you now|dein|ihr|votre|su )"
+)
+_TOLD = re.compile(r"(?<![\w.])[+−–-]?\s?[£$€]?\d+(?:[.,]\d+)?")
+_SO_FAR = re.compile(
+    r"\b(total|so far|score|balance|you (?:now )?have|now have|gesamt|insgesamt|kontostand"
+    r"|bisher|au total|solde|en total|saldo|hasta ahora)",
+    re.IGNORECASE,
+)
+_LOST = re.compile(
+    r"\b(los[te]s?|loss|losing|minus|penalty|verloren|verlust|verlierst|perdu|perdez|perte|perdido"
+    r"|perdiste|pierdes|perso|verlies)\b",
+    re.IGNORECASE,
+)
+_WON = re.compile(
+    r"\b(w[oi]n|wins|winning|earn(?:ed)?|gain(?:ed)?|receiv(?:ed?)|got|get|reward|gewonnen|gewinn"
+    r"|gewinnst|gagn\w+|gan\w+|vinto)\b",
+    re.IGNORECASE,
+)
+_NOTHING_PAID = re.compile(
+    r"\b(nothing|no (?:points?|reward|win|money|gain|loss|change)|nichts|keine? \w+|rien|nada"
+    r"|niente|zero)\b",
+    re.IGNORECASE,
+)
+_TOO_LATE = re.compile(
+    r"\b(too (?:slow|late)|no (?:response|answer)|faster|time'?s up|timed? ?out|missed|zu langsam"
+    r"|zu spät|trop (?:lent|tard)|demasiado|muy lento|troppo)\b",
+    re.IGNORECASE,
+)
+
+
+def told(cell: Any, decimal: str = ".") -> list[float] | None:
+    """Numbers that a sentence tells of one outcome, losses below 0; None where it tells of none.
+
+    Totals are left aside, and what nobody made in time is not a number.
+
+    >>> told("You won 5 points!"), told("You lost 3. Your total is 40"), told("You won nothing")
+    ([5.0], [-3.0], [0.0])
+    >>> told("Too slow!"), told("You won 5 of 10 points"), told("win") is None
+    ([nan], [5.0, 10.0], True)
+    """
+    text = " ".join(_TAG.sub(" ", str(cell)).split())
+    clauses = [clause for clause in _CLAUSE.split(text) if not _SO_FAR.search(clause)]
+    text = " ".join(clauses)
+    written = [found.replace(" ", "") for found in _TOLD.findall(text)]
+    if not written:
+        if _TOO_LATE.search(text):
+            return [np.nan]
+        return [0.0] if _NOTHING_PAID.search(text) else None
+    read = [amount(one, decimal) for one in written]
+    if any(one is None for one in read):
+        return None
+    numbers = [one[0] for one in read if one is not None]
+    if not _LOST.search(text):
+        return numbers
+    if _WON.search(text):  # both words: which of them the number is of
+        return [*numbers, *(-number for number in numbers)]
+    return [number if number < 0 else -number for number in numbers]

@@ -12,7 +12,7 @@ from penchant.errors import DataError, named, nearest
 from penchant.wording import ticked
 
 FEWEST = 5  # columns that are numbered on, below which they may be anything
-_NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)(\d+)")
+_NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)[\[(]?(\d+)[\])]?")
 
 
 class _Run(NamedTuple):
@@ -22,9 +22,6 @@ class _Run(NamedTuple):
     divider: str
     first: str
     last: str
-
-
-QUESTIONS = frozenset(("q", "qid", "question", "item", "frage"))  # stems of answers in surveys
 
 
 def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None) -> None:
@@ -40,7 +37,8 @@ def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None)
     runs = _runs(names)
     if not runs:
         return
-    if len(runs) == 1 and plain_name(runs[0].stem) in QUESTIONS:
+    taken = {plain_name(name) for name in USUAL["chosen"]}
+    if len(runs) == 1 and plain_name(runs[0].stem) not in taken:
         first, last = runs[0].first, runs[0].last
         raise DataError(
             "The table must say what was offered in every question; got one row per subject, and "
@@ -96,13 +94,17 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("button_pressed", "key_press", "choices", "actions", "responses"),
         *("wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
         *("antwort", "reponse", "respuesta", "antwoord", "risposta", "entscheidung", "resp"),
-        *("chosen_side", "side_chosen", "choice_side"),
+        *("chosen_side", "side_chosen", "choice_side", "resp_key", "response_key", "key_response"),
+        *("key_pressed", "pressed_key", "key", "taste", "touche", "tecla", "tasto", "toets"),
     ),
     "reward": (
         *("reward", "rewards", "outcome", "payoff", "points", "score", "payout", "rew"),
         *("reward_received", "reward_obtained", "received_reward", "obtained_reward"),
         *("points_earned", "outcomes", "payoffs", "win", "feedback", "r"),
-        *("belohnung", "gewinn", "punkte", "recompense", "recompensa", "beloning"),
+        *("belohnung", "gewinn", "punkte", "recompense", "recompensa", "beloning", "puntos"),
+        *("ganancia", "premio", "vincita", "punti", "punten", "points_won", "points_gained"),
+        *("outcome_chosen", "chosen_outcome", "reward_chosen", "chosen_reward", "payoff_chosen"),
+        *("chosen_payoff", "outcome_received", "outcome_obtained", "winnings"),
     ),
     "subject": (
         *("subject", "subjID", "subject_id", "subj", "participant", "participant_id"),
@@ -113,11 +115,14 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("jatos_worker_id", "prolific_id", "mturk_id", "sona_id", "rid"),
         *("run_id", "teilnehmer", "teilnehmernummer", "teilnehmer_id", "proband", "versuchsperson"),
         *("vp", "vpnr", "vpn", "vpcode", "vp_nummer", "vp_code"),
-        *("sujet", "sujeto", "participante", "deelnemer", "proefpersoon", "ppn"),
+        *("sujet", "sujeto", "participante", "deelnemer", "proefpersoon", "ppn", "sub_num"),
+        *("subj_num", "subj_no", "subj_nr", "subject_no", "sub_no", "participant_no", "ppt_id"),
+        *("participant_nr", "sys_resp_num", "resp_num", "respondent_no", "uid", "soggetto"),
     ),
     "block": (
         *("block", "round", "game", "episode", "block_id", "block_number", "block_num"),
         *("block_index", "round_number", "round_num", "round_id", "game_number", "game_id"),
+        *("block_nr", "block_no", "bloc", "bloque", "blok", "blocco"),
     ),
     "decision": (
         *("decision", "trial", "t", "trial_index", "trial_number", "trial_num", "trial_no"),
@@ -265,7 +270,9 @@ def is_long(names: Sequence[str]) -> bool:
     """Whether there is one row per option, with a flag for the option that was taken."""
     plain = {plain_name(name) for name in names}
     options = plain & {plain_name(name) for name in LONG["option"]}
-    return bool(options) and bool(plain & {"chosen", "choice", "chose", "selected", "picked"})
+    taken = {"chosen", "choice", "chose", "selected", "picked"}
+    taken |= {"response"} if options & {"concept", "profile", "alternative", "alt"} else set()
+    return bool(options) and bool(plain & taken)
 
 
 def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,7 +281,7 @@ def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, An
     >>> long_columns(["respID", "obsID", "alt", "choice", "price"], {})
     {'decision': 'obsID', 'option': 'alt', 'chosen': 'choice'}
     """
-    _check_given({part: given[part] for part in LONG if given.get(part)}, names)
+    _check_given({part: name for part, name in given.items() if name}, names)
     found: dict[str, Any] = {}
     for part, usual in LONG.items():
         if given.get(part):

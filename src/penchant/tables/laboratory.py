@@ -16,12 +16,37 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector
 from penchant.errors import DataError, listing
 from penchant.files.folder import FILE
-from penchant.files.json_table import RECORD, typed
+from penchant.files.table import RECORD, typed
 from penchant.files.text import MISSING_WORDS
 from penchant.output.notes import counted
+from penchant.tables.answers import (
+    AGREE,
+    BY_PLACE,
+    BY_WORD,
+    DIFFERENCES,
+    agreement,
+    by_flag,
+    by_level,
+    by_words,
+    differences,
+    flags_of_options,
+    one_choice,
+    single_flag,
+    told_at,
+)
 from penchant.tables.cells import array_cell, is_nothing
-from penchant.tables.columns import FEWEST, USUAL, named_column, nested_column, plain_name
+from penchant.tables.columns import (
+    FEWEST,
+    USUAL,
+    is_long,
+    is_play,
+    named_column,
+    nested_column,
+    plain_name,
+)
+from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
+from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
 from penchant.tables.offer_columns import USUAL as OFFERED
 from penchant.tables.programs import (
     GORILLA,
@@ -34,7 +59,10 @@ from penchant.tables.programs import (
     own_names,
     program_of,
     psychopy_loops,
+    question_titles,
+    several_pressed,
 )
+from penchant.tables.questions import conjoint, offers_of_questions
 from penchant.tables.surveys import shown_at
 from penchant.tables.unfolding import (
     objects_apart,
@@ -53,6 +81,10 @@ _SHORT = 30  # characters of a word that says what a row is
 _LONG = 60  # characters of several
 _FEW_KINDS = 40
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
+# Names of choices that are flags of one option, too: chose_ll beside chose_ss.
+_ALSO_FLAGS = frozenset(map(plain_name, OFFERED["chosen"])) - frozenset(
+    map(plain_name, USUAL["chosen"])
+)
 CHOSEN = (*USUAL["chosen"], *OFFERED["chosen"], "chose", "picked", "pick", "preferred", "answer")
 
 
@@ -109,17 +141,24 @@ def cleaned(
     known = {part: name for part, name in (given or {}).items() if isinstance(name, str)}
     given_names = [str(name) for name in table.column_names]
     columns = [_as_string(table[name]) for name in table.column_names]
-    named = pa.table(dict(zip(own_names(given_names), columns, strict=True)))
+    unfilled = [n for n, c in zip(given_names, columns, strict=True) if c.null_count == len(c)]
+    named = pa.table(dict(zip(own_names(given_names, unfilled), columns, strict=True)))
     work = _Work(without_single_lists(named), known)
     work.leave_out(work.blank(), "nothing is in them")
+    titles = question_titles(work.table, work.program)
     work.leave_out(marks(work.table, work.program), "titles and ends")
     if where is not None:
+        work.join_flags_for(where)
         frame = nw.from_native(work.table, eager_only=True)
         mask = rows_where(frame, where)
         check_some_left(mask, frame, where)
         work.keep(mask)
         kept = counted(int(mask.sum()), "row")
         work.notes.append(f"{kept} of {len(mask):,} kept by {argument('where')}")
+    work.ask_apart(titles)
+    work.join_flags()
+    if "chosen" not in known:
+        several_pressed(work.table)
     loops = work.loops()
     work.leave_out_practice(loops, used_columns(where, work.table.column_names))
     work.rewards_from_below()
@@ -133,13 +172,30 @@ class _Work:
     """A table on its way: what is left of it, and what was said."""
 
     def __init__(self, table: pa.Table, given: Mapping[str, Any]) -> None:
-        self.table = table
+        self.table = _with_joined(table, given.get("subject"))
         self.given = given
         self.rows: IntVector = np.arange(len(table))
         self.notes: list[str] = []
+        self.words = False
         self.program: Program = program_of(table.column_names)
         self.of_people: frozenset[str] = frozenset()
         self.of_people = self._arms()
+        self._count_restarts(given.get("block"))
+
+    def _count_restarts(self, block: str | None) -> None:
+        """A column that counts how often the number of a person's trials begins anew."""
+        match = re.fullmatch(r"restarts\((.+)\)", block or "")
+        if block is None or match is None or match[1] not in self.table.column_names:
+            return
+        who = self.cells(self.subject) if self.subject else [None] * len(self.table)
+        last: dict[Any, tuple[float, int]] = {}
+        plays = []
+        for whose, cell in zip(who, self.cells(match[1]), strict=True):
+            number, play = last.get(whose, (-np.inf, 0))
+            if isinstance(cell, (int, float)):
+                last[whose] = (float(cell), play + (cell <= number))
+            plays.append(last.get(whose, (0.0, 0))[1] + 1)
+        self.table = self.table.append_column(block, pa.array(plays))
 
     # ---- parts -------------------------------------------------------------------------------
 
@@ -341,10 +397,56 @@ class _Work:
 
     # ---- cells -------------------------------------------------------------------------------
 
+    def ask_apart(self, titles: Mapping[str, Any]) -> None:
+        """One row per question, where every person has a row and questions are offers in words."""
+        who = self.subject
+        alone = who is None or len({*self.cells(who)}) == len(self.table)
+        step = (conjoint(self.table) or offers_of_questions(self.table, titles)) if alone else None
+        if step is not None:
+            self.table, self.rows = step.table, self.rows[step.rows]
+            self.notes += step.notes
+
+    def join_flags_for(self, where: str) -> None:
+        """Join flags before rows are kept, where the condition speaks of the choice they make."""
+        try:
+            rows_where(nw.from_native(self.table, eager_only=True), where)
+        except DataError:  # said where the rows are kept, if it is still so
+            self.join_flags()
+
+    def join_flags(self) -> None:
+        """One column of choices where every option has a flag of its own, or one of two has."""
+        names = self.table.column_names
+        if self.given.get("chosen") is not None or is_long(names):
+            return
+        usual = {plain_name(name) for name in CHOSEN}
+        free = [name for name in names if name not in self.program.own]
+        flagged = {name for own in flags_of_options(free) for name in own.values()}
+        if any(plain_name(name) in usual - _ALSO_FLAGS for name in {*names} - flagged):
+            return
+        found = one_choice(self.table, free, self.rows.tolist())
+        if found is not None:
+            self.table, self.words = found.table, True
+            self.notes.append(found.note)
+            return
+        alone = single_flag(self.table, free)
+        if alone is not None and not usual & {plain_name(name) for name in names}:
+            self._take_flag(*alone)
+
+    def _take_flag(self, name: str, option: str) -> None:
+        """The choices by the flag of one of two options, where a word says what the other is."""
+        if plain_name(option) not in FIRST_WORDS | SECOND_WORDS | {"left", "right"}:
+            return
+        words = by_flag(self.cells(name), option)
+        self.table = self.table.append_column("choice", pa.array(words, pa.string()))
+        self.table = self.table.drop_columns([name])
+        other = next((word for word in words if word not in (None, option)), f"not {option}")
+        self.notes.append(f"{name} taken for the choice: {option} where it is set, else {other}")
+
     def unfold(self) -> None:
         """One value in every cell, and one decision in every row."""
         self.leave_out(single_buttons(self.table), "one button alone, nothing to choose from")
         self._take_labels(self.given.get("chosen"))
+        self._take_rewards(self.given.get("reward"))
         for unfolding in (objects_apart, unfolded):
             step = unfolding(self.table)
             self.table, self.rows = step.table, self.rows[step.rows]
@@ -353,15 +455,38 @@ class _Work:
         self.table = step.table
         self.notes += step.notes
         if not step.notes:
+            self._take_by_level()
+        if not step.notes:
             step = one_row_per_decision(self.table, self.subject)
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
 
+    def _take_by_level(self) -> None:
+        """Options in place of their levels, where the choice repeats a level of an attribute."""
+        chosen, names = self.part("chosen", CHOSEN), self.table.column_names
+        said = "chosen" in self.given or "reward" in self.given or is_play(names)
+        if said or chosen is None or chosen not in names:
+            return
+        free = [n for n in self.table.column_names if n not in self.program.own | {chosen}]
+        found = by_level(self.table, chosen, free, self.rows.tolist())
+        if found is not None:
+            self.table = found.table
+            self.notes.append(found.note)
+
     def _take_labels(self, chosen: str | None) -> None:
         """A column of the labels that were chosen, where it is asked for as labels[place]."""
-        match = re.fullmatch(r"(.+)\[(.+)\]", chosen or "")
         names = self.table.column_names
-        if match is None or chosen in names or match[2] not in names:
+        if chosen is None or chosen in names:
+            return
+        agree = AGREE.fullmatch(chosen)
+        if agree is not None and {agree["chosen"], agree["side"]} <= {*names}:
+            both = (agree["chosen"], agree["side"])
+            pressed, sides = map(self.cells, both)
+            words = agreement(pressed, sides, agree["sign"], both)
+            self.table = self.table.append_column(chosen, pa.array(words, pa.string()))
+            return
+        match = re.fullmatch(r"(.+)\[(.+)\]", chosen)
+        if match is None or match[2] not in names:
             return
         labels: list[Any] | None
         if match[1] in names:
@@ -370,6 +495,44 @@ class _Work:
             labels = self._labels_at(match[1], match[2])
         if labels is not None:
             self.table = self.table.append_column(chosen, typed(labels))
+
+    def _take_rewards(self, reward: str | None) -> None:
+        """A column of rewards that is asked for as points[choice], diff(score) or in words."""
+        names = self.table.column_names
+        if reward is None or reward in names:
+            return
+        words, total = BY_WORD.fullmatch(reward), DIFFERENCES.fullmatch(reward)
+        place = BY_PLACE.fullmatch(reward)
+        if words is not None and words["name"] in names:
+            cells = self.cells(words["name"])
+            paid = by_words(cells, words["words"], words["name"], self.rows.tolist())
+            self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
+        elif total is not None and total["name"].strip() in names:
+            self._take_differences(reward, total["name"].strip(), total["start"])
+        elif place is not None and place["name"] in names:
+            cells = self.cells(place["name"])
+            paid = told_at(cells, int(place["place"]), place["name"], ".", self.rows.tolist())
+            self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
+        else:
+            self._take_labels(reward)
+
+    def _take_differences(self, reward: str, name: str, start: str | None) -> None:
+        """What each choice paid, by what a person had earned so far."""
+        totals = column_floats(nw.from_native(self.table, eager_only=True), name, "reward")
+        who = self.cells(self.subject) if self.subject else [None] * len(self.table)
+        order = np.arange(len(self.table))
+        number, block = self.part("decision"), self.part("block")
+        keys = [self.cells(part) for part in (block, number) if part is not None]
+        if all(isinstance(cell, (int, float)) for own in keys for cell in own):
+            order = np.lexsort([np.array(own, dtype=float) for own in reversed(keys)] or [order])
+        blocks = self.cells(block) if block is not None else [None] * len(self.table)
+        found: dict[Any, dict[Any, list[int]]] = {}
+        for row in order.tolist():
+            found.setdefault(who[row], {}).setdefault(blocks[row], []).append(row)
+        rows = [[np.array(own) for own in person.values()] for person in found.values()]
+        paid = differences(totals, rows, None if start is None else float(start), name)
+        self.table = self.table.append_column(reward, pa.array(paid, from_pandas=True))
+        self.notes.append(f"{reward}: what {name} grew by from one choice to the next")
 
     def _listed_labels(self, name: str, place_in: str) -> list[Any]:
         """The labels at places of lists, counted from 0."""
@@ -429,8 +592,24 @@ class _Work:
             frozenset(self.program.own & {*names}),
             hints,
             tuple(self.notes),
-            keys,
+            keys or self.words,
         )
+
+
+def _with_joined(table: pa.Table, subject: str | None) -> pa.Table:
+    """A table with a column of subjects that several columns name together, as in id+site."""
+    parts = (subject or "").split("+")
+    names = table.column_names
+    if subject is None or subject in names or len(parts) < 2 or not {*parts} <= {*names}:
+        return table
+    cells = [table[name].to_pylist() for name in parts]
+    rows = zip(*cells, strict=True)
+    labels = [None if None in row else " ".join(map(_label, row)) for row in rows]
+    return table.append_column(subject, pa.array(labels, pa.string()))
+
+
+def _label(cell: Any) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
 def _retyped(table: pa.Table) -> pa.Table:

@@ -16,6 +16,7 @@ from penchant.tables.columns import (
     refuse_one_row_per_subject,
 )
 from penchant.tables.columns import USUAL as PLAYED
+from penchant.tables.surveys import CUTS
 from penchant.wording import either, ticked
 
 NO_COLUMN = "none"
@@ -30,6 +31,8 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("delayed_chosen", "chose_gamble", "gamble_chosen", "gambled", "chose_risky"),
         *("risky_chosen", "risky_choice", "chose_lottery", "accept", "accepted", "respcat"),
         *("response", "option", "wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
+        *PLAYED["chosen"],
+        "answer",
     ),
     "scored": PLAYED["scored"],
 }
@@ -59,7 +62,7 @@ LATER_DELAY = (
 )
 GAIN = (
     *("gain", "win", "gamble_gain", "gamble_win", "risky_gain", "potential_gain", "gain_amount"),
-    *("win_amount", "lottery_amount", "risky_amount", "gamble_amount"),
+    *("win_amount", "lottery_amount", "risky_amount", "gamble_amount", "risky", "lottery"),
 )
 LOSS = (
     *("loss", "lose", "gamble_loss", "gamble_lose", "risky_loss", "potential_loss"),
@@ -74,6 +77,46 @@ GAIN_PROBABILITY = (
     *("gain_prob", "gain_probability", "lottery_prob", "risky_prob", "gamble_prob", "p_risky"),
     *("p_gamble", "p_lottery"),
 )
+# Parts of the names of offers at two times, in one spelling; a name is made of nothing else.
+_SOON = frozenset(
+    (
+        *("now", "today", "immediate", "immediately", "sooner", "soon", "ss", "smaller", "heute"),
+        *("sofort", "jetzt", "immediat", "maintenant", "aujourdhui", "ahora", "hoy", "inmediato"),
+        *("inmediata", "subito", "oggi", "nu", "vandaag", "direct"),
+    )
+)
+_LATE = frozenset(
+    (
+        *("later", "late", "delayed", "ll", "larger", "future", "spater", "spaeter", "differe"),
+        *("differee", "despues", "demorado", "demorada", "aplazado", "tard", "dopo", "morgen"),
+    )
+)
+_MONEY = frozenset(
+    (
+        *(
+            "amount",
+            "amt",
+            "value",
+            "reward",
+            "money",
+            "payment",
+            "offer",
+            "option",
+            "sum",
+            "betrag",
+        ),
+        *("cantidad", "monto", "importe", "montant", "somme", "importo", "bedrag", "euro", "eur"),
+        *("gbp", "usd", "pounds", "dollars"),
+    )
+)
+_WAIT = frozenset(
+    (
+        *("delay", "wait", "waiting", "days", "day", "weeks", "months", "time", "wartezeit"),
+        *("verzogerung", "verzoegerung", "tage", "wochen", "delai", "attente", "jours", "demora"),
+        *("plazo", "espera", "dias", "ritardo", "attesa", "giorni", "wachttijd", "dagen"),
+    )
+)
+_ALSO = frozenset(("in", "of", "the", "en", "de", "to", "til", "until"))
 FIRST_WORDS = frozenset(
     (
         *("ss", "sooner", "soon", "now", "today", "immediate", "smaller", "smallersooner", "cert"),
@@ -309,6 +352,9 @@ def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     if sooner and later and wait:
         delay = (named_column(SOONER_DELAY, names) or 0.0, wait)
         return {"amount": (sooner, later), "delay": delay}, {}
+    spelled = _by_parts(names)
+    if spelled is not None:
+        return spelled, {}
     gain, loss, p = (named_column(usual, names) for usual in (GAIN, LOSS, GAIN_PROBABILITY))
     sure = named_column(SURE, names) or (0.0 if loss else None)  # to gain or lose, or to leave it
     if gain is None or sure is None:
@@ -327,6 +373,32 @@ def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
         )
     outcome = ((sure, 0.0), (gain, loss))
     return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
+
+
+def _by_parts(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
+    """Amounts and delays of offers at two times, by the parts of their names, each told once.
+
+    >>> _by_parts(["now", "later", "wait"])
+    {'amount': ('now', 'later'), 'delay': (0.0, 'wait')}
+    >>> _by_parts(["cantidad_hoy", "cantidad_despues", "demora_dias"])["delay"]
+    (0.0, 'demora_dias')
+    """
+    found: dict[str, list[str]] = {"sooner": [], "later": [], "wait": [], "sooner wait": []}
+    for name in names:
+        parts = {plain_name(part) for part in CUTS.split(name)} - _ALSO - {""}
+        if parts & _WAIT and parts <= _WAIT | _SOON | _LATE:
+            found["sooner wait" if parts & _SOON else "wait"].append(name)
+        elif parts & _SOON and parts <= _SOON | _MONEY:
+            found["sooner"].append(name)
+        elif parts & _LATE and parts <= _LATE | _MONEY:
+            found["later"].append(name)
+    if any(len(found[part]) != 1 for part in ("sooner", "later", "wait")):
+        return None
+    first = found["sooner wait"][0] if len(found["sooner wait"]) == 1 else 0.0
+    return {
+        "amount": (found["sooner"][0], found["later"][0]),
+        "delay": (first, found["wait"][0]),
+    }
 
 
 def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def in_time(
     number: IntVector | None,
     gaps: Gaps,
     place: Place,
-    apart: Callable[[], Sequence[Any]] = tuple,
+    apart: Callable[[], str] = str,
 ) -> InTime:
     """Rows sorted by episode and time.
 
@@ -63,7 +63,7 @@ def in_time(
     place
         Where a row is, in words.
     apart
-        Columns that tell decisions of the same number apart, if it comes to that.
+        What to do about decisions of the same number, if it comes to that.
     """
     if number is None:
         rows = np.argsort(episode, kind="stable")
@@ -110,19 +110,12 @@ def _check_distinct(
     step: IntVector,
     rows: IntVector,
     place: Place,
-    apart: Callable[[], Sequence[Any]],
+    apart: Callable[[], str],
 ) -> None:
     again = np.flatnonzero(step == 0)
     if again.size:
         cells = (f"{numbers[k]} again at {place(rows[k])}" for k in again[:11])
-        columns = [str(column) for column in apart()]
-        ways = " or ".join(argument("block", column) for column in columns)
-        remedy = (
-            f"Column {' or '.join(columns)} tells them apart: add {ways} if each of its labels is "
-            "a play of its own"
-            if columns
-            else f"Name {ticked('subject')} and {ticked('block')}"
-        )
+        remedy = apart() or f"Name {ticked('subject')} and {ticked('block')}"
         raise DataError(
             "decision must differ between the rows of an episode; got "
             f"{listing(cells, again.size)}. {remedy}, or drop repeated rows."

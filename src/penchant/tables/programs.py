@@ -129,9 +129,18 @@ def _is_of_psychopy(name: str) -> bool:
     ) is not None
 
 
-def own_names(names: Sequence[str]) -> list[str]:
+def own_names(names: Sequence[str], unfilled: Collection[str] = ()) -> list[str]:
     """Columns without what programs put before the names that the experimenter gave them.
 
+    Parameters
+    ----------
+    names
+        As the table has them.
+    unfilled
+        Those in which nothing stands.
+
+    Examples
+    --------
     >>> own_names(["Response", "Spreadsheet: delay", "display", "Spreadsheet: display"])
     ['Response', 'delay', 'display', 'Spreadsheet: display']
     >>> own_names(["ExperimentName", "Choice.RESP", "Choice.RT"])
@@ -140,18 +149,40 @@ def own_names(names: Sequence[str]) -> list[str]:
     ['participant.code', 'choice', 'trial']
     >>> own_names(["participant.code", "bandit.1.player.choice", "bandit.2.player.choice"])
     ['participant.code', 'choice_1', 'choice_2']
+    >>> own_names(["participant.code", "participant.payoff", "player.payoff"])
+    ['participant.code', 'participant.payoff', 'payoff']
     """
     taken = {name.lower() for name in names}
     if any(plain_name(name) == "participantcode" for name in names):
         return _of_otree(names)
     bare = [name.removeprefix(_SHEET) for name in names]
-    pressed = [name for name in names if name.endswith(_PRESSED)]
+    pressed = [name for name in names if name.endswith(_PRESSED) and name not in unfilled]
     if len(pressed) == 1 and "experimentname" in map(plain_name, names):  # E-Prime
         bare[names.index(pressed[0])] = "response"
     return [
         name if own == name or own.lower() in taken else own
         for name, own in zip(names, bare, strict=True)
     ]
+
+
+def several_pressed(table: pa.Table) -> None:
+    """Ask which of several columns of E-Prime says what was chosen."""
+    names = table.column_names
+    pressed = {name: int(_filled(table, name).sum()) for name in names if name.endswith(_PRESSED)}
+    pressed = {name: count for name, count in pressed.items() if count}
+    plain = {plain_name(name) for name in names}
+    if (
+        len(pressed) < 2
+        or "experimentname" not in plain
+        or plain & {plain_name(name) for name in USUAL["chosen"]}
+    ):
+        return
+    said = ", ".join(f"{name} ({count} rows)" for name, count in pressed.items())
+    raise DataError(
+        f"{argument('chosen')} must be given, as several columns say what was pressed: {said}. "
+        f"Pass {argument('chosen', max(pressed, key=lambda name: pressed[name]))}, or another of "
+        "these."
+    )
 
 
 def _of_otree(names: Sequence[str]) -> list[str]:
@@ -166,7 +197,11 @@ def _of_otree(names: Sequence[str]) -> list[str]:
         else:
             bare.append(name)
     once = {name for name in bare if bare.count(name) == 1}
-    return [own if own in once else name for own, name in zip(bare, names, strict=True)]
+    players = {own for own, name in zip(bare, names, strict=True) if name.startswith("player.")}
+    return [
+        own if own in once or (own in players and name.startswith("player.")) else name
+        for own, name in zip(bare, names, strict=True)
+    ]
 
 
 def marks(table: pa.Table, program: Program) -> BoolVector:
@@ -195,6 +230,14 @@ def _no_answers(table: pa.Table) -> BoolVector:
     if "response" not in cells:
         return np.zeros(len(table), dtype=bool)
     return np.array([cell in _NO_ANSWERS for cell in cells])
+
+
+def question_titles(table: pa.Table, program: Program) -> dict[str, str]:
+    """The texts of the questions, which surveys have below the names of columns."""
+    if program.name != QUALTRICS:
+        return {}
+    rows = np.flatnonzero(_titles(table))
+    return {name: str(table[name][0].as_py()) for name in table.column_names} if rows.size else {}
 
 
 def _titles(table: pa.Table) -> BoolVector:

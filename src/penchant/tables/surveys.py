@@ -13,7 +13,7 @@ from penchant.tables.options import NOTHING_WORDS
 from penchant.wording import argument, either, ticked
 
 # Between the parts of a name: a mark, a letter that begins a word, a letter or number at the end.
-_CUTS = re.compile(
+CUTS = re.compile(
     r"[ _.:\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
     r"|(?<=[A-Za-z])(?=\d+$)|(?<=\d)(?=[_.])"
 )
@@ -32,12 +32,13 @@ OPT_OUTS = frozenset(
 )
 # Opt-outs, or decisions that nobody made: which has to be said.
 DOUBTFUL = frozenset(("none", "nochoice", "no", "nothing", "noanswer"))
-_SIDES = frozenset(
+SIDES = frozenset(
     (
         *("left", "right", "middle", "center", "centre", "top", "bottom", "up", "down", "l", "r"),
         *("first", "second", "third", "one", "two", "three", "x", "y", "z"),
     )
 )
+NOT = "not "  # before the one of two options that was not chosen
 _KEYS = re.compile(r"(?:arrow|key|digit|numpad|btn|button)_?|_?(?:arrow|key|button)$")
 
 
@@ -107,7 +108,7 @@ def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, 
     for option_first in (True, False):
         crossed: dict[str, dict[str, str]] = {}
         for name in names:
-            for left, right in _halves(str(name)):
+            for left, right in halves(str(name)):
                 option, attribute = (left, right) if option_first else (right, left)
                 crossed.setdefault(attribute, {}).setdefault(option, str(name))
         for own in crossed.values():
@@ -119,9 +120,9 @@ def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, 
     return list(found.values())
 
 
-def _halves(name: str) -> list[tuple[str, str]]:
+def halves(name: str) -> list[tuple[str, str]]:
     """Both parts of a name, at every place where it can be cut."""
-    cuts = [(match.start(), match.end()) for match in _CUTS.finditer(name)]
+    cuts = [(match.start(), match.end()) for match in CUTS.finditer(name)]
     return [(name[:a], name[b:]) for a, b in cuts if a > 0 and b < len(name)]
 
 
@@ -159,7 +160,8 @@ def wide_layout(
     """
     said = [str(word).strip() for word in words]
     said = [word for word in said if word not in NOTHING_WORDS or plain(word) in DOUBTFUL]
-    doubtful = [word for word in dict.fromkeys(said) if plain(word) in DOUBTFUL]
+    doubtful = [word for word in dict.fromkeys(said) if plain(word) in DOUBTFUL or _is_code(word)]
+    doubtful = [] if len(doubtful) == len({*said}) else doubtful
     doubtful = [word for word in doubtful if opt_out is None or plain(word) != plain(opt_out)]
     sure = [word for word in said if word not in doubtful]
     fitting = []
@@ -188,8 +190,14 @@ def wide_layout(
             f"{options_said(fitting[1].options)}."
         )
     if fitting and doubtful:
-        raise _doubtful(doubtful[0], fitting[0].options, column)
+        is_text = not all(re.fullmatch(r"-?\d+", one) for one in said)
+        raise _doubtful(doubtful[0], fitting[0].options, column, is_text)
     return _with_partial(fitting[0], names) if fitting else None
+
+
+def _is_code(word: str) -> bool:
+    """Whether a word is a number below 0, as files hold for no answer."""
+    return re.fullmatch(r"-\d{1,4}", word) is not None
 
 
 _ROWS_OF_KEYS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -212,14 +220,14 @@ def shown_at(
         bare = [tag(t) for t in tags]
         places = {word: bare.index(tag(word)) for word in words if tag(word) in bare}
         if len(places) < len(words) and {*bare} == {"left", "right"}:
-            places = {word: bare.index(side) for word, side in _sides(words).items()}
+            places = {word: bare.index(side) for word, side in keyboard_sides(words).items()}
         if words and len(places) == len(words):
             for name, own in attributes.items():
                 found.append((name, tuple(own[t] for t in tags), places))
     return found
 
 
-def _sides(words: Sequence[str]) -> dict[str, str]:
+def keyboard_sides(words: Sequence[str]) -> dict[str, str]:
     """Two keys of one row of a keyboard, left and right."""
     keys = [tag(word) for word in words]
     for row in _ROWS_OF_KEYS:
@@ -279,7 +287,7 @@ def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
     for name in names:
         if name in layout.columns:
             continue
-        for left, right in _halves(str(name)):
+        for left, right in halves(str(name)):
             for option, attribute in ((left, right), (right, left)):
                 if (
                     option in index
@@ -312,6 +320,8 @@ def _matched(
             none_of = word
         elif tag(word) in by_tag:
             found[word] = by_tag[tag(word)]
+        elif len(tags) == 2 and tag(word.removeprefix(NOT)) in by_tag:
+            found[word] = next(t for t in tags if tag(t) != tag(word.removeprefix(NOT)))
         elif plain(word) in OPT_OUTS:
             none_of = word
         else:
@@ -323,9 +333,9 @@ def _matched(
     return _by_number(tags, list(dict.fromkeys(words)), opt_out, base)
 
 
-def _doubtful(word: str, tags: Sequence[str], column: str) -> DataError:
+def _doubtful(word: str, tags: Sequence[str], column: str, is_text: bool) -> DataError:
     name = column if column.isidentifier() else f"`{column}`"
-    left_out = where_said(f"{name} != '{word}'")
+    left_out = where_said(f"{name} != '{word}'" if is_text else f"{name} != {word}")
     return DataError(
         f"{argument('opt_out')} must be given, as {word!r} in {column} can be read in two ways: an "
         f"option of its own beside {', '.join(tags)}, or a decision that nobody made. Pass "
@@ -423,4 +433,4 @@ def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str
 def _is_usual(option: str) -> bool:
     """Whether a word is what options are called: a letter, a number, a side."""
     bare = tag(option)
-    return len(bare) == 1 or bare.isdigit() or bare in _SIDES or bare != plain(option)
+    return len(bare) == 1 or bare.isdigit() or bare in SIDES or bare != plain(option)

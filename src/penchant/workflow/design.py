@@ -22,8 +22,7 @@ from penchant.output.table import Table, number
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
 from penchant.tails import normal_point, normal_tail, t_tail
-from penchant.workflow.recover import recovered
-from penchant.workflow.simulated_people import check_simulated, drawn_people, played_by
+from penchant.workflow.recover import check_simulated, drawn_people, played_by, recovered
 
 DECISIONS = "decisions"  # unit of a goal that more trials reach
 FINE = 1.05  # neighbouring numbers differ by no more than this ratio when the search ends

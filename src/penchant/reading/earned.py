@@ -1,0 +1,215 @@
+"""Columns that may be the reward, and rewards that may be something else: asked about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penchant._typing import IntVector, Vector
+from penchant.bandit.episode_table import episode_rows
+from penchant.errors import DataError, listing
+from penchant.output.notes import counted
+from penchant.reading.codes import odd_number
+from penchant.tables.cells import is_nothing
+from penchant.tables.columns import NO_COLUMN, USUAL, PlayColumns, plain_name
+from penchant.tables.frames import column_floats, open_frame
+from penchant.tables.surveys import where_said
+from penchant.wording import argument
+
+TOTAL = re.compile(
+    r"(total|cumulative|cum|running|balance|bank|guthaben|konto)(points|score|reward|win|earn|$)"
+    r"|(points|score|reward|earnings?)(total|sofar|cum)"
+)
+_SUMS = frozenset(("score", "points", "total", "balance", "bank", "earnings", "money", "punkte"))
+FEWEST = 8  # choices of a block from which a total can be told from rewards
+_SLOW = 3  # times that the range of a total is its largest step, at least
+_REWARDS = frozenset(plain_name(name) for name in USUAL["reward"])
+
+
+def found_reward(
+    table: pa.Table, found: PlayColumns, own: Collection[str]
+) -> tuple[PlayColumns, tuple[str, ...]]:
+    """The columns with the reward that is meant, and what was decided; asked where two may be.
+
+    Parameters
+    ----------
+    table
+        Of play, whose rewards are numbers.
+    found
+        Its columns.
+    own
+        Columns of the program that wrote it.
+    """
+    if not isinstance(found.reward, str):
+        return found, ()
+    try:
+        blocks = _blocks(table, found)
+    except DataError:  # said where episodes are made
+        return found, ()
+    notes: list[str] = []
+    others = _others(table, found, own)
+    people = _people(table, found, blocks)
+    if others and _is_of_blocks(_floats(table, found.reward), people):
+        notes.append(f"{found.reward} says the same in all rows of a subject: no reward")
+        found = replace(found, reward=others.pop(0))
+    for name in others:
+        reward, other = (_floats(table, str(column)) for column in (found.reward, name))
+        if _is_of_blocks(other, people):
+            continue
+        if _sums_up(other, reward, people, blocks):
+            notes.append(f"{name} is the running total of {found.reward}: not used")
+        elif _sums_up(reward, other, people, blocks):
+            notes.append(f"{found.reward} is the running total of {name}: not used")
+            found = replace(found, reward=name)
+        elif not _is_same(reward, other):
+            units = ", in other units" if _is_scaled(reward, other) else ""
+            raise DataError(
+                f"{argument('reward')} must be given, as {found.reward} ({_some(reward)}) and "
+                f"{name} ({_some(other)}) can both be what a choice paid{units}. Pass "
+                f"{argument('reward', str(found.reward))}, or {argument('reward', name)}."
+            )
+    _ask_about_numbers(table, found, blocks)
+    return found, tuple(notes)
+
+
+def _others(table: pa.Table, found: PlayColumns, own: Collection[str]) -> list[str]:
+    """Columns of numbers besides the reward whose name is one of rewards or totals."""
+    return [
+        name
+        for name in table.column_names
+        if name not in found.used()
+        and name not in own
+        and (plain_name(name) in _REWARDS or TOTAL.match(plain_name(name)))
+        and (pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type))
+    ]
+
+
+def _floats(table: pa.Table, name: Any) -> Vector:
+    return column_floats(open_frame(table), name, "reward")
+
+
+def _some(values: Vector) -> str:
+    given = np.unique(values[~np.isnan(values)])
+    if len(given) <= 4:
+        return ", ".join(f"{value:g}" for value in given)
+    return f"{given[0]:g} to {given[-1]:g}"
+
+
+def _blocks(table: pa.Table, found: PlayColumns) -> list[IntVector]:
+    """Rows of every block of every person in order of time, those with a choice."""
+    parts = {part: getattr(found, part) for part in ("subject", "block", "decision")}
+    named: dict[str, Any] = {p: None if name == NO_COLUMN else name for p, name in parts.items()}
+    chosen = found.chosen if isinstance(found.chosen, str) else found.chosen[0]
+    made = np.array([not is_nothing(cell) for cell in table[chosen].to_pylist()])
+    rows = episode_rows(table, **named, gaps="order")
+    return [own[made[own]] for own in rows]
+
+
+def _people(table: pa.Table, found: PlayColumns, blocks: Sequence[IntVector]) -> list[IntVector]:
+    """The same of every person."""
+    if found.subject is None or found.subject == NO_COLUMN:
+        return [np.concatenate(list(blocks))] if blocks else []
+    who = table[found.subject].to_pylist()
+    joined: dict[Any, list[IntVector]] = {}
+    for rows in blocks:
+        if rows.size:
+            joined.setdefault(who[int(rows[0])], []).append(rows)
+    return [np.concatenate(own) for own in joined.values()]
+
+
+def _sums_up(
+    total: Vector, paid: Vector, people: Sequence[IntVector], blocks: Sequence[IntVector]
+) -> bool:
+    """Whether one column is the running total of another, of a person or of a block."""
+    return any(
+        all(_is_total(total[rows], paid[rows]) for rows in histories)
+        and any(len(rows) > 2 for rows in histories)
+        for histories in (people, blocks)
+    )
+
+
+def _is_total(total: Vector, paid: Vector) -> bool:
+    known = ~np.isnan(total) & ~np.isnan(paid)
+    steps = np.diff(total[known])
+    return bool(
+        np.allclose(steps, paid[known][1:], atol=1e-6)
+        or np.allclose(steps, paid[known][:-1], atol=1e-6)  # before the choice
+    )
+
+
+def _is_same(first: Vector, second: Vector) -> bool:
+    """Whether both columns say the same, or the second always the same thing."""
+    known = ~np.isnan(first) & ~np.isnan(second)
+    a, b = first[known], second[known]
+    return len(b) == 0 or bool(np.ptp(b) == 0 or np.allclose(a, b))
+
+
+def _is_scaled(first: Vector, second: Vector) -> bool:
+    """Whether one column is the other, shifted and stretched."""
+    known = ~np.isnan(first) & ~np.isnan(second)
+    a, b = first[known], second[known]
+    return bool(np.ptp(a) > 0 and np.corrcoef(a, b)[0, 1] > 1 - 1e-9)
+
+
+def _ask_about_numbers(table: pa.Table, found: PlayColumns, blocks: Sequence[IntVector]) -> None:
+    name = str(found.reward)
+    values = _floats(table, name)
+    given = [rows[~np.isnan(values[rows])] for rows in blocks]
+    given = [rows for rows in given if rows.size]
+    people = _people(table, found, given)
+    first = argument("reward", name)
+    if _is_of_blocks(values, given) or _is_of_blocks(values, people):
+        whole = "block" if len(given) > len(people) else "subject"
+        raise DataError(
+            f"{argument('reward')} must be given, as {name} says the same in all rows of a "
+            f"{whole}, which can be read in two ways: what every choice paid, or a score of the "
+            f"{whole} as a whole, which tells nothing of single choices. Pass {first} for the "
+            f"first; else {argument('reward')} with the column of what each choice paid."
+        )
+    if _is_running(values, given, plain_name(name) in _SUMS):
+        raise DataError(
+            f"{argument('reward')} must be given, as {name} "
+            f"({listing(f'{v:g}' for v in values[given[0]][:6])} ...) moves as a running total "
+            "does, and can be read in two ways: what each choice paid, or what was earned so far. "
+            f"Pass {first} for the first, or {argument('reward', f'diff({name})')} for the second."
+        )
+    rows = np.concatenate([*given, np.zeros(0, dtype=np.int64)])
+    odd = odd_number(values[rows])
+    if odd is not None:
+        column = name if name.isidentifier() else f"`{name}`"
+        gaps = f" and {argument('gaps', 'timeout')}" if found.decision else ""
+        raise DataError(
+            f"{argument('reward')} must be given, as {odd:g} in {name} "
+            f"({counted(int((values[rows] == odd).sum()), 'row')} with a choice) can be read in "
+            "two ways: what a choice paid, or a mark of rewards that are not known. Pass "
+            f"{first} for the first, or {where_said(f'{column} != {odd:g}')}{gaps} for the second."
+        )
+
+
+def _is_of_blocks(values: Vector, blocks: Sequence[IntVector]) -> bool:
+    """Whether numbers are the same in all rows of every block, and differ between blocks."""
+    own = [values[rows][~np.isnan(values[rows])] for rows in blocks]
+    long = [numbers for numbers in own if len(numbers) > 2]
+    return (
+        len(long) > 1
+        and all(np.ptp(numbers) == 0 for numbers in long)
+        and len({float(numbers[0]) for numbers in long}) > 1
+    )
+
+
+def _is_running(values: Vector, blocks: Sequence[IntVector], is_sum: bool) -> bool:
+    """Whether rewards of every block only grow; or move slowly, where the name is one of sums."""
+    long = [values[rows] for rows in blocks if len(rows) >= FEWEST]
+    if not long:
+        return False
+    if all((np.diff(own) >= 0).all() and len(np.unique(own)) > 2 for own in long):
+        return True
+    steps = [np.abs(np.diff(own)).max() for own in long]
+    return is_sum and all(
+        0 < _SLOW * step <= np.ptp(own) for own, step in zip(long, steps, strict=True)
+    )
