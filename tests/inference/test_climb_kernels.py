@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.inference.search import _kernels as compiled
+from penchant.inference.profile import _kernels as compiled
 from penchant.inference.search.climb import pseudoinverse, rooms
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Declared
 
