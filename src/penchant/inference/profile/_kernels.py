@@ -626,7 +626,7 @@ def _invert(information, theta, k, positive, room):
 
 
 @fast_inner
-def _expect(mixed, fisher, k, inverse, expected):
+def _expect(mixed, fisher, k, inverse, expected, at):
     """Expected information of the profile: that on psi less what the weights take of it."""
     d, q = mixed.shape[1], mixed.shape[2]
     for a in range(q):
@@ -635,7 +635,7 @@ def _expect(mixed, fisher, k, inverse, expected):
             for i in range(d):
                 for j in range(d):
                     taken += mixed[k, i, a] * inverse[i, j] * mixed[k, j, b]
-            expected[a, b] = fisher[k, a, b] - taken
+            expected[at, a, b] = fisher[k, a, b] - taken
 
 
 @fast_inner
@@ -664,18 +664,19 @@ def _update(curvature, k, path, change, i, miss):
 
 
 @fast
-def learn(rows, first, path, change, points, given, positive, curvature, unexpected, room, small):
+def learn(rows, first, path, change, points, given, positive, curvatures, room, miss):
     """Curvatures of climbs that have taken steps: those expected, and what the steps showed beside.
 
     rows : (n,), of the climbs; first : (n,), whether they begin; path, change : (n, n_shape), the
         steps and by how much the slopes fell
     points : information (all, d, d), theta (all, d), mixed and fisher of all climbs
     given : (n, d, d), inverse informations of weights that may move; (0, d, d) if not known
-    curvature, unexpected : (all, n_shape, n_shape), filled
+    curvatures : the whole and what is unexpected of it (all, n_shape, n_shape), and the expected
+        (n, n_shape, n_shape); filled
     """
     information, theta, mixed, fisher = points
     inverse = room[2]
-    expected, miss = small
+    curvature, unexpected, expected = curvatures
     d, q = mixed.shape[1], path.shape[1]
     for i in range(len(rows)):
         k = rows[i]
@@ -685,19 +686,19 @@ def learn(rows, first, path, change, points, given, positive, curvature, unexpec
                     inverse[a, b] = given[i, a, b]
         else:
             _invert(information, theta, k, positive, room)
-        _expect(mixed, fisher, k, inverse, expected)
+        _expect(mixed, fisher, k, inverse, expected, i)
         for a in range(q):
             for b in range(q):
                 if first[i]:
                     known = math.isfinite(unexpected[k, a, b])
-                    curvature[k, a, b] = unexpected[k, a, b] if known else expected[a, b]
+                    curvature[k, a, b] = unexpected[k, a, b] if known else expected[i, a, b]
                 else:
-                    curvature[k, a, b] = expected[a, b] + unexpected[k, a, b]
+                    curvature[k, a, b] = expected[i, a, b] + unexpected[k, a, b]
         if not first[i]:
             _update(curvature, k, path, change, i, miss)
         for a in range(q):
             for b in range(q):
-                unexpected[k, a, b] = curvature[k, a, b] - expected[a, b]
+                unexpected[k, a, b] = curvature[k, a, b] - expected[i, a, b]
 
 
 @fast
