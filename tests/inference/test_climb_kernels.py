@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.inference.search import _kernels as compiled
+from penchant.inference.profile import _kernels as compiled
 from penchant.inference.search.climb import pseudoinverse, rooms
 
 
@@ -82,10 +82,10 @@ def test_curvatures_are_as_expected_with_what_steps_showed_beside(d, q):
         learnt(k, first[i], path[i], change[i], points, positive, unexpected)
         for i, k in enumerate(rows)
     ]
-    curvature, none = np.zeros((n, q, q)), np.empty((0, d, d))
-    small = np.empty((q, q)), np.empty(q)
+    curvature, none, alone = np.zeros((n, q, q)), np.empty((0, d, d)), np.empty((4, q, q))
     given = rows, first, path, change, points, none, positive
-    compiled.learn(*given, curvature, unexpected, rooms(d), small)
+    compiled.learn(*given, (curvature, unexpected, alone), rooms(d), np.empty(q))
+    np.testing.assert_allclose(alone, [expected for _, expected in told], rtol=1e-9, atol=1e-10)
     for k, (whole, expected) in zip(rows, told, strict=True):
         np.testing.assert_allclose(curvature[k], whole, rtol=1e-9, atol=1e-10)
         np.testing.assert_allclose(unexpected[k], whole - expected, rtol=1e-8, atol=1e-9)
@@ -100,6 +100,6 @@ def test_a_step_that_shows_nothing_changes_no_curvature():
     for change in (2.0 * path, np.array([[1e200, 0.0]]), np.array([[np.inf, 0.0]])):
         given = np.array([0]), np.array([False]), path, change, points, np.empty((0, 1, 1))
         none = np.empty(0, dtype=np.int64)
-        small = np.empty((2, 2)), np.empty(2)
-        compiled.learn(*given, none, curvature, unexpected, rooms(1), small)
+        curvatures = curvature, unexpected, np.empty((1, 2, 2))
+        compiled.learn(*given, none, curvatures, rooms(1), np.empty(2))
         np.testing.assert_array_equal(curvature[0], 2.0 * np.eye(2))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Declared
 
@@ -203,7 +203,7 @@ class Climbs:
         self.points.put(rows, trial)
         self.n_steps[rows] += 1
         first = self.n_steps[rows] == 0
-        self._learn(rows, first, path, change)
+        expected = self._learn(rows, first, path, change)
         stale = rows[~first & (self.n_steps[rows] % STALE == 0)]
         if len(stale):
             self._look_at_curvature(stale, roughly=True)
@@ -211,19 +211,19 @@ class Climbs:
         self._fraction[rows] = 1.0
         arrived = np.abs(step).max(axis=1, initial=0.0) < NEARLY
         if not self._smooth:  # steps are short beside a kink too, where the slope jumps
-            expected = self.curvature[rows] - self._unexpected[rows]
             expecting = np.abs(self._newton_steps(rows, expected)).max(axis=1, initial=0.0)
             stuck = arrived & (expecting > STEEP)
             self._fraction[rows[stuck]], arrived[stuck] = 0.0, False
         self.converged[rows] = arrived
 
-    def _learn(self, rows: IntVector, first: BoolVector, path: Matrix, change: Matrix) -> None:
-        """Curvatures, as expected where steps led to, with what these showed of the rest."""
+    def _learn(self, rows: IntVector, first: BoolVector, path: Matrix, change: Matrix) -> Matrix:
+        """Curvatures, as expected where steps led to, with what these showed; those expected."""
         at, d = self.points, self.profiles.n_weights
         given = np.empty((0, d, d))
         if self.planes is not None:
             given = free_inverse(self.profiles, at.take(rows), self.planes.take(rows))
         q = path.shape[1]
+        expected = np.empty((len(rows), q, q))
         compiled.learn(
             rows,
             first,
@@ -232,11 +232,11 @@ class Climbs:
             (at.information, at.theta, at.mixed, at.fisher),
             given,
             self.profiles.positive,
-            self.curvature,
-            self._unexpected,
+            (self.curvature, self._unexpected, expected),
             rooms(d),
-            (np.empty((q, q)), np.empty(q)),
+            np.empty(q),
         )
+        return expected
 
     def _shorten(self, rows: IntVector, value: Vector) -> None:
         """Less of the steps that would not lead up."""
