@@ -319,8 +319,7 @@ def expected_before_play(
     if rewards.min() <= 0 <= rewards.max():
         if zero_is_common(rewards):
             return 0.0, "0 is among the rewards"
-        free = either("None", f"--settings {name}=free")
-        other = f"{free} estimates it" if estimable else "give another"
+        other = f"{name} can be estimated, too" if estimable else "give another"
         return 0.0, f"0 is among the rewards, at the edge of them: {other}"
     why = f"0 is not among the rewards, {ends_of(rewards)}"
     if estimable:
