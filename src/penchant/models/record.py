@@ -317,10 +317,10 @@ def expected_before_play(
     if not len(rewards):
         return 0.0, ""
     if rewards.min() <= 0 <= rewards.max():
-        free = either("None", f"--settings {name}=free")
-        other = f"{free} estimates it" if estimable else "give another"
-        rare = "" if zero_is_common(rewards) else f", at the edge of them: {other}"
-        return 0.0, f"0 is among the rewards{rare}"
+        if zero_is_common(rewards):
+            return 0.0, "0 is among the rewards"
+        other = f"{name} can be estimated, too" if estimable else "give another"
+        return 0.0, f"0 is among the rewards, at the edge of them: {other}"
     why = f"0 is not among the rewards, {ends_of(rewards)}"
     if estimable:
         return None, why
