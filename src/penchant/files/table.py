@@ -13,6 +13,7 @@ from penchant.files.json_table import read_json_table
 from penchant.files.lines import check_names
 from penchant.files.source import Source, source
 from penchant.files.text import Kind
+from penchant.files.workbook import unbooked
 
 _MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 _TITLE = {"parquet": "Parquet", "arrow": "Arrow"}
@@ -67,7 +68,7 @@ def read_table(
     decimal: str = ".",
     encoding: str = "utf-8",
 ) -> pa.Table:
-    r"""Read a table from a CSV (also gzipped), Parquet, Arrow or JSON file.
+    r"""Read a table from a CSV (also gzipped), Parquet, Arrow, JSON or Excel (xlsx) file.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def read_table(
     ...     read_table(file, decimal=",").to_pylist()
     [{'id': '007', 'cost': 1.5}, {'id': '008', 'cost': None}]
     """
-    origin = source(path)
+    origin = unbooked(source(path))
     kind = text.kind(origin.head(text.HEAD), origin.name)
     if kind == "json":
         table = _checked(origin, read_json_table(origin))

@@ -93,8 +93,8 @@ def read(
     Parameters
     ----------
     source
-        A file (CSV, JSON, Parquet or Arrow), a folder of files, a pattern such as "data/*.csv", or
-        a pandas, polars or pyarrow table.
+        A file (CSV, JSON, Parquet, Arrow or xlsx), a folder of files, a pattern such as
+        "data/*.csv", or a pandas, polars or pyarrow table.
     where
         Rows to keep, such as "phase == 'test' and rt > 200": comparisons, in, and, or, not.
     kind
