@@ -359,6 +359,8 @@ def _check_are_options(table: pa.Table, found: PlayColumns) -> None:
     """Refuse numbers that cannot be those of options, such as reaction times."""
     numbers = np.array([float(key) for key in _numbers(table, str(found.chosen))])
     given = np.unique(numbers[numbers >= 0])
+    if not given.size:
+        return
     whole = float((given == np.floor(given)).mean()) > 0.5  # others are slips
     spread = len(given) > MOST_NUMBERS and len(given) < (given[-1] - given[0]) / 2
     if whole and not spread:
